@@ -1,0 +1,37 @@
+PYTHON ?= python3
+BIN := .venv/bin
+SAMPLE := sample_transcripts/bugfix-session.jsonl
+
+.PHONY: demo test check format bench clean
+
+demo: .venv/.run
+	$(BIN)/condense run $(SAMPLE) --preset speed --dry-run
+
+test: .venv/.dev
+	$(BIN)/python -m pytest -n 2
+
+check: .venv/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(MAKE) test
+
+format: .venv/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/.dev
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/scaling.py
+
+.venv/.run: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/.dev: pyproject.toml .venv/.run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

@@ -1,0 +1,30 @@
+"""Makes transcripts of language-model agents much smaller and keeps what the work needs.
+
+    import condense_cli
+
+    transcript = condense_cli.load("session.jsonl")
+    result = condense_cli.condense(transcript, preset="cost")
+    smaller = condense_cli.dump(result)  # bytes in the format of the input
+
+Names are imported when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["Condensation", "Transcript", "__version__", "condense", "diff", "dump", "load", "loads"]
+
+if TYPE_CHECKING:
+    from .api import condense, diff, dump, load, loads
+    from .passes.pipeline import Condensation
+    from .transcript import Transcript
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import api
+
+    return getattr(api, name)

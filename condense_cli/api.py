@@ -1,0 +1,103 @@
+"""The Python API: the functions that the command line itself uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from . import formats, validity
+from .config.models import Configuration
+from .config.presets import DEFAULT_PRESET, load_preset
+from .errors import BrokenOutputError
+from .files import read_bytes
+from .passes import pipeline
+from .passes.pipeline import Condensation
+from .report.diff import Diff, compare
+from .tokens import Counter, encoding_for
+from .transcript import Transcript
+
+__all__ = ["Condensation", "Transcript", "condense", "diff", "dump", "load", "loads"]
+
+
+def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
+    """Transcript in a file; the format is recognised from its content.
+
+    Raises UnreadableError, NotJsonError, UnknownFormatError. With `lenient`, lines that are not JSON
+    are kept as they are.
+    """
+    return formats.parse(read_bytes(path), name=str(path), format=format, lenient=lenient)
+
+
+def loads(
+    data: bytes | str | Sequence[dict[str, Any]], *, format: str | None = None, lenient: bool = False
+) -> Transcript:
+    """Transcript in the bytes or text of a file, or in a list of messages as an API takes them."""
+    if isinstance(data, str):
+        data = data.encode("utf-8", "surrogatepass")
+    elif not isinstance(data, bytes | bytearray):
+        data = msgspec.json.encode(data)
+    return formats.parse(bytes(data), format=format, lenient=lenient)
+
+
+def condense(
+    transcript: Transcript,
+    configuration: Configuration | None = None,
+    *,
+    preset: str | None = None,
+    target_tokens: int | None = None,
+    model: str | None = None,
+    counter: Counter | None = None,
+    clock: Callable[[], float] = lambda: 0.0,
+) -> Condensation:
+    """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
+
+    With `target_tokens` the passes work only until the target is reached. `model` is the model that
+    will continue the conversation, where that is not the recorded one. Raises ConfigurationError.
+    """
+    if configuration is None:
+        configuration = load_preset(preset or DEFAULT_PRESET)
+    if target_tokens is not None:
+        configuration = msgspec.structs.replace(configuration, target_tokens=target_tokens)
+    if model is not None:
+        transcript = replace(transcript, model=model)
+    counter = counter or Counter(encoding_for(transcript.model).name)
+    return pipeline.condense(transcript, configuration, counter, stop_at_target=target_tokens is not None, clock=clock)
+
+
+def dump(condensation: Condensation) -> bytes:
+    """Bytes of the condensed transcript in the format of the input, read back and checked before they are returned.
+
+    Raises BrokenOutputError if they break a rule that the input kept, or say anything but the
+    condensation; that is a defect of this program, and nothing is lost by it.
+    """
+    data = formats.serialize(condensation.transcript)
+    if not condensation.transcript.is_changed:
+        return data
+    violations = validity.new_violations(condensation.before, condensation.transcript)
+    if violations:
+        raise BrokenOutputError(f"The result would be refused: {violations[0].said}", _REPORT)
+    again = formats.parse(
+        data, format=condensation.transcript.format, lenient=bool(condensation.transcript.source.unparsed)
+    )
+    if _content(again) != _content(condensation.transcript):
+        raise BrokenOutputError("The written transcript does not read back as what was meant.", _REPORT)
+    return data
+
+
+_REPORT = "Nothing was written. This is a defect of condense; please report it."
+
+
+def _content(transcript: Transcript) -> list[tuple[Any, ...]]:
+    return [
+        (message.role, block.kind, block.text, block.tool, block.call_id, block.is_error, block.estimate)
+        for message, block in transcript.blocks()
+    ]
+
+
+def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:
+    """What differs between two transcripts, message by message and block by block."""
+    return compare(before, after, counter or Counter(encoding_for(before.model).name))

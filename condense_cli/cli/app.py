@@ -1,0 +1,52 @@
+"""The commands and the options before them. Nothing heavy is imported here: `--help` must be instant."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from .console import DEBUG_VARIABLE
+from .diff import diff
+from .run import run
+
+app = typer.Typer(
+    name="condense",
+    help="Make transcripts of language-model agents much smaller and keep what the work needs.",
+    epilog="Examples:\n\n\b\ncondense run session.jsonl --preset cost\n"
+    "condense run session.jsonl --preset speed -o small.jsonl\n"
+    "condense diff session.jsonl small.jsonl\n"
+    "cat session.jsonl | condense run - --preset speed | next-program\n\n"
+    "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable or no transcript, "
+    "4 target missed with --strict, 130 interrupted.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+app.command()(run)
+app.command()(diff)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"condense {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colours (as NO_COLOR=1 does).")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+) -> None:
+    if no_color:
+        os.environ["NO_COLOR"] = "1"
+        os.environ.pop("FORCE_COLOR", None)
+    if debug:
+        os.environ[DEBUG_VARIABLE] = "1"

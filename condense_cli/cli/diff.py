@@ -1,0 +1,79 @@
+"""`condense diff`: what differs between two transcripts, or what a preset would change."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import UsageError
+from .console import console, exits
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense diff before.jsonl after.jsonl\n"
+    "condense diff session.jsonl --preset speed       what the preset would change\n"
+    "condense diff before.jsonl after.jsonl --stat    the summary alone\n"
+    "condense diff before.jsonl after.jsonl --json | jq '.blocks[].what'"
+)
+
+_SHOWN_LINES = 3
+
+
+def diff(
+    before: Annotated[str, typer.Argument(metavar="A", help="The older transcript; - reads standard input.")],
+    after: Annotated[str | None, typer.Argument(metavar="[B]", help="The newer transcript.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option("--preset", "-p", metavar="NAME|PATH", help="Compare with what this preset makes of A."),
+    ] = None,
+    stat: Annotated[bool, typer.Option("--stat", help="The summary alone.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the difference as JSON.")] = False,
+    lines: Annotated[
+        int, typer.Option("--lines", metavar="N", min=0, help="Lines to show of each run of changed lines.")
+    ] = _SHOWN_LINES,
+    all_lines: Annotated[bool, typer.Option("--all-lines", "-v", help="Show every line.")] = False,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of both.  [default: recognised]")
+    ] = None,
+) -> None:
+    """Show what differs between two transcripts, message by message.
+
+    Lines that stay are shown grey, lines that are gone with -, new ones with +.
+    """
+    with exits():
+        if (after is None) == (preset is None):
+            raise UsageError(
+                "diff needs a second transcript or a preset.", "For example: condense diff A --preset speed"
+            )
+        if before == after == "-":
+            raise UsageError("Only one of the two transcripts can come from standard input.")
+
+        from .. import api
+        from ..config.presets import load_preset
+        from ..report import facts, terminal
+        from ..tokens import Counter, encoding_for
+
+        old = api.load(before, format=format)
+        counter = Counter(encoding_for(old.model).name)
+        if preset is not None:
+            new = api.condense(old, load_preset(preset), counter=counter).transcript
+        else:
+            new = api.load(Path(str(after)) if after != "-" else "-", format=format)
+        difference = api.diff(old, new, counter)
+        if json:
+            from ..report.diff_json import as_report
+
+            sys.stdout.write(facts.to_json(as_report(difference, with_lines=not stat)))
+            return
+        screen = console()
+        screen.print(terminal.render_diff_line(difference))
+        if not stat and difference.blocks:
+            screen.print()
+            for part in terminal.render_blocks(list(difference.blocks), None if all_lines else lines, screen.width):
+                screen.print(part)
+
+
+diff.__doc__ = (diff.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

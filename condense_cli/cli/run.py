@@ -1,0 +1,214 @@
+"""`condense run`: condense one transcript."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ExitStatus, UsageError
+from .console import console, exits, say
+
+if TYPE_CHECKING:
+    from ..config.models import Configuration
+    from ..passes.pipeline import Condensation
+    from ..report.facts import Report
+    from ..tokens import Counter
+    from ..transcript import Transcript
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense run session.jsonl                       report and diff, nothing written\n"
+    "condense run session.jsonl --preset speed -o small.jsonl\n"
+    "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
+    "cat session.jsonl | condense run - | next-program\n"
+    "condense run session.jsonl --json | jq .tokens.saved_percent"
+)
+
+_SHOWN_BLOCKS = 8
+_SHOWN_LINES = 2
+
+
+def run(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to condense; - reads standard input.")],
+    preset: Annotated[
+        str | None, typer.Option("--preset", "-p", metavar="NAME|PATH", help="Preset to run.  [default: cost]")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration to run instead.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the condensed transcript there.")
+    ] = None,
+    target_tokens: Annotated[
+        int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Stop as soon as N tokens are reached.")
+    ] = None,
+    target_percent: Annotated[
+        float | None,
+        typer.Option("--target-percent", metavar="P", help="Stop as soon as P percent of the tokens are left."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with status 4 when the target is missed.")] = False,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the JSON report there as well.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write nothing.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
+    ] = None,
+    lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff and timings.")] = False,
+) -> None:
+    """Condense a transcript.
+
+    On a terminal this prints what would change and what that saves. In a pipe the condensed transcript
+    goes to standard output and the report to standard error. FILE itself is never changed.
+    """
+    with exits():
+        _check_usage(file, preset, config, output, target_tokens, target_percent, json)
+        writes_stdout = output == "-" or (output is None and not (json or dry_run) and not sys.stdout.isatty())
+        _check_output(file, output, report)
+
+        from dataclasses import replace
+
+        from .. import api
+        from ..report import facts
+        from ..tokens import Counter, encoding_for
+
+        configuration, name = _configuration(preset, config)
+        transcript = _load(file, format, lenient)
+        if model:
+            transcript = replace(transcript, model=model)
+        encoding = encoding_for(transcript.model)
+        counter = Counter(encoding.name)
+        if target_percent is not None:
+            target_tokens = int(counter.transcript(transcript) * target_percent / 100)
+        result = api.condense(
+            transcript, configuration, target_tokens=target_tokens, counter=counter, clock=time.perf_counter
+        )
+        data = api.dump(result)
+        facts_of_run = facts.build(
+            result,
+            count=counter,
+            encoding=encoding,
+            source="standard input" if file == "-" else file,
+            output=None if dry_run else output,
+            configuration=name,
+            size_after=len(data),
+            explain=explain,
+        )
+        _write(data, output, writes_stdout, dry_run)
+        if report is not None:
+            from ..files import write_bytes
+
+            write_bytes(report, facts.to_json(facts_of_run).encode())
+        if json:
+            sys.stdout.write(facts.to_json(facts_of_run))
+        elif not quiet:
+            _show(result, facts_of_run, counter, writes_stdout, verbose, explain)
+            if output is None and not writes_stdout and not dry_run and result.transcript.is_changed:
+                console().print(f"\nNothing was written. To write it: condense run {file} … -o FILE", style="dim")
+        if strict and result.is_target_missed:
+            raise typer.Exit(ExitStatus.TARGET_MISSED)
+
+
+run.__doc__ = (run.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
+
+
+def _check_usage(
+    file: str,
+    preset: str | None,
+    config: Path | None,
+    output: str | None,
+    target_tokens: int | None,
+    target_percent: float | None,
+    json: bool,
+) -> None:
+    if preset is not None and config is not None:
+        raise UsageError("--preset and --config cannot be used together.", "Name one configuration.")
+    if target_tokens is not None and target_percent is not None:
+        raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
+    if target_percent is not None and not 0 < target_percent < 100:
+        raise UsageError(f"--target-percent must lie between 0 and 100, not {target_percent:g}.")
+    if json and output == "-":
+        raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")
+    if file == "-" and sys.stdin.isatty():
+        raise UsageError("- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file.")
+
+
+def _check_output(file: str, output: str | None, report: Path | None) -> None:
+    from ..files import check_output
+
+    for target in (Path(output) if output and output != "-" else None, report):
+        if target is not None:
+            check_output(file, target)
+    if report is not None and output is not None and Path(output).resolve() == report.resolve():
+        raise UsageError("--output and --report name the same file.", "Name two files.")
+
+
+def _configuration(preset: str | None, config: Path | None) -> tuple[Configuration, str]:
+    """The configuration to run and its name to show."""
+    from ..config.loading import load_configuration
+    from ..config.presets import DEFAULT_PRESET, load_preset
+
+    if config is not None:
+        return load_configuration(config), str(config)
+    name = preset or DEFAULT_PRESET
+    return load_preset(name), name
+
+
+def _load(file: str, format: str | None, lenient: bool) -> Transcript:
+    from .. import formats
+    from ..files import read_bytes
+
+    name = "standard input" if file == "-" else file
+    return formats.parse(read_bytes(file), name=name, format=format, lenient=lenient)
+
+
+def _write(data: bytes, output: str | None, writes_stdout: bool, dry_run: bool) -> None:
+    if dry_run:
+        return
+    if writes_stdout:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    elif output is not None:
+        from ..files import write_bytes
+
+        write_bytes(Path(output), data)
+
+
+def _show(
+    result: Condensation, report: Report, counter: Counter, writes_stdout: bool, verbose: bool, explain: bool
+) -> None:
+    from ..report import facts, terminal
+    from ..report.diff import compare
+
+    if writes_stdout:
+        console(stderr=True).print(terminal.render_summary(report), soft_wrap=True)
+        for warning in report.warnings:
+            say(f"condense: warning: {warning}")
+        return
+    screen = console()
+    difference = compare(result.before, result.transcript, counter)
+    blocks = list(difference.blocks)
+    if not verbose:
+        largest = sorted(blocks, key=lambda block: block.tokens_after - block.tokens_before)[:_SHOWN_BLOCKS]
+        blocks = [block for block in blocks if block in largest]
+    for part in terminal.render_blocks(blocks, None if verbose else _SHOWN_LINES, screen.width):
+        screen.print(part)
+    hidden = len(difference.blocks) - len(blocks)
+    if hidden:
+        screen.print(f"… and {hidden:,} smaller changes (-v shows all)\n", style="dim")
+    if explain:
+        for part in terminal.render_receipts(result.receipts):
+            screen.print(part)
+    screen.print(terminal.render_report(report, facts.by_content(result), verbose=verbose))

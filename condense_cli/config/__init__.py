@@ -1,0 +1,1 @@
+"""Configuration: its model, reading it with positions for errors, and the presets."""

@@ -1,0 +1,85 @@
+"""What types alone cannot say about a configuration: keys that need each other, values that cannot be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .models import Configuration, ContentOperation, ContentTypeOperations, PartialOperations, PassConfig, Predicates
+
+Problem = tuple[tuple[str | int, ...], str, str]
+"""Path of the key, what is wrong, what to do."""
+
+CONTENT_TYPES = ("message_text", "tool_parameters", "tool_results")
+
+
+def problems(configuration: Configuration) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for index, pin in enumerate(configuration.pins):
+        yield from _predicates(pin, ("pins", index))
+        if pin == Predicates():
+            yield ("pins", index), "a pin without a condition would protect everything", "Name roles, tools or a regex."
+    for index, config in enumerate(configuration.passes):
+        path = ("passes", index)
+        if config.id in seen:
+            yield (*path, "id"), f"the id {config.id!r} is used by an earlier pass", "Give each pass its own id."
+        seen.add(config.id)
+        yield from _selection(config, (*path, "selection"))
+        yield from _mode(config, path)
+        if config.execution.type == "conditional" and config.execution.condition is None:
+            hint = "Add `condition: {token_threshold: N}`."
+            yield (*path, "execution"), "a conditional execution needs a condition", hint
+
+
+def warnings(configuration: Configuration) -> list[str]:
+    """What is allowed and probably not wanted."""
+    found = []
+    for config in configuration.passes:
+        individual = config.individual_config
+        if individual and individual.defaults.message_text.operation == "suppress":
+            found.append(f"Pass {config.id} suppresses message text: what the user and the assistant said is left out.")
+    return found
+
+
+def _selection(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
+    selection = config.selection
+    if selection.type == "preserve_recent" and selection.keep_recent_count is None:
+        yield path, "preserve_recent needs keep_recent_count", ""
+    if selection.type == "preserve_percent" and selection.keep_percentage is None:
+        yield path, "preserve_percent needs keep_percentage", ""
+    yield from _predicates(selection, path)
+
+
+def _predicates(predicates: Predicates, path: tuple[str | int, ...]) -> Iterator[Problem]:
+    if predicates.regex is not None:
+        try:
+            re.compile(predicates.regex)
+        except re.error as error:
+            yield (*path, "regex"), f"not a regular expression ({error})", ""
+
+
+def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
+    if config.mode == "batch":
+        if config.batch_config is None:
+            yield path, "a batch pass needs batch_config", ""
+        return
+    if config.individual_config is None:
+        yield path, "an individual pass needs individual_config", ""
+        return
+    inner = (*path, "individual_config")
+    yield from _operations(config.individual_config.defaults, (*inner, "defaults"))
+    for index, override in enumerate(config.individual_config.overrides):
+        yield from _operations(override.operations, (*inner, "overrides", index, "operations"))
+
+
+def _operations(
+    operations: ContentTypeOperations | PartialOperations, path: tuple[str | int, ...]
+) -> Iterator[Problem]:
+    for content_type in CONTENT_TYPES:
+        operation = getattr(operations, content_type)
+        if not isinstance(operation, ContentOperation) or operation.operation != "truncate":
+            continue
+        limits = operation.params.truncate if operation.params else None
+        if limits is None or (limits.max_lines is None and limits.max_chars is None):
+            hint = "Add `params: {truncate: {max_lines: N}}`."
+            yield (*path, content_type), "truncate needs max_lines or max_chars", hint

@@ -1,0 +1,181 @@
+"""The configuration as typed values. Everything a YAML or JSON file may say is here, and nothing else.
+
+Field names are the snake_case keys; the loader also accepts their camelCase forms.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+Percent = Annotated[float, Meta(gt=0, le=100)]
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+ContentTypeName = Literal["message_text", "tool_parameters", "tool_results"]
+RoleName = Literal["system", "developer", "user", "assistant", "tool"]
+
+
+class _Base(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    pass
+
+
+class TruncateParams(_Base, frozen=True, kw_only=True):
+    max_lines: Positive | None = None
+    max_chars: Positive | None = None
+    keep: Literal["head", "tail", "both"] = "head"
+    add_ellipsis: bool = True
+
+
+class SummarizeParams(_Base, frozen=True, kw_only=True):
+    api_profile: str | None = None
+    max_tokens: Positive = 100
+    custom_prompt: str | None = None
+
+
+class OperationParams(_Base, frozen=True, kw_only=True):
+    truncate: TruncateParams | None = None
+    summarize: SummarizeParams | None = None
+
+
+class ContentOperation(_Base, frozen=True, kw_only=True):
+    """What happens to one content type; blocks of fewer than `min_tokens` tokens stay."""
+
+    operation: Literal["keep", "suppress", "truncate", "summarize"] = "keep"
+    params: OperationParams | None = None
+    min_tokens: Count = 0
+
+
+class ContentTypeOperations(_Base, frozen=True, kw_only=True):
+    message_text: ContentOperation = ContentOperation()
+    tool_parameters: ContentOperation = ContentOperation()
+    tool_results: ContentOperation = ContentOperation()
+
+
+class PartialOperations(_Base, frozen=True, kw_only=True):
+    message_text: ContentOperation | UnsetType = UNSET
+    tool_parameters: ContentOperation | UnsetType = UNSET
+    tool_results: ContentOperation | UnsetType = UNSET
+
+
+class Override(_Base, frozen=True, kw_only=True):
+    """Operations for one message, by its index in the transcript; negative counts from the end."""
+
+    message_index: int
+    operations: PartialOperations
+
+
+class IndividualConfig(_Base, frozen=True, kw_only=True):
+    defaults: ContentTypeOperations = ContentTypeOperations()
+    overrides: tuple[Override, ...] = ()
+
+
+class SummarizationConfig(_Base, frozen=True, kw_only=True):
+    api_profile: str | None = None
+    custom_prompt: str | None = None
+    keep_first: Count = 1
+    keep_last: Count = 5
+
+
+class BatchConfig(_Base, frozen=True, kw_only=True):
+    operation: Literal["keep", "summarize"] = "keep"
+    summarization_config: SummarizationConfig | None = None
+
+
+class Globs(_Base, frozen=True, kw_only=True):
+    """Names that match any of `include` (all, when empty) and none of `exclude`; case does not matter."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+class IndexRange(_Base, frozen=True, kw_only=True):
+    """Messages from `start` up to, not including, `end`; negative counts from the end."""
+
+    start: int = 0
+    end: int | None = None
+
+
+class Age(_Base, frozen=True, kw_only=True):
+    """Age in turns: the newest message is 0 turns old. Both ends included."""
+
+    min: Count = 0
+    max: Count | None = None
+
+
+class Predicates(_Base, frozen=True, kw_only=True):
+    """Conditions on a block and its message. All that are given must hold."""
+
+    roles: tuple[RoleName, ...] | None = None
+    tools: Globs | None = None
+    range: IndexRange | None = None
+    age: Age | None = None
+    min_tokens: Count | None = None
+    regex: str | None = None
+    failed: bool | None = None
+    superseded: bool | None = None
+
+
+class Selection(Predicates, frozen=True, kw_only=True):
+    """Which messages a pass may touch. `preserve_*` name what stays; predicates narrow any type down."""
+
+    type: Literal["preserve_recent", "preserve_percent", "custom"]
+    keep_recent_count: Count | None = None
+    keep_percentage: Annotated[float, Meta(ge=0, le=100)] | None = None
+
+
+class Condition(_Base, frozen=True, kw_only=True):
+    token_threshold: Count
+
+
+class Execution(_Base, frozen=True, kw_only=True):
+    type: Literal["always", "conditional"] = "always"
+    condition: Condition | None = None
+
+
+class Repeat(_Base, frozen=True, kw_only=True):
+    """Run the pass again with stricter thresholds until the target is met."""
+
+    max_passes: Positive = 3
+    threshold_reduction_factor: Annotated[float, Meta(gt=0, lt=1)] = 0.5
+
+
+class PassConfig(_Base, frozen=True, kw_only=True):
+    id: str
+    name: str = ""
+    description: str = ""
+    selection: Selection
+    mode: Literal["batch", "individual"] = "individual"
+    individual_config: IndividualConfig | None = None
+    batch_config: BatchConfig | None = None
+    execution: Execution = Execution()
+    stop_at_target: bool = False
+    order: tuple[ContentTypeName, ...] = ("tool_results", "tool_parameters", "message_text")
+    repeat: Repeat | None = None
+
+
+class PreludeOperations(_Base, frozen=True, kw_only=True):
+    deduplicate_file_reads: bool = True
+    consolidate_tool_results: bool = True
+    remove_obsolete_state: bool = True
+
+
+class Prelude(_Base, frozen=True, kw_only=True):
+    enabled: bool = True
+    operations: PreludeOperations = PreludeOperations()
+
+
+class Configuration(_Base, frozen=True, kw_only=True):
+    """A whole configuration; the defaults change nothing."""
+
+    name: str = ""
+    description: str = ""
+    provider: Literal["smart"] = "smart"
+    target_tokens: Positive | None = None
+    target_reduction_percent: Annotated[float, Meta(gt=0, lt=100)] | None = None
+    keep_first: Count = 1
+    min_saving: Count = 0
+    thinking: Literal["auto", "drop", "keep"] = "auto"
+    pins: tuple[Predicates, ...] = ()
+    lossless_prelude: Prelude = Prelude(enabled=False)
+    passes: tuple[PassConfig, ...] = ()

@@ -1,0 +1,38 @@
+"""Finding presets: configurations that come with the package, by name."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from ..errors import ConfigurationError
+from .loading import load_configuration
+from .models import Configuration
+
+DEFAULT_PRESET = "cost"
+
+
+def presets_folder() -> Path:
+    """Where the presets are: inside an installed package, or beside it in a source tree."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "presets"
+    return installed if installed.is_dir() else package.parent / "presets"
+
+
+def preset_names() -> list[str]:
+    return sorted(path.stem for path in presets_folder().glob("*.yaml"))
+
+
+def load_preset(name: str) -> Configuration:
+    """The preset of that name, or the configuration in the file of that path. Raises ConfigurationError."""
+    path = presets_folder() / f"{name}.yaml"
+    if name in preset_names():
+        return load_configuration(path)
+    if Path(name).suffix or "/" in name or "\\" in name:
+        return load_configuration(Path(name))
+    near = difflib.get_close_matches(name, preset_names(), n=1)
+    hint = f"Did you mean {near[0]}? " if near else ""
+    raise ConfigurationError(
+        f"There is no preset named {name!r}.",
+        f"{hint}Presets: {', '.join(preset_names())}. A path to a YAML or JSON file works too.",
+    )

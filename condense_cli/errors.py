@@ -1,0 +1,71 @@
+"""Everything that can go wrong on purpose, with the exit status and what the user can do.
+
+CondenseError                 1  failed
+├── UsageError                2  the command line asks for something impossible
+│   └── ConfigurationError    2  a preset or configuration file is wrong
+├── TranscriptError           3  the input cannot be used
+│   ├── UnreadableError       3  the file cannot be opened or read
+│   ├── NotJsonError          3  a line or the document is not JSON
+│   └── UnknownFormatError    3  JSON, but no transcript that is known here
+├── OutputError               1  the result cannot be written
+└── BrokenOutputError         1  the result would break a rule of its API; nothing is written
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitStatus(IntEnum):
+    """The documented exit statuses of the command."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    INPUT = 3
+    TARGET_MISSED = 4
+    CALLS_FAILED = 5
+    INTERRUPTED = 130
+
+
+class CondenseError(Exception):
+    """Base of all errors a user may see: what is wrong and where, and optionally what to do."""
+
+    status = ExitStatus.FAILED
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(CondenseError):
+    status = ExitStatus.USAGE
+
+
+class ConfigurationError(UsageError):
+    """A configuration is refused; the message starts with file, line and column where known."""
+
+
+class TranscriptError(CondenseError):
+    status = ExitStatus.INPUT
+
+
+class UnreadableError(TranscriptError):
+    pass
+
+
+class NotJsonError(TranscriptError):
+    pass
+
+
+class UnknownFormatError(TranscriptError):
+    pass
+
+
+class OutputError(CondenseError):
+    pass
+
+
+class BrokenOutputError(CondenseError):
+    pass

@@ -1,0 +1,28 @@
+"""Calls with their results, and where a conversation may be cut without separating them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .transcript import Block, BlockKind, Message
+
+
+def calls_by_id(messages: Sequence[Message]) -> dict[str, Block]:
+    """Every tool call by its id; of calls that share an id the first counts."""
+    calls: dict[str, Block] = {}
+    for message in messages:
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL and block.call_id:
+                calls.setdefault(block.call_id, block)
+    return calls
+
+
+def cut_before(messages: Sequence[Message], position: int) -> int:
+    """The nearest position at or before `position` where a cut separates no call from its result.
+
+    Positions are indices into `messages`; a cut at p puts messages[:p] on one side.
+    """
+    position = max(0, min(position, len(messages)))
+    while 0 < position < len(messages) and messages[position].answers_calls:
+        position -= 1
+    return position

@@ -1,0 +1,72 @@
+"""The table of formats; recognising, reading and writing transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, Final
+
+from ..errors import UnknownFormatError, UsageError
+from ..transcript import Transcript
+from . import anthropic, claude_code, openai_chat
+from .base import Evidence, Format
+from .container import Document, describe, open_document
+from .writing import write as _write
+
+FORMATS: Final[tuple[Format, ...]] = (claude_code.FORMAT, openai_chat.FORMAT, anthropic.FORMAT)
+"""Asked in this order. Plain text turns that fit both chat formats are taken for the last that fits."""
+
+
+def format_named(name: str) -> Format:
+    """Raises UsageError when no format has the name."""
+    for form in FORMATS:
+        if form.name == name:
+            return form
+    known = ", ".join(form.name for form in FORMATS)
+    raise UsageError(f"There is no format named {name!r}.", f"Formats: {known}.")
+
+
+def parse(data: bytes, *, name: str = "input", format: str | None = None, lenient: bool = False) -> Transcript:
+    """Transcript in the bytes of a file; `name` is used in errors.
+
+    Raises NotJsonError and UnknownFormatError. With `lenient`, lines that are not JSON are kept as they are.
+    """
+    document = open_document(data, name, lenient=lenient)
+    if format is not None:
+        form, values = format_named(format), document.values
+    else:
+        form, values = _recognise(document, name)
+    return form.read(document, values)
+
+
+def serialize(transcript: Transcript) -> bytes:
+    """Bytes of the transcript in its own format."""
+    return _write(transcript, format_named(transcript.format))
+
+
+def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
+    """The format of a document, and its values from the start.
+
+    Takes values until one of them proves a format that none before it excluded.
+    """
+    taken: list[Any] = []
+    candidates = list(FORMATS)
+    for record, value in enumerate(document.values):
+        taken.append(value)
+        if record in document.source.unparsed:
+            continue
+        verdicts = {form.name: form.evidence(value) for form in candidates}
+        candidates = [form for form in candidates if verdicts[form.name] is not Evidence.NO]
+        for form in candidates:
+            if verdicts[form.name] is Evidence.YES:
+                return form, chain(taken, document.values)
+        if not candidates:
+            break
+    defaults = [form for form in candidates if form.is_default]
+    if defaults and taken:
+        return defaults[-1], chain(taken, document.values)
+    known = ", ".join(form.name for form in FORMATS)
+    raise UnknownFormatError(
+        f"{name} is not a transcript that condense knows. It is {describe(taken, document.source)}.",
+        f"Formats: {known}. If it is one of them, name it with --format.",
+    )

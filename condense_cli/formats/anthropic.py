@@ -1,0 +1,186 @@
+"""Messages of the Anthropic Messages API: JSON lines, an array, or an object with `messages`.
+
+Shape of a message: {"role": "user" | "assistant", "content": str | [block, ...]}.
+The reader of blocks serves every format that stores Anthropic content blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from .. import jsontext
+from ..transcript import (
+    Block,
+    BlockKind,
+    Family,
+    JsonPath,
+    Message,
+    Place,
+    Role,
+    Transcript,
+)
+from . import estimates
+from .base import Evidence, Format, not_a_message
+from .container import Document
+from .injected import is_injected
+
+_PROOF = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use"}
+_FOREIGN = {"image_url", "input_audio", "refusal", "tool_call", "tool_output", "input_text", "output_text"}
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
+
+
+class BlockReader:
+    """Reads content blocks in order, remembering each call so that its result knows the tool."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, str] = {}
+
+    def content(self, content: Any, record: int, path: JsonPath, *, is_user: bool) -> Iterator[Block]:
+        """Blocks of a message's `content`, which stands at `path` of the record."""
+        if isinstance(content, str):
+            yield self._text(content, record, path, path, is_user)
+        elif isinstance(content, list):
+            for index, part in enumerate(content):
+                yield from self._part(part, record, (*path, index), is_user)
+
+    def _text(self, text: str, record: int, path: JsonPath, owner: JsonPath, is_user: bool) -> Block:
+        return Block(BlockKind.TEXT, Place(record, path), owner, text=text, injected=is_user and is_injected(text))
+
+    def _part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind == "text" and isinstance(part.get("text"), str):
+            yield self._text(part["text"], record, (*owner, "text"), owner, is_user)
+        elif kind == "thinking":
+            text = part.get("thinking")
+            text = text if isinstance(text, str) else ""
+            estimate = 0 if text else estimates.encrypted_thinking(part.get("signature"))
+            place = Place(record, (*owner, "thinking"))
+            yield Block(BlockKind.THINKING, place, owner, text=text, estimate=estimate)
+        elif kind == "redacted_thinking":
+            estimate = estimates.encrypted_thinking(part.get("data"))
+            yield Block(BlockKind.THINKING, Place(record, owner), owner, estimate=estimate)
+        elif kind == "tool_use" and isinstance(part.get("id"), str):
+            tool = str(part.get("name") or "")
+            self._tools[part["id"]] = tool
+            text = jsontext.dump_compact(part.get("input", {}))
+            place = Place(record, (*owner, "input"))
+            yield Block(BlockKind.TOOL_CALL, place, owner, text=text, tool=tool, call_id=part["id"])
+        elif kind == "tool_result" and isinstance(part.get("tool_use_id"), str):
+            yield from self._result(part, record, owner)
+        else:
+            yield attachment_block(part, record, owner)
+
+    def _result(self, part: dict[str, Any], record: int, owner: JsonPath) -> Iterator[Block]:
+        call_id = part["tool_use_id"]
+        common: dict[str, Any] = {
+            "call_id": call_id,
+            "tool": self._tools.get(call_id),
+            "is_error": part.get("is_error") is True,
+        }
+        content = part.get("content")
+        path = (*owner, "content")
+        if isinstance(content, list) and content:
+            for index, item in enumerate(content):
+                is_text = isinstance(item, dict) and item.get("type") == "text"
+                if is_text and isinstance(item.get("text"), str):
+                    place = Place(record, (*path, index, "text"))
+                    yield Block(BlockKind.TOOL_RESULT, place, owner, text=item["text"], **common)
+                else:
+                    yield attachment_block(item, record, owner, place=(*path, index), **common)
+        else:
+            text = content if isinstance(content, str) else ""
+            yield Block(BlockKind.TOOL_RESULT, Place(record, path), owner, text=text, **common)
+
+
+def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath | None = None, **common: Any) -> Block:
+    """Image, document or anything unknown: kept as it is and counted by estimate."""
+    where = Place(record, place if place is not None else owner)
+    source = part.get("source") if isinstance(part, dict) else None
+    data = source.get("data") if isinstance(source, dict) else None
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind == "image":
+        return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(data), **common)
+    if kind == "image_url":
+        link = part.get("image_url")
+        url = link.get("url") if isinstance(link, dict) else None
+        inline = url if isinstance(url, str) and url.startswith("data:") else None
+        return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(inline), **common)
+    if kind == "document" and isinstance(data, str):
+        return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
+    return Block(BlockKind.OPAQUE, where, owner, text=jsontext.dump_compact(part), **common)
+
+
+def merged(turns: list[tuple[Role, list[Block]]]) -> tuple[Message, ...]:
+    """Messages, with neighbours of one role in one turn, as the API combines them."""
+    groups = groupby(turns, key=lambda turn: turn[0])
+    return tuple(
+        Message(index, role, tuple(block for _, blocks in group for block in blocks))
+        for index, (role, group) in enumerate(groups)
+    )
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or value.get("role") not in ("user", "assistant"):
+        return Evidence.NO
+    if value.get("tool_calls") or "tool_call_id" in value:
+        return Evidence.NO
+    content = value.get("content")
+    if isinstance(content, str):
+        return Evidence.MAYBE
+    if not isinstance(content, list):
+        return Evidence.NO
+    kinds = {part.get("type") for part in content if isinstance(part, dict)}
+    if kinds & _PROOF or any(isinstance(part, dict) and "source" in part for part in content):
+        return Evidence.YES
+    return Evidence.NO if kinds & _FOREIGN else Evidence.MAYBE
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    reader = BlockReader()
+    turns = []
+    for record, value in enumerate(values):
+        if record in document.source.unparsed:
+            continue
+        role = _ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
+        if role is None:
+            raise not_a_message(record, value, "its role is not user, assistant or system")
+        content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
+        turns.append((role, list(content)))
+    return Transcript(
+        "anthropic",
+        Family.ANTHROPIC,
+        merged(turns),
+        document.source,
+        model=envelope_model(document.envelope),
+        envelope=envelope_text(document.envelope),
+    )
+
+
+def envelope_model(envelope: dict[str, Any]) -> str | None:
+    """The model that a recorded request or its answer names."""
+    places: list[Any] = [envelope, envelope.get("response"), envelope.get("kwargs")]
+    for place in places:
+        model = place.get("model") if isinstance(place, dict) else None
+        if isinstance(model, str) and model:
+            return model
+    return None
+
+
+def envelope_text(envelope: dict[str, Any]) -> str:
+    """What a recorded request sends besides the messages: system prompt and tool definitions."""
+    kwargs = envelope.get("kwargs")
+    nested = kwargs.get("tools") if isinstance(kwargs, dict) else None
+    parts = [envelope.get("system") or envelope.get("system_prompt"), envelope.get("tools") or nested]
+    return "\n".join(part if isinstance(part, str) else jsontext.dump_compact(part) for part in parts if part)
+
+
+FORMAT = Format(
+    "anthropic",
+    Family.ANTHROPIC,
+    "Anthropic Messages API: JSON lines, an array, or an object with messages",
+    evidence,
+    read,
+    is_default=True,
+)

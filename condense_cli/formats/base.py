@@ -1,0 +1,56 @@
+"""What a format is: a way to recognise, read and write one kind of file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from ..errors import UnknownFormatError
+from ..transcript import Family, JsonPath, Transcript
+from .container import Document
+
+
+class Evidence(IntEnum):
+    """What one record says about the format of its file."""
+
+    NO = 0
+    """No file of the format holds such a record."""
+    MAYBE = 1
+    YES = 2
+    """Only files of the format hold such a record."""
+
+
+RecordEdits = dict[int, dict[JsonPath, str | None]]
+"""Per record: values to exchange for a JSON literal, or to remove (None)."""
+
+
+def nothing_follows(transcript: Transcript, edits: RecordEdits, gone: frozenset[int]) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One row of the table of formats.
+
+    `evidence` looks at one record. A format that `is_default` may be chosen without any proof, when
+    every record may be its own. `read` gets the values from the start. `complete` adds to the edits
+    what follows in this format from them and from the records that go altogether.
+    """
+
+    name: str
+    family: Family
+    description: str
+    evidence: Callable[[Any], Evidence]
+    read: Callable[[Document, Iterator[Any]], Transcript]
+    is_default: bool = False
+    complete: Callable[[Transcript, RecordEdits, frozenset[int]], None] = nothing_follows
+
+
+def not_a_message(record: int, value: Any, why: str) -> UnknownFormatError:
+    seen = f"keys {', '.join(map(str, list(value)[:6]))}" if isinstance(value, Mapping) else type(value).__name__
+    return UnknownFormatError(
+        f"Record {record + 1} is not a message: {why} (seen: {seen}).",
+        "Remove it, or name the right format with --format.",
+    )

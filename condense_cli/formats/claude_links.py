@@ -1,0 +1,63 @@
+"""Relinking a Claude Code session after records went.
+
+Resuming walks from the newest leaf through `parentUuid` and stops without a word at the first parent
+that is missing, so every link to a record that went is moved to its nearest ancestor that stays.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import msgspec
+
+from .. import jsontext
+from ..transcript import Source
+from .base import RecordEdits
+
+LINKS: Final = ("parentUuid", "leafUuid", "sourceToolAssistantUUID", "logicalParentUuid")
+
+
+class _Links(msgspec.Struct):
+    uuid: Any = None
+    parentUuid: Any = None
+    leafUuid: Any = None
+    sourceToolAssistantUUID: Any = None
+    logicalParentUuid: Any = None
+
+
+_decode_links = msgspec.json.Decoder(_Links).decode
+
+
+def relink(source: Source, edits: RecordEdits, gone: frozenset[int]) -> None:
+    """Add edits to every record that names one of the records that go."""
+    links = {record: found for record in range(len(source.spans)) if (found := _links(source, record))}
+    parents = {links[record].uuid: links[record].parentUuid for record in gone if record in links}
+    for record, found in links.items():
+        if record in gone:
+            continue
+        for key in LINKS:
+            target = getattr(found, key)
+            if isinstance(target, str) and target in parents:
+                edits[record][(key,)] = json.dumps(_surviving(target, parents))
+
+
+def _links(source: Source, record: int) -> _Links | None:
+    if record in source.unparsed:
+        return None
+    try:
+        return _decode_links(source.raw(record))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        value = jsontext.parse(source.raw(record))
+        if not isinstance(value, dict):
+            return None
+        return _Links(**{key: value.get(key) for key in ("uuid", *LINKS)})
+
+
+def _surviving(uuid: str, parents: dict[Any, Any]) -> str | None:
+    seen = set()
+    target: Any = uuid
+    while target in parents and target not in seen:
+        seen.add(target)
+        target = parents[target]
+    return target if isinstance(target, str) and target not in seen else None

@@ -1,0 +1,218 @@
+"""From a file's bytes to its records: JSON lines, one array, or an object that holds `messages`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from json import JSONDecodeError
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any
+
+from .. import jsontext
+from ..errors import NotJsonError, UnknownFormatError
+from ..transcript import Container, Source
+
+BOM = b"\xef\xbb\xbf"
+_WHITESPACE = b" \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file taken apart: its bytes and spans, each record's value in order, and what surrounds them.
+
+    `values` can be iterated once; the values of JSON lines are parsed as they are taken, so that a
+    reader which keeps only what it needs never holds the whole file as objects.
+    `envelope` are the other keys of an object that holds `messages`.
+    """
+
+    source: Source
+    values: Iterator[Any]
+    envelope: dict[str, Any]
+
+
+def open_document(data: bytes, name: str, *, lenient: bool = False) -> Document:
+    """Take a file apart. `name` is used in errors.
+
+    Raises NotJsonError with line and column; with `lenient`, lines that are not JSON become records
+    without a value (None) that are written back as they were.
+    """
+    start = len(BOM) if data.startswith(BOM) else 0
+    while start < len(data) and data[start] in _WHITESPACE:
+        start += 1
+    if start == len(data):
+        raise UnknownFormatError(f"{name} is empty.", "Name a file that holds a transcript.")
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise NotJsonError(f"{name} is UTF-16 text.", "Save it as UTF-8; PowerShell: Out-File -Encoding utf8.")
+    opener = data[start : start + 1]
+    first_line_end = data.find(b"\n", start)
+    is_one_line = first_line_end < 0 or not data[first_line_end:].strip()
+    if opener == b"[" or (opener == b"{" and (is_one_line or not _parses(data[start:first_line_end]))):
+        try:
+            document = _open_value(data, start)
+        except (JSONDecodeError, RecursionError) as error:
+            # Either the document is broken, or one line of JSON lines is. Its second line tells which.
+            if not lenient and (is_one_line or not _parses(_second_line(data, first_line_end))):
+                raise _not_json(name, data, start, error) from None
+        else:
+            return document
+    return _open_lines(data, start, name, lenient)
+
+
+def _parses(raw: bytes) -> bool:
+    try:
+        jsontext.parse(raw)
+    except (JSONDecodeError, RecursionError):
+        return False
+    return True
+
+
+def _second_line(data: bytes, first_line_end: int) -> bytes:
+    line = data[first_line_end + 1 : data.find(b"\n", first_line_end + 1) % (len(data) + 1)].strip()
+    return line if line[:1] in (b"{", b"[") else b""
+
+
+def _open_value(data: bytes, start: int) -> Document:
+    """The file as one JSON value: an array, an object with messages, or else a single record."""
+    text = jsontext.decode(data[start:])
+    elements: list[tuple[Any, int, int]] | None = None
+    envelope: dict[str, Any] = {}
+    if text[0] == "[":
+        elements, end = _elements(text, 0)
+        container = Container.ARRAY
+    else:
+        container = Container.OBJECT
+        index = jsontext.skip(text, 1)
+        while _at(text, index) != "}":
+            if text[index] != '"':
+                raise JSONDecodeError("Expecting property name enclosed in double quotes", text, index)
+            key, index = scanstring(text, index + 1)
+            index = jsontext.skip(text, index)
+            if _at(text, index) != ":":
+                raise JSONDecodeError("Expecting ':' delimiter", text, index)
+            index = jsontext.skip(text, index + 1)
+            if key == "messages" and _at(text, index) == "[":
+                elements, index = _elements(text, index)
+            else:
+                envelope[key], index = jsontext.scan(text, index)
+            index = _next_member(text, index, "}")
+        end = index + 1
+    if jsontext.skip(text, end) != len(text):
+        raise JSONDecodeError("Extra data", text, jsontext.skip(text, end))
+    if elements is None:
+        whole = (start, len(data.rstrip(_WHITESPACE)))
+        return Document(Source(data, (whole,), Container.LINES), iter([envelope]), {})
+    spans = _byte_spans(data, text, start, [(begin, end) for _, begin, end in elements])
+    return Document(Source(data, spans, container), iter([value for value, _, _ in elements]), envelope)
+
+
+def _at(text: str, index: int) -> str:
+    if index >= len(text):
+        raise JSONDecodeError("The text ends in the middle of a value", text, index)
+    return text[index]
+
+
+def _next_member(text: str, index: int, closer: str) -> int:
+    """Position of the next member, or of the closer."""
+    index = jsontext.skip(text, index)
+    if _at(text, index) == ",":
+        index = jsontext.skip(text, index + 1)
+        if _at(text, index) == closer:
+            raise JSONDecodeError("Trailing comma", text, index)
+    elif text[index] != closer:
+        raise JSONDecodeError("Expecting ',' delimiter", text, index)
+    return index
+
+
+def _elements(text: str, index: int) -> tuple[list[tuple[Any, int, int]], int]:
+    """Elements of the list that opens at `index`, as (value, start, end), and where the list ends."""
+    elements: list[tuple[Any, int, int]] = []
+    index = jsontext.skip(text, index + 1)
+    while _at(text, index) != "]":
+        start = index
+        value, index = jsontext.scan(text, index)
+        elements.append((value, start, index))
+        index = _next_member(text, index, "]")
+    return elements, index + 1
+
+
+def _byte_spans(data: bytes, text: str, offset: int, spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Character spans of `text`, which begins at byte `offset` of `data`, as byte spans."""
+    if data.isascii():
+        return tuple((start + offset, end + offset) for start, end in spans)
+    result = []
+    position = 0
+    for start, end in spans:
+        offset += len(jsontext.encode(text[position:start]))
+        size = len(jsontext.encode(text[start:end]))
+        result.append((offset, offset + size))
+        offset += size
+        position = end
+    return tuple(result)
+
+
+def _open_lines(data: bytes, start: int, name: str, lenient: bool) -> Document:
+    spans = tuple(_line_spans(data, start))
+    unparsed: set[int] = set()
+    if lenient:
+        unparsed = {record for record, (begin, end) in enumerate(spans) if not _parses(data[begin:end])}
+
+    def values() -> Iterator[Any]:
+        view = memoryview(data)
+        for record, (begin, end) in enumerate(spans):
+            if record in unparsed:
+                yield None
+                continue
+            try:
+                yield jsontext.parse(view[begin:end])
+            except (JSONDecodeError, RecursionError) as error:
+                raise _not_json(name, data, begin, error, is_last=record == len(spans) - 1) from None
+
+    return Document(Source(data, spans, Container.LINES, frozenset(unparsed)), values(), {})
+
+
+def _line_spans(data: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """Lines that are not blank, without the white space around them. Only \\n ends a line: U+2028 does not."""
+    while start < len(data):
+        end = data.find(b"\n", start)
+        stop = len(data) if end < 0 else end
+        line = data[start:stop]
+        stripped = line.strip(_WHITESPACE)
+        if stripped:
+            begin = start + len(line) - len(line.lstrip(_WHITESPACE))
+            yield begin, begin + len(stripped)
+        start = stop + 1
+
+
+def _not_json(
+    name: str, data: bytes, start: int, error: JSONDecodeError | RecursionError, *, is_last: bool = False
+) -> NotJsonError:
+    if isinstance(error, RecursionError):
+        return NotJsonError(f"{name}: the JSON is nested too deeply to be a transcript.")
+    line = data.count(b"\n", 0, start) + error.lineno
+    reason = error.msg[0].lower() + error.msg[1:]
+    message = f"{name}:{line}:{error.colno}: not JSON ({reason})."
+    beginning = data[start : start + 200].lstrip()
+    if beginning[:1] not in (b"{", b"["):
+        what = "HTML" if beginning[:1] == b"<" else "text"
+        return NotJsonError(message, f"This looks like {what}, not like a transcript.")
+    if is_last and line > 1:
+        return NotJsonError(message, "The last line seems to be cut off. --lenient keeps it as it is.")
+    if line == 1 or error.doc.count("\n") > 1:
+        return NotJsonError(message, "The file is not whole; take it again from where it comes from.")
+    return NotJsonError(message, "--lenient keeps lines that are not JSON as they are.")
+
+
+def describe(values: list[Any], source: Source) -> str:
+    """What was seen in a file, for the error that says it is not known."""
+    if source.container is Container.LINES:
+        shape = "JSON lines" if len(source.spans) > 1 else "one JSON value"
+    else:
+        shape = "a JSON array" if source.container is Container.ARRAY else "a JSON object with messages"
+    if not values:
+        return f"{shape} with nothing in it"
+    first = values[0]
+    if isinstance(first, dict):
+        keys = ", ".join(json.dumps(str(key))[:40] for key in list(first)[:8]) or "none"
+        return f"{shape} whose first record has the keys {keys}"
+    return f"{shape} whose first record is a {type(first).__name__}"

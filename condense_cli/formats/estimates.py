@@ -1,0 +1,52 @@
+"""Token estimates for content that cannot be counted: images, documents, encrypted thinking."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+from typing import Any, Final
+
+PIXELS_PER_TOKEN: Final = 750
+"""Anthropic's rule for images: width x height / 750, after scaling down to about 1.15 megapixels."""
+
+LARGEST_IMAGE: Final = 1_600
+UNKNOWN_IMAGE: Final = 1_200
+DOCUMENT_PAGE: Final = 2_000
+"""A PDF page costs 1,500 to 3,000 tokens (Anthropic's PDF guide)."""
+
+_HEADER_CHARS: Final = 65_536 * 4
+
+
+def image(data: Any) -> int:
+    """Tokens of a base64 image, from the width and height in its header."""
+    if not isinstance(data, str):
+        return UNKNOWN_IMAGE
+    import imagesize
+
+    try:
+        header = base64.b64decode(data.rpartition(",")[2][:_HEADER_CHARS])
+        width, height = imagesize.get(io.BytesIO(header))
+    except (binascii.Error, ValueError, OSError):
+        return UNKNOWN_IMAGE
+    if width <= 0 or height <= 0:
+        return UNKNOWN_IMAGE
+    tokens: int = round(width * height / PIXELS_PER_TOKEN)
+    return max(1, min(LARGEST_IMAGE, tokens))
+
+
+def document(data: Any) -> int:
+    """Tokens of a base64 PDF, from the number of its page objects."""
+    if not isinstance(data, str):
+        return DOCUMENT_PAGE
+    try:
+        raw = base64.b64decode(data)
+    except (binascii.Error, ValueError):
+        return DOCUMENT_PAGE
+    pages = raw.count(b"/Type /Page") + raw.count(b"/Type/Page") - raw.count(b"/Pages")
+    return DOCUMENT_PAGE * max(1, pages)
+
+
+def encrypted_thinking(signature: Any) -> int:
+    """Tokens of thinking that is only there as base64: three bytes in four characters, four bytes a token."""
+    return len(signature) * 3 // 16 if isinstance(signature, str) else 0

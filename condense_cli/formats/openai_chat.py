@@ -1,0 +1,140 @@
+"""Chat-completions messages (OpenAI and everything compatible): JSON lines, an array, or an object.
+
+Shape: {"role", "content": str | null | [part, ...], "tool_calls"?: [{"id", "function": {"name",
+"arguments": JSON in a string}}], "tool_call_id"?}. The object form covers recorded requests, such as
+OpenHands' completion logs ({"messages", "response", "kwargs", ...}).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .. import jsontext
+from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
+from .anthropic import attachment_block, envelope_model, envelope_text
+from .base import Evidence, Format, not_a_message
+from .container import Document
+from .injected import is_injected
+
+_ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.DEVELOPER,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+_PROOF_ROLES = {"system", "developer", "tool", "function"}
+_PROOF_PARTS = {"image_url", "input_audio", "refusal"}
+_REASONING_KEYS = ("reasoning_content", "reasoning")
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or value.get("role") not in _ROLES:
+        return Evidence.NO
+    content = value.get("content")
+    calls = value.get("tool_calls")
+    has_calls = (isinstance(calls, list) and bool(calls)) or isinstance(value.get("function_call"), dict)
+    if calls and not (isinstance(calls[0], dict) and "function" in calls[0]):
+        return Evidence.NO
+    if isinstance(content, list):
+        kinds = {part.get("type") for part in content if isinstance(part, dict)}
+        if not kinds <= {"text", *_PROOF_PARTS}:
+            return Evidence.NO
+        if kinds & _PROOF_PARTS:
+            return Evidence.YES
+    elif not isinstance(content, str) and not has_calls and value["role"] != "assistant":
+        return Evidence.NO
+    if has_calls or value["role"] in _PROOF_ROLES or "tool_call_id" in value:
+        return Evidence.YES
+    return Evidence.MAYBE
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    tools: dict[str, str] = {}
+    turns: list[tuple[Role, list[Block]]] = []
+    for record, value in enumerate(values):
+        if record in document.source.unparsed:
+            continue
+        role = _ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
+        if role is None:
+            known = ", ".join(_ROLES)
+            raise not_a_message(record, value, f"its role is none of {known}")
+        blocks = list(_blocks(value, record, role, tools))
+        if role is Role.TOOL and turns and turns[-1][0] is Role.TOOL:
+            turns[-1][1].extend(blocks)
+        else:
+            turns.append((role, blocks))
+    messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
+    return Transcript(
+        "openai-chat",
+        Family.OPENAI_CHAT,
+        messages,
+        document.source,
+        model=envelope_model(document.envelope),
+        envelope=envelope_text(document.envelope),
+    )
+
+
+def _blocks(value: dict[str, Any], record: int, role: Role, tools: dict[str, str]) -> Iterator[Block]:
+    for key in _REASONING_KEYS:
+        reasoning = value.get(key)
+        if isinstance(reasoning, str) and reasoning:
+            yield Block(BlockKind.THINKING, Place(record, (key,)), (key,), text=reasoning)
+            break
+    kind = BlockKind.TOOL_RESULT if role is Role.TOOL else BlockKind.TEXT
+    common: dict[str, Any] = {}
+    if role is Role.TOOL:
+        call_id = value.get("tool_call_id")
+        call_id = call_id if isinstance(call_id, str) else None
+        name = value.get("name")
+        common = {"call_id": call_id, "tool": tools.get(call_id or "") or (name if isinstance(name, str) else None)}
+    content = value.get("content")
+    if isinstance(content, str):
+        yield _text(kind, content, Place(record, ("content",)), ("content",), role, common)
+    elif isinstance(content, list) and content:
+        for index, part in enumerate(content):
+            owner = ("content", index)
+            if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
+                yield _text(kind, part["text"], Place(record, (*owner, "text")), owner, role, common)
+            else:
+                yield attachment_block(part, record, owner, **common)
+    elif role is Role.TOOL:
+        yield Block(kind, Place(record, ("content",)), ("content",), **common)
+    calls = value.get("tool_calls")
+    for index, call in enumerate(calls if isinstance(calls, list) else ()):
+        yield _call(call, record, index, tools)
+    if isinstance(value.get("function_call"), dict):
+        text = jsontext.dump_compact(value["function_call"])
+        yield Block(BlockKind.OPAQUE, Place(record, ("function_call",)), ("function_call",), text=text)
+
+
+def _text(
+    kind: BlockKind, text: str, place: Place, owner: tuple[str | int, ...], role: Role, common: dict[str, Any]
+) -> Block:
+    return Block(kind, place, owner, text=text, injected=role is Role.USER and is_injected(text), **common)
+
+
+def _call(call: Any, record: int, index: int, tools: dict[str, str]) -> Block:
+    owner = ("tool_calls", index)
+    function = call.get("function") if isinstance(call, dict) else None
+    call_id = call.get("id") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(call_id, str):
+        return Block(BlockKind.OPAQUE, Place(record, owner), owner, text=jsontext.dump_compact(call))
+    name = str(function.get("name") or "")
+    tools[call_id] = name
+    arguments = function.get("arguments", "")
+    text = arguments if isinstance(arguments, str) else jsontext.dump_compact(arguments)
+    place = Place(record, (*owner, "function", "arguments"))
+    return Block(BlockKind.TOOL_CALL, place, owner, text=text, tool=name, call_id=call_id)
+
+
+FORMAT = Format(
+    "openai-chat",
+    Family.OPENAI_CHAT,
+    "Chat-completions messages: JSON lines, an array, or an object with messages",
+    evidence,
+    read,
+    is_default=True,
+)

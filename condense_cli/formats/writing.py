@@ -1,0 +1,82 @@
+"""Writing a transcript back: the bytes of its file, with only the changed values exchanged."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from .. import jsontext
+from ..transcript import Block, BlockKind, Container, JsonPath, Source, Transcript
+from .base import Format, RecordEdits
+
+
+def write(transcript: Transcript, form: Format) -> bytes:
+    """Bytes of the transcript in the format it was read from.
+
+    Blocks in `transcript.removed` go; a record all of whose blocks went goes with them. Every record
+    that nothing changed keeps its bytes.
+    """
+    if not transcript.is_changed:
+        return transcript.source.data
+    source = transcript.source
+    edits: RecordEdits = defaultdict(dict)
+    gone = _gone(transcript)
+    for block in transcript.removed:
+        if block.place.record not in gone:
+            edits[block.place.record][block.owner] = jsontext.REMOVE
+    style = jsontext.Style.of(source.data)
+    for _, block in transcript.blocks():
+        if block.changed:
+            edits[block.place.record].update(_block_edits(block, source, style))
+    form.complete(transcript, edits, gone)
+    replaced = {
+        record: jsontext.encode(jsontext.splice(jsontext.decode(source.raw(record)), changes))
+        for record, changes in edits.items()
+        if record not in gone and changes
+    }
+    return _join(source, replaced, gone)
+
+
+def _gone(transcript: Transcript) -> frozenset[int]:
+    """Records that lost every block they had."""
+    touched = {block.place.record for block in transcript.removed}
+    if not touched:
+        return frozenset()
+    return frozenset(touched - {block.place.record for _, block in transcript.blocks()})
+
+
+def _block_edits(block: Block, source: Source, style: jsontext.Style) -> dict[JsonPath, str | None]:
+    place = block.place
+    if block.kind is not BlockKind.TOOL_CALL:
+        return {place.path: style.literal(block.text)}
+    arguments = jsontext.parse(source.raw(place.record))
+    for key in place.path:
+        arguments = arguments[key]
+    if isinstance(arguments, str):
+        # Arguments as JSON in a string: `text` is that JSON with the same values exchanged.
+        return {place.path: style.literal(block.text)}
+    return {(*place.path, *path): style.literal(value) for path, value in block.edits}
+
+
+def _join(source: Source, replaced: dict[int, bytes], gone: frozenset[int]) -> bytes:
+    """The file's bytes with some records replaced and some taken out, each with its line or comma."""
+    cuts = [(*source.spans[record], new) for record, new in replaced.items()]
+    cuts += [(start, end, b"") for start, end in _removals(source, gone)]
+    pieces: list[bytes] = []
+    position = 0
+    for start, end, new in sorted(cuts):
+        pieces += (source.data[position:start], new)
+        position = end
+    pieces.append(source.data[position:])
+    return b"".join(pieces)
+
+
+def _removals(source: Source, gone: frozenset[int]) -> list[tuple[int, int]]:
+    if source.container is not Container.LINES:
+        return [(start, end) for start, end, _ in jsontext.remove_members(source.spans, gone)]
+    spans = []
+    for record in gone:
+        start, end = source.spans[record]
+        line_start = source.data.rfind(b"\n", 0, start) + 1
+        line_end = source.data.find(b"\n", end)
+        spans.append((line_start, len(source.data) if line_end < 0 else line_end + 1))
+    return spans

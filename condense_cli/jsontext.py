@@ -1,0 +1,176 @@
+"""JSON as text: lenient reading, and replacing single values without touching a byte around them.
+
+A changed record is not parsed and dumped again. Only the literals that changed are exchanged in
+its text, so separators, indentation, number formats, key order, doubled keys and unknown keys stay
+exactly as the file had them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from json.decoder import WHITESPACE, JSONDecodeError, scanstring  # type: ignore[attr-defined]
+from typing import Any, Final
+
+import msgspec
+
+from .transcript import JsonPath
+
+REMOVE: Final = None
+"""In place of a literal: the value goes, with its key or list element."""
+
+_scan_once = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_decode = msgspec.json.Decoder().decode
+
+
+def parse(raw: bytes | memoryview | msgspec.Raw) -> Any:
+    """Value of one JSON text.
+
+    Accepts what real files hold besides strict JSON: lone surrogates, NaN, integers of any size and
+    invalid UTF-8 (each bad byte becomes a lone surrogate U+DC80..U+DCFF that `encode` turns back).
+    Raises json.JSONDecodeError, or RecursionError when nested too deeply.
+    """
+    try:
+        return _decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return json.loads(decode(bytes(raw)))
+
+
+def decode(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a JSON text spells its strings."""
+
+    escapes_non_ascii: bool
+    is_utf8: bool
+
+    @classmethod
+    def of(cls, data: bytes) -> Style:
+        is_ascii = data.isascii()
+        return cls(is_ascii and b"\\u" in data, is_ascii or _is_utf8(data))
+
+    def literal(self, value: str) -> str:
+        """JSON literal of a string."""
+        text = json.dumps(value, ensure_ascii=self.escapes_non_ascii)
+        if self.is_utf8 and _SURROGATE.search(text):
+            # Such a text can only have spelled a lone surrogate as an escape.
+            text = _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+        return text
+
+
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def dump_compact(value: Any) -> str:
+    """Shortest JSON text of a value, for counting and for showing."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, UnicodeEncodeError, msgspec.EncodeError):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
+    """Exchange the values at the given paths of a JSON text for JSON literals, or remove them.
+
+    The root is the empty path and cannot be removed. Paths that do not exist raise KeyError: an edit that silently
+    changes nothing would be reported as done.
+    """
+    tree: dict[Any, Any] = {}
+    for path, new in edits.items():
+        node = tree
+        for key in path:
+            node = node.setdefault(key, {})
+        node[_HERE] = new
+    pieces: list[str] = []
+    cuts = _cuts(text, skip(text, 0), tree)[1]
+    position = 0
+    for start, end, new in sorted(cuts, key=lambda cut: cut[0]):
+        pieces += (text[position:start], new or "")
+        position = end
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+_HERE: Final = object()
+_Cut = tuple[int, int, str | None]
+
+
+def skip(text: str, index: int) -> int:
+    """Position of the first character at or after `index` that is not white space."""
+    return WHITESPACE.match(text, index).end()  # type: ignore[no-any-return]
+
+
+def scan(text: str, index: int) -> tuple[Any, int]:
+    """The value that starts at `index`, and where it ends. Raises json.JSONDecodeError."""
+    try:
+        value, end = _scan_once(text, index)
+    except StopIteration:
+        raise JSONDecodeError("Expecting value", text, index) from None
+    return value, end
+
+
+def _cuts(text: str, start: int, tree: dict[Any, Any]) -> tuple[int, list[_Cut]]:
+    """End of the value that starts at `start`, and the cuts that the edit tree asks for inside it."""
+    if _HERE in tree:
+        end = scan(text, start)[1]
+        return end, [(start, end, tree[_HERE])]
+    opener = text[start]
+    if opener not in "{[":
+        raise KeyError(next(iter(tree)))
+    is_object = opener == "{"
+    members: list[tuple[int, int]] = []
+    found: dict[Any, tuple[int, list[_Cut]]] = {}
+    index = skip(text, start + 1)
+    while text[index] not in "}]":
+        member = index
+        key: str | int = len(members)
+        if is_object:
+            key, index = scanstring(text, index + 1)
+            index = skip(text, skip(text, index) + 1)
+        if key in tree:
+            # Of doubled keys the last counts, as for every reader of JSON.
+            end, cuts = _cuts(text, index, tree[key])
+            found[key] = (len(members), cuts)
+        else:
+            end = scan(text, index)[1]
+        members.append((member, end))
+        index = skip(text, end)
+        if text[index] == ",":
+            index = skip(text, index + 1)
+    missing = tree.keys() - found.keys()
+    if missing:
+        raise KeyError(missing.pop())
+    gone = {position for position, cuts in found.values() if any(cut[2] is REMOVE for cut in cuts)}
+    cuts = [cut for _, inner in found.values() for cut in inner if cut[2] is not REMOVE]
+    return index + 1, cuts + remove_members(members, gone)
+
+
+def remove_members(members: Sequence[tuple[int, int]], gone: Iterable[int]) -> list[_Cut]:
+    """Cuts that take members out of a list or object together with exactly one comma each."""
+    gone = set(gone)
+    kept = [position for position in range(len(members)) if position not in gone]
+    first_kept = kept[0] if kept else len(members)
+    cuts: list[_Cut] = []
+    for position in gone:
+        start, end = members[position]
+        if position > first_kept:
+            start = members[position - 1][1]
+        elif position + 1 < len(members):
+            end = members[position + 1][0]
+        cuts.append((start, end, ""))
+    return cuts

@@ -1,0 +1,67 @@
+"""Lossy markers: what stands where content was left out, and how to read them back.
+
+    def total(items):
+    [condense: 68 lines left out #5f2c91d8]
+    the first words…
+    [condense: 300 characters left out #5f2c91d8]
+
+A marker has a line of its own. The number tells how much is missing; the hash names the whole text it
+was cut from, so that it can be found in the original. A suppressed block is a marker and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Final
+
+ELLIPSIS: Final = "…"
+
+_MARKER: Final = re.compile(
+    r"\[condense: (?:(?P<lines>\d{1,15}) lines?)?(?:, )?(?:(?P<characters>\d{1,15}) characters?)?"
+    r" left out #(?P<hash>[0-9a-f]{8})\]",
+    re.ASCII,
+)
+PREFIX: Final = "[condense: "
+
+
+def content_hash(text: str) -> str:
+    """First eight hex digits of the SHA-256 of the text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Content that is missing: whole lines, characters of a line, or both; `hash` names where it was cut from."""
+
+    hash: str
+    lines: int = 0
+    characters: int = 0
+
+    def __str__(self) -> str:
+        amounts = [
+            f"{number} {noun}{'' if number == 1 else 's'}"
+            for number, noun in ((self.lines, "line"), (self.characters, "character"))
+            if number
+        ]
+        return f"[condense: {', '.join(amounts)} left out #{self.hash}]"
+
+    def plus(self, other: Gap) -> Gap:
+        return Gap(self.hash, self.lines + other.lines, self.characters + other.characters)
+
+
+def parse_gap(line: str) -> Gap | None:
+    """The gap that a line stands for, if it is a marker and nothing else."""
+    match = _MARKER.fullmatch(line) if line.startswith(PREFIX) else None
+    if not match:
+        return None
+    gap = Gap(match["hash"], int(match["lines"] or 0), int(match["characters"] or 0))
+    return gap if str(gap) == line else None
+
+
+def gaps_in(text: str) -> list[Gap]:
+    """Every gap of a text, in order."""
+    if PREFIX not in text:
+        return []
+    return [gap for gap in map(parse_gap, text.split("\n")) if gap]

@@ -1,0 +1,171 @@
+"""Cutting a text to a number of lines or characters, with a marker where something is missing.
+
+A text is taken as lines and gaps (`markers.Gap`). A gap is no line of its own, so a text that was cut
+once is never cut again to the same limits; where it is cut further, the gaps merge and keep the hash
+of the text they came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..markers import ELLIPSIS, Gap, content_hash, gaps_in, parse_gap
+
+Side = Literal["head", "tail", "both"]
+
+_Items = list[str | Gap]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of a text stays: at most so many lines, then at most so many characters."""
+
+    max_lines: int | None = None
+    max_chars: int | None = None
+    keep: Side = "head"
+    add_ellipsis: bool = True
+
+
+def suppress(text: str) -> str:
+    """The marker that stands for the whole text; the text itself when nothing is left to suppress."""
+    items = _parse(text)
+    if not any(isinstance(item, str) and item for item in items):
+        return text
+    return str(_merge(items, _hash_of(text)))
+
+
+def truncate(text: str, limits: Limits) -> str:
+    """The text cut to the limits, or the very same text when it is within them."""
+    items = _parse(text)
+    original_hash = _hash_of(text)
+    cut = items
+    if limits.max_lines is not None:
+        cut = _cut_lines(cut, limits.max_lines, limits.keep, original_hash)
+    if limits.max_chars is not None:
+        cut = _cut_chars(cut, limits.max_chars, limits.keep, original_hash)
+    return text if cut is items else _render(cut, limits.add_ellipsis)
+
+
+def _hash_of(text: str) -> str:
+    earlier = {gap.hash for gap in gaps_in(text)}
+    return earlier.pop() if len(earlier) == 1 else content_hash(text)
+
+
+def _parse(text: str) -> _Items:
+    """Lines and gaps of a text; the ellipsis beside a gap in the middle of a line is part of the gap."""
+    lines = text.split("\n")
+    items: _Items = [parse_gap(line) or line for line in lines]
+    for index, item in enumerate(items):
+        if isinstance(item, Gap) and item.characters:
+            before = items[index - 1] if index else None
+            after = items[index + 1] if index + 1 < len(items) else None
+            if isinstance(before, str):
+                items[index - 1] = before.removesuffix(ELLIPSIS)
+            if isinstance(after, str):
+                items[index + 1] = after.removeprefix(ELLIPSIS)
+    return items
+
+
+def _render(items: _Items, add_ellipsis: bool) -> str:
+    lines = [str(item) for item in items]
+    if add_ellipsis:
+        for index, item in enumerate(items):
+            if isinstance(item, Gap) and item.characters:
+                if index and isinstance(items[index - 1], str):
+                    lines[index - 1] += ELLIPSIS
+                if index + 1 < len(items) and isinstance(items[index + 1], str):
+                    lines[index + 1] = ELLIPSIS + lines[index + 1]
+    return "\n".join(lines)
+
+
+def _merge(items: Sequence[str | Gap], original_hash: str) -> Gap:
+    """One gap for all of these: whole lines are counted as lines, a single line by its characters."""
+    gaps = [item for item in items if isinstance(item, Gap)]
+    lines = [item for item in items if isinstance(item, str)]
+    merged = Gap(original_hash, sum(gap.lines for gap in gaps), sum(gap.characters for gap in gaps))
+    if len(_units(items)) <= 1 and not merged.lines:
+        return merged.plus(Gap(original_hash, 0, sum(map(len, lines))))
+    if lines and isinstance(items[-1], str) and not items[-1]:
+        lines.pop()  # The text ends with a line break: what follows it is no line.
+    return merged.plus(Gap(original_hash, len(lines)))
+
+
+def _units(items: Sequence[str | Gap]) -> list[_Items]:
+    """Items grouped to lines: a gap of characters alone stands inside a line and joins its two ends."""
+    units: list[_Items] = []
+    for item in items:
+        previous = units[-1][-1] if units else None
+        joins_item = isinstance(item, Gap) and not item.lines
+        joins_previous = isinstance(previous, Gap) and not previous.lines
+        if units and ((joins_item and isinstance(previous, str)) or joins_previous):
+            units[-1].append(item)
+        else:
+            units.append([item])
+    return units
+
+
+def _flat(units: Sequence[_Items]) -> Iterator[str | Gap]:
+    for unit in units:
+        yield from unit
+
+
+def _cut_lines(items: _Items, limit: int, keep: Side, original_hash: str) -> _Items:
+    units = _units(items)
+    lines = [index for index, unit in enumerate(units) if any(isinstance(item, str) for item in unit)]
+    if len(lines) <= limit:
+        return items
+    head, tail = _shares(limit, keep)
+    start = lines[head - 1] + 1 if head else 0
+    end = lines[-tail] if tail else len(units)
+    gap = _merge(list(_flat(units[start:end])), original_hash)
+    return [*_flat(units[:start]), gap, *_flat(units[end:])]
+
+
+def _shares(limit: int, keep: Side) -> tuple[int, int]:
+    """How much of the limit stays at the head and at the tail."""
+    if keep == "both":
+        return limit - limit // 2, limit // 2
+    return (limit, 0) if keep == "head" else (0, limit)
+
+
+def _cut_chars(items: _Items, limit: int, keep: Side, original_hash: str) -> _Items:
+    if _fitting(items, limit)[0] == len(items):
+        return items
+    head_share, tail_share = _shares(limit, keep)
+    head, head_part = _fitting(items, head_share)
+    tail, tail_part = _fitting(items[head:][::-1], tail_share)
+    first, last = head, len(items) - 1 - tail
+    gap = Gap(original_hash)
+    for index in range(first, last + 1):
+        item = items[index]
+        if isinstance(item, Gap):
+            gap = gap.plus(item)
+            continue
+        kept = (head_part if index == first else 0) + (tail_part if index == last else 0)
+        gap = gap.plus(Gap(original_hash, 0, len(item) - kept) if kept else Gap(original_hash, 1))
+    start = [str(items[first])[:head_part]] if head_part else []
+    end = [str(items[last])[-tail_part:]] if tail_part else []
+    return [*items[:first], *start, gap, *end, *items[last + 1 :]]
+
+
+def _fitting(items: Sequence[str | Gap], share: int) -> tuple[int, int]:
+    """How many items fit into so many characters, and how many characters of the next line. Gaps are free."""
+    used = 0
+    for index, item in enumerate(items):
+        if isinstance(item, Gap):
+            continue
+        line_break = bool(index) and isinstance(items[index - 1], str)
+        if used + line_break + len(item) > share:
+            # A gap before a line that does not fit goes into the new gap.
+            part = max(0, share - used - line_break)
+            return (index if part else _before_gaps(items, index)), part
+        used += line_break + len(item)
+    return len(items), 0
+
+
+def _before_gaps(items: Sequence[str | Gap], index: int) -> int:
+    while index and isinstance(items[index - 1], Gap):
+        index -= 1
+    return index

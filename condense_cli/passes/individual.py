@@ -1,0 +1,102 @@
+"""A pass in individual mode: one operation per content type, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from msgspec import UNSET
+
+from ..config.models import ContentOperation, IndividualConfig, PassConfig
+from ..transcript import Block, ContentType
+from . import operations
+from .draft import Draft
+from .receipts import Kept, Receipt, changed, kept
+from .selection import Protection, Selected
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A block that the pass may touch, and what it does to it."""
+
+    message: int
+    block: int
+    content_type: ContentType
+    operation: ContentOperation
+    tokens: int
+
+
+def run_individual(
+    draft: Draft,
+    config: PassConfig,
+    selected: Selected,
+    protection: Protection,
+    target: int | None,
+    strictness: float = 1.0,
+) -> list[Receipt]:
+    """Work through the draft and give a receipt for every block of it.
+
+    With a target the candidates are taken in the order of the pass (content types, then the oldest
+    and in one message the largest first), and only until the target is reached.
+    """
+    receipts: list[Receipt] = []
+    candidates: list[Candidate] = []
+    for candidate in _candidates(draft, config, selected, protection):
+        if isinstance(candidate, Candidate):
+            candidates.append(candidate)
+        else:
+            receipts.append(candidate)
+    if target is not None:
+        rank: dict[str, int] = {name: position for position, name in enumerate(config.order)}
+        candidates.sort(
+            key=lambda candidate: (
+                rank.get(candidate.content_type.value, len(rank)),
+                candidate.message,
+                -candidate.tokens,
+            )
+        )
+    for candidate in candidates:
+        if target is not None and draft.tokens <= target:
+            outcome: Block | Kept = Kept.TARGET_REACHED
+        else:
+            block = draft.messages[candidate.message].blocks[candidate.block]
+            outcome = operations.apply(block, candidate.operation, draft.count, strictness)
+        message, number, before = draft.messages[candidate.message], candidate.block, candidate.tokens
+        if isinstance(outcome, Kept):
+            receipts.append(kept(config.id, message, number, before, outcome))
+        else:
+            draft.put(candidate.message, number, outcome)
+            after = draft.count.block(outcome)
+            how = candidate.operation.operation
+            receipts.append(changed(config.id, message, number, how, before, after, selected.reason))
+    return receipts
+
+
+def _candidates(
+    draft: Draft, config: PassConfig, selected: Selected, protection: Protection
+) -> Iterator[Candidate | Receipt]:
+    individual = config.individual_config or IndividualConfig()
+    length = draft.messages[-1].index + 1 if draft.messages else 0
+    overrides = {
+        override.message_index % length if override.message_index < 0 else override.message_index: override.operations
+        for override in individual.overrides
+        if length
+    }
+    for position, message in enumerate(draft.messages):
+        override = overrides.get(message.index)
+        for number, block in enumerate(message.blocks):
+            tokens = draft.count.block(block)
+            why = protection.of(message, block)
+            content_type = block.content_type
+            if why is None and position >= selected.end:
+                why = Kept.RECENT
+            elif why is None and not selected.test(message, block):
+                why = Kept.NOT_SELECTED
+            if why is None and content_type is None:
+                why = Kept.NO_CONTENT_TYPE
+            if why is not None or content_type is None:
+                yield kept(config.id, message, number, tokens, why or Kept.NO_CONTENT_TYPE)
+                continue
+            operation = getattr(individual.defaults, content_type.value)
+            special = getattr(override, content_type.value) if override else UNSET
+            yield Candidate(position, number, content_type, operation if special is UNSET else special, tokens)

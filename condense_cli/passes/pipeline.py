@@ -1,0 +1,216 @@
+"""Running a configuration over a transcript: prelude, passes, thinking, and the receipts of all that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..config.checks import warnings as configuration_warnings
+from ..config.models import Configuration, ContentOperation, PassConfig
+from ..tokens import Counter
+from ..transcript import Transcript
+from . import thinking
+from .draft import Draft
+from .individual import run_individual
+from .receipts import PassReceipt, Receipt, Status, changed
+from .selection import protect, select
+
+PRELUDE = "lossless-prelude"
+THINKING = "thinking"
+
+_ROUNDS = 5
+"""Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condensation:
+    """What came of a run. The token difference is the sum of the receipts that are changes."""
+
+    before: Transcript
+    transcript: Transcript
+    passes: tuple[PassReceipt, ...]
+    receipts: tuple[Receipt, ...]
+    tokens_before: int
+    tokens_after: int
+    target: int | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> list[Receipt]:
+        return [receipt for receipt in self.receipts if receipt.is_change]
+
+    @property
+    def is_target_missed(self) -> bool:
+        return self.target is not None and self.tokens_after > self.target
+
+
+def condense(
+    transcript: Transcript,
+    configuration: Configuration,
+    count: Counter,
+    *,
+    stop_at_target: bool = False,
+    clock: Callable[[], float] = lambda: 0.0,
+) -> Condensation:
+    """Run the prelude and the passes of a configuration.
+
+    With `stop_at_target` every pass works only until the target is reached, as if the configuration
+    said so for each. `clock` gives seconds for the receipts. A transcript that would not become
+    smaller, or by less than `min_saving`, comes back unchanged.
+    """
+    run = _Run(transcript, configuration, count, stop_at_target, clock)
+    run.all()
+    warnings = [*transcript.warnings, *configuration_warnings(configuration)]
+    saved = run.tokens_before - run.draft.tokens
+    if any(receipt.is_change for receipt in run.receipts) and saved < max(1, configuration.min_saving):
+        wanted = f"less than min_saving ({configuration.min_saving})" if configuration.min_saving else "not smaller"
+        warnings.append(f"Nothing was changed: the result would save {saved} tokens, {wanted}.")
+        return Condensation(
+            transcript, transcript, tuple(run.passes), (), run.tokens_before, run.tokens_before, run.target,
+            tuple(warnings),
+        )  # fmt: skip
+    return Condensation(
+        transcript,
+        run.draft.finish(transcript),
+        tuple(run.passes),
+        tuple(run.receipts),
+        run.tokens_before,
+        run.draft.tokens,
+        run.target,
+        tuple(warnings),
+    )
+
+
+class _Run:
+    """One run of a configuration: the draft and the receipts so far."""
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        configuration: Configuration,
+        count: Counter,
+        stop_at_target: bool,
+        clock: Callable[[], float],
+    ) -> None:
+        self.configuration = configuration
+        self.model = transcript.model
+        self.draft = Draft(transcript, count)
+        self.protection = protect(configuration, transcript.messages, count)
+        self.tokens_before = self.draft.tokens
+        self.target = _target(configuration, self.tokens_before)
+        self.stop_at_target = stop_at_target
+        self.clock = clock
+        self.passes: list[PassReceipt] = []
+        self.receipts: list[Receipt] = []
+
+    def all(self) -> None:
+        self._prelude()
+        for _ in range(_ROUNDS):
+            passes = [self._pass(config) for config in self.configuration.passes]
+            self.passes += [receipt for receipt in passes if receipt.changes or receipt.id not in self._seen_ids()]
+            if not self._drop_thinking():
+                break
+
+    def _seen_ids(self) -> set[str]:
+        return {receipt.id for receipt in self.passes}
+
+    def _is_target_reached(self) -> bool:
+        return self.target is not None and self.draft.tokens <= self.target
+
+    def _skipped(self, id: str, name: str, reason: str) -> PassReceipt:
+        return PassReceipt(id, name, Status.SKIPPED, reason, self.draft.tokens, self.draft.tokens)
+
+    def _prelude(self) -> None:
+        enabled = self.configuration.lossless_prelude.enabled
+        reason = "not available in this version" if enabled else "switched off by the configuration"
+        self.passes.append(self._skipped(PRELUDE, "Lossless prelude", reason))
+
+    def _pass(self, config: PassConfig) -> PassReceipt:
+        reason = self._reason_to_skip(config)
+        if reason:
+            return self._skipped(config.id, config.name or config.id, reason)
+        started = self.clock()
+        before = self.draft.tokens
+        selected = select(config.selection, self.draft.messages, self.draft.count)
+        works_to_target = config.stop_at_target or self.stop_at_target
+        target = self.target if works_to_target else None
+        changes = 0
+        for strictness in _strictnesses(config, self.target):
+            receipts = run_individual(self.draft, config, selected, self.protection, target, strictness)
+            self.receipts += receipts
+            changes += sum(receipt.is_change for receipt in receipts)
+            if self._is_target_reached():
+                break
+        seconds = self.clock() - started
+        return PassReceipt(
+            config.id, config.name or config.id, Status.COMPLETED, "", before, self.draft.tokens, changes, seconds,
+            selected.preserved_turns,
+        )  # fmt: skip
+
+    def _reason_to_skip(self, config: PassConfig) -> str:
+        condition = config.execution.condition
+        if self._is_target_reached():
+            return "the target was reached before"
+        if config.execution.type == "conditional" and condition and self.draft.tokens <= condition.token_threshold:
+            return f"{self.draft.tokens} tokens are not above its threshold of {condition.token_threshold}"
+        if config.mode == "batch":
+            if config.batch_config and config.batch_config.operation == "summarize":
+                return "summarizing is not available in this version"
+            return "it keeps everything"
+        operations = _operations(config)
+        if all(operation.operation in ("keep", "summarize") for operation in operations):
+            summarizes = any(operation.operation == "summarize" for operation in operations)
+            return "summarizing is not available in this version" if summarizes else "it keeps everything"
+        return ""
+
+    def _drop_thinking(self) -> bool:
+        """Drop what the thinking mode says; whether messages went, so that windows may have moved."""
+        places, reason = thinking.to_drop(self.draft.messages, self.configuration.thinking, self.model)
+        if not places:
+            return False
+        before = self.draft.tokens
+        receipts = [
+            changed(
+                THINKING,
+                self.draft.messages[position],
+                number,
+                "drop",
+                self.draft.count.block(self.draft.messages[position].blocks[number]),
+                0,
+                reason,
+            )
+            for position, number in places
+        ]
+        filled = {message.index for message in self.draft.messages if message.blocks}
+        self.draft.remove(places)
+        tidied = self.draft.tidy(THINKING, filled)
+        self.receipts += receipts + tidied
+        self.passes.append(
+            PassReceipt(THINKING, "Thinking", Status.COMPLETED, reason, before, self.draft.tokens, len(receipts))
+        )
+        return bool(tidied)
+
+
+def _target(configuration: Configuration, tokens: int) -> int | None:
+    if configuration.target_tokens is not None:
+        return configuration.target_tokens
+    if configuration.target_reduction_percent is not None:
+        return int(tokens * (100 - configuration.target_reduction_percent) / 100)
+    return None
+
+
+def _strictnesses(config: PassConfig, target: int | None) -> list[float]:
+    """How much of its limits each round of a pass uses: all of them, then ever less while a target is missed."""
+    if config.repeat is None or target is None:
+        return [1.0]
+    return [config.repeat.threshold_reduction_factor**round for round in range(config.repeat.max_passes)]
+
+
+def _operations(config: PassConfig) -> list[ContentOperation]:
+    individual = config.individual_config
+    if individual is None:
+        return []
+    parts = [individual.defaults, *(override.operations for override in individual.overrides)]
+    names = ("message_text", "tool_parameters", "tool_results")
+    found = [getattr(part, name) for part in parts for name in names]
+    return [operation for operation in found if isinstance(operation, ContentOperation)]

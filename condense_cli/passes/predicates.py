@@ -1,0 +1,78 @@
+"""Predicates on blocks: what custom selections and pins are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+
+from ..config.models import Globs, Predicates
+from ..exchanges import calls_by_id
+from ..tokens import Counter
+from ..tools import reads_a_file
+from ..transcript import Block, BlockKind, Message
+
+Predicate = Callable[[Message, Block], bool]
+
+
+def compile_predicates(predicates: Predicates, messages: Sequence[Message], count: Counter) -> Predicate:
+    """One test that holds where every given predicate holds. Positions refer to `messages`."""
+    tests: list[Predicate] = []
+    ages = {message.index: len(messages) - 1 - position for position, message in enumerate(messages)}
+    length = messages[-1].index + 1 if messages else 0
+    if predicates.roles is not None:
+        roles = frozenset(predicates.roles)
+        tests.append(lambda message, block: message.role.value in roles)
+    if (globs := predicates.tools) is not None:
+        tests.append(lambda message, block: block.tool is not None and matches(block.tool, globs))
+    if (span := predicates.range) is not None:
+        start, end, _ = slice(span.start, span.end).indices(length)
+        tests.append(lambda message, block: start <= message.index < end)
+    if (age := predicates.age) is not None:
+        oldest = float("inf") if age.max is None else age.max
+        tests.append(lambda message, block: age.min <= ages[message.index] <= oldest)
+    if (minimum := predicates.min_tokens) is not None:
+        tests.append(lambda message, block: count.block(block) >= minimum)
+    if predicates.regex is not None:
+        search = re.compile(predicates.regex).search
+        tests.append(lambda message, block: search(block.text) is not None)
+    if (failed := predicates.failed) is not None:
+        tests.append(lambda message, block: block.kind is BlockKind.TOOL_RESULT and block.is_error is failed)
+    if (superseded := predicates.superseded) is not None:
+        renewed = superseded_results(messages)
+        tests.append(
+            lambda message, block: block.kind is BlockKind.TOOL_RESULT and (block.answers in renewed) is superseded
+        )
+    return lambda message, block: all(test(message, block) for test in tests)
+
+
+def matches(name: str, globs: Globs) -> bool:
+    name = name.lower()
+    included = not globs.include or any(fnmatchcase(name, glob.lower()) for glob in globs.include)
+    return included and not any(fnmatchcase(name, glob.lower()) for glob in globs.exclude)
+
+
+def superseded_results(messages: Sequence[Message]) -> frozenset[str]:
+    """Calls whose result a later one replaces: the same tool with the same arguments, and successful.
+
+    A command run again counts only when it printed the same: an older failing test run is history
+    that a passing one does not replace. A file read again counts whatever it shows, and only for the
+    very same range; a failed read replaces nothing.
+    """
+    calls = calls_by_id(messages)
+    results: dict[str, list[Block]] = {}
+    for message in messages:
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_RESULT and block.answers in calls:
+                results.setdefault(block.answers or "", []).append(block)
+    newest: dict[tuple[str | None, str], tuple[str, ...]] = {}
+    superseded = set()
+    for call_id, blocks in reversed(results.items()):
+        call = calls[call_id]
+        key = (call.tool, call.text)
+        texts = tuple(block.text for block in blocks)
+        if key in newest and (reads_a_file(call) or newest[key] == texts):
+            superseded.add(call_id)
+        if not any(block.is_error for block in blocks):
+            newest.setdefault(key, texts)
+    return frozenset(superseded)

@@ -1,0 +1,99 @@
+"""Receipts: what was changed and what was left alone, each with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..transcript import Block, BlockKind, ContentType, Message
+
+
+class Kept(StrEnum):
+    """Why a block stayed as it is."""
+
+    CONFIGURED = "the pass keeps this content type"
+    NO_CONTENT_TYPE = "no operation rewrites this kind of block"
+    STANDING = "standing instructions"
+    FIRST = "protected at the start"
+    FIRST_REQUEST = "the first request of the user"
+    PINNED = "pinned"
+    RECENT = "among the turns that the pass preserves"
+    NOT_SELECTED = "not selected by the pass"
+    SMALL = "below the pass's min_tokens"
+    WITHIN_LIMITS = "within the limits already"
+    NOT_SMALLER = "the result would not be smaller"
+    NOT_AN_OBJECT = "the arguments are not a JSON object"
+    SHORT_VALUES = "no value is long enough to replace"
+    TARGET_REACHED = "the target was reached before"
+    NO_SUMMARIZER = "summarizing is not available in this version"
+
+
+class Status(StrEnum):
+    COMPLETED = "completed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One block and one pass. `kept` is None where the block changed; then `reason` says why it was chosen.
+
+    `message` is the message's index in the input, `block` the block's position in that message.
+    """
+
+    pass_id: str
+    message: int
+    block: int
+    kind: BlockKind | None
+    content_type: ContentType | None
+    tool: str | None
+    operation: str
+    tokens_before: int
+    tokens_after: int
+    kept: Kept | None = None
+    reason: str = ""
+
+    @property
+    def is_change(self) -> bool:
+        return self.kept is None
+
+
+@dataclass(frozen=True, slots=True)
+class PassReceipt:
+    """One pass (or the prelude): whether it ran, and the transcript's tokens before and after it."""
+
+    id: str
+    name: str
+    status: Status
+    reason: str
+    tokens_before: int
+    tokens_after: int
+    changes: int = 0
+    seconds: float = 0.0
+    preserved_turns: int | None = None
+    """How many of the newest turns the pass could not touch; None when it selects otherwise."""
+
+
+def kept(pass_id: str, message: Message, position: int, tokens: int, why: Kept) -> Receipt:
+    block = message.blocks[position]
+    return Receipt(
+        pass_id, message.index, position, block.kind, block.content_type, block.tool, "keep", tokens, tokens, kept=why
+    )
+
+
+def changed(
+    pass_id: str, message: Message, position: int, operation: str, before: int, after: int, reason: str
+) -> Receipt:
+    block: Block = message.blocks[position]
+    return Receipt(
+        pass_id,
+        message.index,
+        position,
+        block.kind,
+        block.content_type,
+        block.tool,
+        operation,
+        before,
+        after,
+        reason=reason,
+    )

@@ -1,0 +1,82 @@
+"""Which blocks a pass may touch, and what no pass may touch at all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..config.models import Configuration, Selection
+from ..exchanges import cut_before
+from ..tokens import Counter
+from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role
+from .predicates import Predicate, compile_predicates
+from .receipts import Kept
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A selection worked out for a transcript: messages[:end] where `test` holds."""
+
+    end: int
+    preserved_turns: int | None
+    test: Predicate
+    reason: str
+
+
+def select(selection: Selection, messages: Sequence[Message], count: Counter) -> Selected:
+    turns = [position for position, message in enumerate(messages) if not _is_only_thinking(message)]
+    test = compile_predicates(selection, messages, count)
+    if selection.type == "custom":
+        return Selected(len(messages), None, test, "selected by the pass")
+    if selection.type == "preserve_recent":
+        wanted = selection.keep_recent_count or 0
+        reason = f"older than the last {wanted} turns"
+    else:
+        percentage = selection.keep_percentage or 0
+        wanted = math.ceil(percentage * len(turns) / 100)
+        reason = f"older than the newest {percentage:g} %"
+    # Counting from the front: a slice such as [-0:] would preserve everything when nothing is meant.
+    first_kept = max(0, len(turns) - wanted)
+    end = turns[first_kept] if first_kept < len(turns) else len(messages)
+    return Selected(cut_before(messages, end), wanted, test, reason)
+
+
+def _is_only_thinking(message: Message) -> bool:
+    """Such a turn goes when its thinking goes; not counting it keeps every window where it was."""
+    return bool(message.blocks) and all(block.kind is BlockKind.THINKING for block in message.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What no pass touches: standing instructions, the start, the first request, pins."""
+
+    messages: dict[int, Kept]
+    pins: tuple[Predicate, ...]
+
+    def of(self, message: Message, block: Block) -> Kept | None:
+        reason = self.messages.get(message.index)
+        if reason is None and any(pin(message, block) for pin in self.pins):
+            reason = Kept.PINNED
+        return reason
+
+
+def protect(configuration: Configuration, messages: Sequence[Message], count: Counter) -> Protection:
+    protected: dict[int, Kept] = {}
+    conversation = [message for message in messages if message.role not in STANDING_ROLES]
+    for message in messages:
+        if message.role in STANDING_ROLES:
+            protected[message.index] = Kept.STANDING
+    for message in conversation[: configuration.keep_first]:
+        protected[message.index] = Kept.FIRST
+    request = next((message for message in conversation if _is_request(message)), None)
+    if request:
+        protected[request.index] = Kept.FIRST_REQUEST
+    pins = tuple(compile_predicates(pin, messages, count) for pin in configuration.pins)
+    return Protection(protected, pins)
+
+
+def _is_request(message: Message) -> bool:
+    return message.role is Role.USER and any(
+        block.kind is BlockKind.TEXT and not block.injected for block in message.blocks
+    )

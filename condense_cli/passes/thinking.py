@@ -1,0 +1,63 @@
+"""Thinking that a change made invalid, or that the user wants gone.
+
+Models that bind thinking to its prefix refuse every later thinking block once anything before it
+changed. Older models refuse only changes to the thinking of the open tool loop, which they need to
+continue: it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ..models import binds_thinking
+from ..transcript import Block, BlockKind, Message, Role
+
+Mode = Literal["auto", "drop", "keep"]
+
+BOUND = "it is bound to what stood before it, and that changed"
+WANTED = "thinking: drop"
+
+
+def to_drop(messages: Sequence[Message], mode: Mode, model: str | None) -> tuple[list[tuple[int, int]], str]:
+    """Positions (message, block) of the thinking that has to go, and why."""
+    binding = binds_thinking(model)
+    if mode == "keep" or (mode == "auto" and not binding):
+        return [], ""
+    thinking = [
+        (position, number)
+        for position, message in enumerate(messages)
+        for number, block in enumerate(message.blocks)
+        if block.kind is BlockKind.THINKING
+    ]
+    if mode == "drop":
+        open_loop = len(messages) if binding else _open_loop(messages)
+        return [place for place in thinking if place[0] < open_loop], WANTED
+    edited = next(
+        (
+            (position, number)
+            for position, message in enumerate(messages)
+            for number, block in enumerate(message.blocks)
+            if block.changed
+        ),
+        None,
+    )
+    return [place for place in thinking if edited and place > edited], BOUND
+
+
+def _open_loop(messages: Sequence[Message]) -> int:
+    """Where the tool loop begins that the transcript ends in; its length when it ends in none."""
+    position = len(messages)
+    while position and _is_in_loop(messages[position - 1]):
+        position -= 1
+    return position
+
+
+def _is_in_loop(message: Message) -> bool:
+    if message.role is Role.ASSISTANT:
+        return message.has_calls
+    return message.answers_calls and not any(_is_request(block) for block in message.blocks)
+
+
+def _is_request(block: Block) -> bool:
+    return block.kind is BlockKind.TEXT and not block.injected

@@ -1,0 +1,226 @@
+"""The difference between two transcripts, as a person reads it: which blocks were cut, suppressed, gone."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..exchanges import calls_by_id
+from ..markers import content_hash, gaps_in, parse_gap
+from ..tokens import Counter
+from ..tools import arguments_of, main_argument, readable_arguments, string_values
+from ..transcript import Block, BlockKind, Message, Role, Transcript
+
+_DIFFLIB_LINES = 5_000
+"""Above this many lines difflib takes too long; rapidfuzz finds the same edits in linear memory."""
+
+
+class What(StrEnum):
+    CUT = "cut"
+    SUPPRESSED = "suppressed"
+    CHANGED = "changed"
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Neighbouring lines with one fate: " " stays, "-" is gone, "+" is new. `line` counts from 1 in the older text."""
+
+    sign: str
+    line: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDiff:
+    """One block that differs. `message` is its message's index in the older transcript (in the newer, if added)."""
+
+    message: int
+    role: Role
+    kind: BlockKind
+    what: What
+    label: str
+    tokens_before: int
+    tokens_after: int
+    before: str
+    after: str
+
+    def hunks(self) -> list[Hunk]:
+        return list(line_hunks(self.before.split("\n") if self.before else [], self.after.split("\n")))
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    blocks: tuple[BlockDiff, ...]
+    messages_before: int
+    messages_after: int
+    messages_changed: int
+    tokens_before: int
+    tokens_after: int
+
+    def count(self, what: What) -> int:
+        return sum(block.what is what for block in self.blocks)
+
+
+def compare(before: Transcript, after: Transcript, count: Counter) -> Diff:
+    """Difference of two transcripts. Messages are aligned by their calls and content, then by their shape."""
+    calls = {**calls_by_id(after.messages), **calls_by_id(before.messages)}
+    blocks = [
+        difference
+        for old, new in _aligned(before.messages, after.messages)
+        for difference in _compare_messages(old, new, calls, count)
+    ]
+    return Diff(
+        tuple(blocks),
+        len(before.messages),
+        len(after.messages),
+        len({(block.message, block.what is What.ADDED) for block in blocks}),
+        count.transcript(before),
+        count.transcript(after),
+    )
+
+
+_Aligned = Iterator[tuple[Message | None, Message | None]]
+
+
+def _aligned(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
+    if list(map(_shape, old)) == list(map(_shape, new)):
+        yield from zip(old, new, strict=True)
+        return
+    contents = difflib.SequenceMatcher(None, [*map(_content, old)], [*map(_content, new)], autojunk=False)
+    for tag, i1, i2, j1, j2 in contents.get_opcodes():
+        if tag == "equal":
+            yield from zip(old[i1:i2], new[j1:j2], strict=True)
+        else:
+            yield from _aligned_by_shape(old[i1:i2], new[j1:j2])
+
+
+def _aligned_by_shape(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
+    shapes = difflib.SequenceMatcher(None, [*map(_shape, old)], [*map(_shape, new)], autojunk=False)
+    for tag, i1, i2, j1, j2 in shapes.get_opcodes():
+        if tag == "equal":
+            yield from zip(old[i1:i2], new[j1:j2], strict=True)
+        else:
+            yield from ((message, None) for message in old[i1:i2])
+            yield from ((None, message) for message in new[j1:j2])
+
+
+def _shape(message: Message) -> tuple[str, tuple[str, ...]]:
+    """What a condensation leaves alone: the role and the ids of calls."""
+    return message.role.value, tuple(block.call_id for block in message.blocks if block.call_id)
+
+
+def _content(message: Message) -> tuple[str, str]:
+    return message.role.value, content_hash("\0".join(f"{block.call_id} {block.text}" for block in message.blocks))
+
+
+def _compare_messages(
+    old: Message | None, new: Message | None, calls: dict[str, Block], count: Counter
+) -> Iterator[BlockDiff]:
+    old_blocks = old.blocks if old else ()
+    new_blocks = new.blocks if new else ()
+    message = old or new
+    assert message is not None
+    for a, b in _aligned_blocks(old_blocks, new_blocks):
+        if a and b and a.text == b.text:
+            continue
+        block = a or b
+        assert block is not None
+        yield BlockDiff(
+            message.index,
+            message.role,
+            block.kind,
+            _what(a, b),
+            _label(block, calls),
+            count.block(a) if a else 0,
+            count.block(b) if b else 0,
+            _readable(a),
+            _readable(b),
+        )
+
+
+def _aligned_blocks(old: Sequence[Block], new: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
+    old_keys, new_keys = _keys(old), _keys(new)
+    new_by_key = dict(zip(new_keys, new, strict=True))
+    for key, block in zip(old_keys, old, strict=True):
+        yield block, new_by_key.pop(key, None)
+    yield from ((None, block) for block in new_by_key.values())
+
+
+def _keys(blocks: Sequence[Block]) -> list[tuple[str, str | None, int]]:
+    """Kind, call id, and the how-manieth of these in the message."""
+    seen: dict[tuple[str, str | None], int] = {}
+    keys = []
+    for block in blocks:
+        key = (block.kind.value, block.call_id)
+        seen[key] = seen.get(key, -1) + 1
+        keys.append((*key, seen[key]))
+    return keys
+
+
+def _what(a: Block | None, b: Block | None) -> What:
+    if b is None:
+        return What.REMOVED
+    if a is None:
+        return What.ADDED
+    if b.kind is BlockKind.TOOL_CALL:
+        old = dict(string_values(arguments_of(a)))
+        new = [value for path, value in string_values(arguments_of(b)) if old.get(path) != value]
+    else:
+        new = [b.text]
+    gaps = [gaps_in(value) for value in new]
+    if not any(gaps):
+        return What.CHANGED
+    is_marker = [parse_gap(value) is not None for value in new]
+    return What.SUPPRESSED if all(is_marker) else What.CUT
+
+
+def _readable(block: Block | None) -> str:
+    if block is None:
+        return ""
+    return readable_arguments(block) if block.kind is BlockKind.TOOL_CALL else block.text
+
+
+def _label(block: Block, calls: dict[str, Block]) -> str:
+    call = block if block.kind is BlockKind.TOOL_CALL else calls.get(block.answers or "")
+    if call is None:
+        return block.tool or ""
+    return f"{call.tool} {main_argument(call)}".strip()
+
+
+def line_hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
+    """Edits that make the new lines of the old. What both begin and end with is never searched."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    if start:
+        yield Hunk(" ", 1, tuple(old[:start]))
+    middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
+    for tag, i1, i2, j1, j2 in _opcodes(middle_old, middle_new):
+        if tag == "equal":
+            yield Hunk(" ", start + i1 + 1, tuple(middle_old[i1:i2]))
+            continue
+        if i2 > i1:
+            yield Hunk("-", start + i1 + 1, tuple(middle_old[i1:i2]))
+        if j2 > j1:
+            yield Hunk("+", start + i2 + 1, tuple(middle_new[j1:j2]))
+    if end:
+        yield Hunk(" ", len(old) - end + 1, tuple(old[len(old) - end :]))
+
+
+def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    if not old or not new:
+        return [("replace", 0, len(old), 0, len(new))]
+    if len(old) + len(new) <= _DIFFLIB_LINES:
+        return list(difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
+    from rapidfuzz.distance import Indel
+
+    return [
+        (code.tag, code.src_start, code.src_end, code.dest_start, code.dest_end) for code in Indel.opcodes(old, new)
+    ]

@@ -1,0 +1,211 @@
+"""The facts of a run, once, in the shape that the JSON report has. Documented in docs/json-report.md."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from .. import __version__, validity
+from ..passes.pipeline import Condensation
+from ..passes.receipts import Receipt
+from ..tokens import Counter, Encoding
+from ..transcript import BlockKind, Transcript
+
+SHAPE: Final = 1
+"""Version of the JSON report; it rises when a key goes or changes its meaning."""
+
+
+class Pair(msgspec.Struct, frozen=True):
+    before: int
+    after: int
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """Tokens of the messages; `overhead` (system prompt and tools sent besides them) is not included.
+
+    `estimated` is the part of `before` and `after` that cannot be counted: images, encrypted thinking.
+    """
+
+    before: int
+    after: int
+    saved: int
+    saved_percent: float
+    encoding: str
+    exact: bool
+    overhead: int
+    overhead_source: str
+    estimated: Pair
+    target: int | None
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Money in `currency`; null where a price is unknown."""
+
+    currency: str = "USD"
+    spent: str = "0"
+    next_turn_before: str | None = None
+    next_turn_after: str | None = None
+    breakeven_turns: float | None = None
+
+
+class Pass(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    status: str
+    reason: str
+    tokens_before: int
+    tokens_after: int
+    changes: int
+    seconds: float
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """One block and one pass; message and block are positions in the input, block -1 is the message itself."""
+
+    pass_id: str
+    message: int
+    block: int
+    kind: str | None
+    content_type: str | None
+    tool: str | None
+    operation: str
+    changed: bool
+    tokens_before: int
+    tokens_after: int
+    reason: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    version: int
+    condense: str
+    input: str
+    output: str | None
+    format: str
+    model: str | None
+    configuration: str
+    messages: Pair
+    tokens: Tokens
+    bytes: Pair
+    cost: Cost
+    passes: list[Pass]
+    summaries: list[dict[str, Any]]
+    warnings: list[str]
+    changes: list[Explained] | msgspec.UnsetType = msgspec.UNSET
+
+
+def build(
+    condensation: Condensation,
+    *,
+    count: Counter,
+    encoding: Encoding,
+    source: str,
+    output: str | None,
+    configuration: str,
+    size_after: int,
+    explain: bool,
+) -> Report:
+    """The report of a run. `source` and `output` are names to show, `size_after` the bytes of the result."""
+    before, after = condensation.before, condensation.transcript
+    saved = condensation.tokens_before - condensation.tokens_after
+    overhead, overhead_source = overhead_of(before, count)
+    return Report(
+        version=SHAPE,
+        condense=__version__,
+        input=source,
+        output=output,
+        format=before.format,
+        model=before.model,
+        configuration=configuration,
+        messages=Pair(len(before.messages), len(after.messages)),
+        tokens=Tokens(
+            before=condensation.tokens_before,
+            after=condensation.tokens_after,
+            saved=saved,
+            saved_percent=round(100 * saved / condensation.tokens_before, 1) if condensation.tokens_before else 0.0,
+            encoding=encoding.name,
+            exact=encoding.exact and not _estimated(before),
+            overhead=overhead,
+            overhead_source=overhead_source,
+            estimated=Pair(_estimated(before), _estimated(after)),
+            target=condensation.target,
+        ),
+        bytes=Pair(len(before.source.data), size_after),
+        cost=Cost(),
+        passes=[
+            Pass(
+                receipt.id,
+                receipt.name,
+                receipt.status.value,
+                receipt.reason,
+                receipt.tokens_before,
+                receipt.tokens_after,
+                receipt.changes,
+                round(receipt.seconds, 4),
+            )
+            for receipt in condensation.passes
+        ],
+        summaries=[],
+        warnings=[*condensation.warnings, *_already_invalid(before)],
+        changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
+    )
+
+
+def overhead_of(transcript: Transcript, count: Counter) -> tuple[int, str]:
+    """Tokens that every request carries besides the messages, and where that is known from."""
+    if transcript.envelope:
+        return count(transcript.envelope), "request"
+    usage = transcript.first_usage
+    if usage is not None:
+        sent = sum(count.message(message) for message in transcript.messages if message.index < usage.message)
+        return max(0, usage.input_tokens - sent), "recorded usage"
+    return 0, "unknown"
+
+
+def _estimated(transcript: Transcript) -> int:
+    return sum(block.estimate for _, block in transcript.blocks())
+
+
+def _already_invalid(transcript: Transcript) -> list[str]:
+    violations = validity.validate(transcript)
+    if not violations:
+        return []
+    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+    return [f"The input breaks a rule of its API already: {violations[0].said}{more}"]
+
+
+def _explained(receipt: Receipt) -> Explained:
+    return Explained(
+        receipt.pass_id,
+        receipt.message,
+        receipt.block,
+        receipt.kind.value if receipt.kind else None,
+        receipt.content_type.value if receipt.content_type else None,
+        receipt.tool,
+        receipt.operation,
+        receipt.is_change,
+        receipt.tokens_before,
+        receipt.tokens_after,
+        receipt.kept.value if receipt.kept else receipt.reason,
+    )
+
+
+def to_json(value: Any) -> str:
+    """Indented JSON text with a final line break."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def by_content(condensation: Condensation) -> list[tuple[str, str, int, int]]:
+    """What was done to what: (content, operation, blocks, tokens saved), the largest saving first."""
+    totals: dict[tuple[str, str], list[int]] = {}
+    for receipt in condensation.changes:
+        content = receipt.content_type.value.replace("_", " ") if receipt.content_type else _kind_name(receipt.kind)
+        entry = totals.setdefault((content, receipt.operation), [0, 0])
+        entry[0] += 1
+        entry[1] += receipt.tokens_before - receipt.tokens_after
+    rows = [(content, operation, blocks, saved) for (content, operation), (blocks, saved) in totals.items()]
+    return sorted(rows, key=lambda row: -row[3])
+
+
+def _kind_name(kind: BlockKind | None) -> str:
+    return kind.value.replace("_", " ") if kind else "messages"

@@ -1,0 +1,78 @@
+"""What the tools of the known agents do, by their names and arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from json import JSONDecodeError
+from typing import Any, Final
+
+from . import jsontext
+from .transcript import Block, JsonPath
+
+READERS: Final = frozenset({"read", "read_file", "read_files", "view", "view_file", "notebookread", "read_many_files"})
+EDITORS: Final = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "file_editor"})
+"""One tool for viewing and editing; its `command` argument tells which."""
+
+PATH_ARGUMENTS: Final = (
+    "file_path",
+    "path",
+    "filePath",
+    "notebook_path",
+    "AbsolutePath",
+    "absolute_path",
+    "TargetFile",
+)
+
+
+def arguments_of(call: Block) -> Mapping[str, Any] | None:
+    """Arguments of a call, or None where they are not a JSON object."""
+    try:
+        value = jsontext.parse(call.text.encode("utf-8", "surrogatepass"))
+    except (JSONDecodeError, RecursionError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def reads_a_file(call: Block) -> bool:
+    """Whether the call shows a file's content, so that a later call with the same arguments renews it."""
+    name = (call.tool or "").lower()
+    if name in EDITORS:
+        arguments = arguments_of(call)
+        return bool(arguments and arguments.get("command") == "view")
+    return name in READERS
+
+
+def main_argument(call: Block) -> str:
+    """The one argument that tells a person what the call was about; empty when there is none."""
+    arguments = arguments_of(call) or {}
+    for key in (*PATH_ARGUMENTS, "command", "cmd", "pattern", "query", "regex", "url", "description", "prompt"):
+        value = arguments.get(key)
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return " ".join(value)
+    return next((value for value in arguments.values() if isinstance(value, str)), "")
+
+
+def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, str]]:
+    """Every string inside a JSON value, with its path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from string_values(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from string_values(item, (*path, index))
+
+
+def readable_arguments(call: Block) -> str:
+    """Arguments as a person reads them: one key a line, line breaks of string values as they are."""
+    arguments = arguments_of(call)
+    if arguments is None:
+        return call.text
+    lines = []
+    for key, value in arguments.items():
+        text = value if isinstance(value, str) else jsontext.dump_compact(value).replace("\\n", "\n")
+        lines.append(f"{key}:\n{text}" if "\n" in text else f"{key}: {text}")
+    return "\n".join(lines)

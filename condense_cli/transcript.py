@@ -1,0 +1,191 @@
+"""The values that everything else works on: a transcript, its messages and their blocks.
+
+All of them are frozen. A pass does not edit a transcript; it makes a new one that shares every
+block it left alone. The bytes of the file stay in `Source`, so that what nobody changed is
+written back as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+JsonPath = tuple[str | int, ...]
+"""Keys and indices that lead from a record's root to a value inside it."""
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    DEVELOPER = "developer"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    """The results that answer one assistant message, in formats that give them a role of their own."""
+
+
+STANDING_ROLES = frozenset({Role.SYSTEM, Role.DEVELOPER})
+
+
+class Family(StrEnum):
+    """Whose rules a transcript has to satisfy."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI_CHAT = "openai-chat"
+
+
+class BlockKind(StrEnum):
+    TEXT = "text"
+    THINKING = "thinking"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    IMAGE = "image"
+    OPAQUE = "opaque"
+
+
+class ContentType(StrEnum):
+    """What a pass speaks about. Thinking, images and opaque blocks have no content type."""
+
+    MESSAGE_TEXT = "message_text"
+    TOOL_PARAMETERS = "tool_parameters"
+    TOOL_RESULTS = "tool_results"
+
+
+CONTENT_TYPE_OF_KIND = {
+    BlockKind.TEXT: ContentType.MESSAGE_TEXT,
+    BlockKind.TOOL_CALL: ContentType.TOOL_PARAMETERS,
+    BlockKind.TOOL_RESULT: ContentType.TOOL_RESULTS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value stands in the file: the record's number and the path inside that record."""
+
+    record: int
+    path: JsonPath
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One piece of content.
+
+    `text` is what the model reads: for a tool call the JSON text of its arguments, for an image or
+    encrypted thinking the empty string (`estimate` then holds the tokens it is taken to cost).
+    `place` is where the content stands and is replaced, `owner` the path of the whole API block,
+    which goes when the block is removed. A tool result whose content is a list gives one block per
+    part; all of them carry the same `call_id` and `owner`.
+    `edits` are the string values of a tool call's arguments that were replaced, by their path
+    inside the arguments; the rest of the arguments keeps its bytes.
+    """
+
+    kind: BlockKind
+    place: Place
+    owner: JsonPath
+    text: str = ""
+    tool: str | None = None
+    call_id: str | None = None
+    is_error: bool = False
+    injected: bool = False
+    estimate: int = 0
+    changed: bool = False
+    edits: tuple[tuple[JsonPath, str], ...] = ()
+
+    @property
+    def content_type(self) -> ContentType | None:
+        return CONTENT_TYPE_OF_KIND.get(self.kind)
+
+    @property
+    def answers(self) -> str | None:
+        """The id of the call that this block is (a part of) the result of."""
+        return None if self.kind is BlockKind.TOOL_CALL else self.call_id
+
+    def with_text(self, text: str) -> Block:
+        return replace(self, text=text, changed=True)
+
+    def with_edits(self, text: str, edits: dict[JsonPath, str]) -> Block:
+        return replace(self, text=text, edits=tuple({**dict(self.edits), **edits}.items()), changed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn: a message as the API sees it, which may be spread over several records.
+
+    `index` is its number in the transcript as it was read and stays the same when others go.
+    """
+
+    index: int
+    role: Role
+    blocks: tuple[Block, ...]
+
+    @property
+    def is_injected(self) -> bool:
+        """Whether the client wrote all of it, and the user none."""
+        return self.role is Role.USER and all(block.injected for block in self.blocks)
+
+    @property
+    def answers_calls(self) -> bool:
+        return any(block.answers for block in self.blocks)
+
+    @property
+    def has_calls(self) -> bool:
+        return any(block.kind is BlockKind.TOOL_CALL for block in self.blocks)
+
+
+class Container(StrEnum):
+    """How the records stand in the file."""
+
+    LINES = "lines"
+    ARRAY = "array"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The file's bytes and where each record stands in them, as (start, end) offsets."""
+
+    data: bytes
+    spans: tuple[tuple[int, int], ...]
+    container: Container
+    unparsed: frozenset[int] = frozenset()
+    """Records that are not JSON and were kept as they are because the user asked for it."""
+
+    def raw(self, record: int) -> bytes:
+        start, end = self.spans[record]
+        return self.data[start:end]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Input tokens, cached ones included, that the API reported for the messages before `message`."""
+
+    message: int
+    input_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One conversation in order, with the file it came from.
+
+    `removed` are blocks of the source that are no longer in `messages`. `envelope` is text of the
+    file that is sent with every request besides the messages (system prompt, tool definitions).
+    """
+
+    format: str
+    family: Family
+    messages: tuple[Message, ...]
+    source: Source
+    model: str | None = None
+    envelope: str = ""
+    first_usage: Usage | None = None
+    removed: tuple[Block, ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+
+    def blocks(self) -> Iterator[tuple[Message, Block]]:
+        for message in self.messages:
+            for block in message.blocks:
+                yield message, block
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.removed) or any(block.changed for _, block in self.blocks())

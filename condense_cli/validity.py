@@ -1,0 +1,232 @@
+"""What an API refuses: one function per rule, in the words of the API where they are known.
+
+Each rule looks at a transcript and yields violations. Wordings come from public issue threads and
+vendor documentation; `validate` runs the rules of the transcript's family.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from .models import binds_thinking
+from .transcript import Block, BlockKind, Family, Message, Role, Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that a transcript breaks; `message` is an index, `said` what the API would answer.
+
+    `about` names the call or block, so that the same violation is recognised before and after a run.
+    """
+
+    rule: str
+    message: int
+    about: str
+    said: str
+
+
+Rule = Callable[[Transcript], Iterator[Violation]]
+
+
+def _calls(message: Message) -> list[str]:
+    return [block.call_id for block in message.blocks if block.kind is BlockKind.TOOL_CALL and block.call_id]
+
+
+def _answers(message: Message) -> list[str]:
+    """Ids of the results in a message, each API block once."""
+    owners = {(block.place.record, block.owner): block.answers for block in message.blocks if block.answers}
+    return [answer for answer in owners.values() if answer]
+
+
+def first_message_from_user(transcript: Transcript) -> Iterator[Violation]:
+    conversation = [message for message in transcript.messages if message.role is not Role.SYSTEM]
+    if conversation and conversation[0].role is not Role.USER:
+        said = "messages: first message must use the user role"
+        yield Violation("first_message_from_user", conversation[0].index, "", said)
+
+
+def calls_answered_next(transcript: Transcript) -> Iterator[Violation]:
+    """Every call is answered in the message after it. The last message may hold an open call."""
+    messages = transcript.messages
+    for position, message in enumerate(messages[:-1]):
+        answers = set(_answers(messages[position + 1]))
+        for call in _calls(message):
+            if call in answers:
+                continue
+            said = (
+                f"messages.{message.index}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+                f"{call}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+            )
+            yield Violation("calls_answered_next", message.index, call, said)
+
+
+def results_follow_calls(transcript: Transcript) -> Iterator[Violation]:
+    previous: set[str] = set()
+    for message in transcript.messages:
+        for answer in _answers(message):
+            if answer not in previous:
+                said = (
+                    f"messages.{message.index}: unexpected `tool_use_id` found in `tool_result` blocks: {answer}. Each "
+                    "`tool_result` block must have a corresponding `tool_use` block in the previous message."
+                )
+                yield Violation("results_follow_calls", message.index, answer, said)
+        previous = set(_calls(message))
+
+
+def one_result_per_call(transcript: Transcript) -> Iterator[Violation]:
+    for message in transcript.messages:
+        for answer, times in Counter(_answers(message)).items():
+            if times == 1:
+                continue
+            said = (
+                f"messages.{message.index}: each tool_use must have a single result. Found multiple `tool_result` "
+                f"blocks with id: {answer}"
+            )
+            yield Violation("one_result_per_call", message.index, answer, said)
+
+
+def call_ids_unique(transcript: Transcript) -> Iterator[Violation]:
+    seen: set[str] = set()
+    for message in transcript.messages:
+        for call in _calls(message):
+            if call in seen:
+                said = f"messages.{message.index}: `tool_use` ids must be unique ({call})"
+                yield Violation("call_ids_unique", message.index, call, said)
+            seen.add(call)
+
+
+def results_come_first(transcript: Transcript) -> Iterator[Violation]:
+    for message in transcript.messages:
+        texts_begun = False
+        for block in message.blocks:
+            if block.answers and texts_begun:
+                said = (
+                    f"messages.{message.index}: `tool_result` blocks must come first in the content, before any text "
+                    f"({block.answers})"
+                )
+                yield Violation("results_come_first", message.index, block.answers, said)
+                break
+            texts_begun = texts_begun or not block.answers
+
+
+def texts_not_blank(transcript: Transcript) -> Iterator[Violation]:
+    for message, block in transcript.blocks():
+        if block.kind is BlockKind.TEXT and not block.text.strip() and len(block.owner) > 1:
+            what = "contain non-whitespace text" if block.text else "be non-empty"
+            said = f"messages.{message.index}: text content blocks must {what}"
+            yield Violation("texts_not_blank", message.index, str(block.place), said)
+
+
+def messages_not_empty(transcript: Transcript) -> Iterator[Violation]:
+    """Only a final assistant message may be empty."""
+    for message in transcript.messages:
+        if message is transcript.messages[-1] and message.role is Role.ASSISTANT:
+            continue
+        if all(_is_blank(block) for block in message.blocks):
+            said = (
+                f"messages.{message.index}: all messages must have non-empty content except for the optional final "
+                "assistant message"
+            )
+            yield Violation("messages_not_empty", message.index, "", said)
+
+
+def _is_blank(block: Block) -> bool:
+    return block.kind is BlockKind.TEXT and not block.text
+
+
+def thinking_bound_to_prefix(transcript: Transcript) -> Iterator[Violation]:
+    """Newer models sign thinking together with everything before it; an edit there breaks it.
+
+    https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
+    """
+    if not binds_thinking(transcript.model):
+        return
+    first_removed = min((block.place.record for block in transcript.removed), default=None)
+    edited = False
+    for message, block in transcript.blocks():
+        edited = edited or (first_removed is not None and block.place.record > first_removed)
+        if block.kind is BlockKind.THINKING and edited:
+            said = (
+                f"messages.{message.index}: Invalid `signature` in `thinking` block. The block is bound to a different "
+                "conversation."
+            )
+            yield Violation("thinking_bound_to_prefix", message.index, str(block.place), said)
+        edited = edited or block.changed
+
+
+def tool_calls_answered(transcript: Transcript) -> Iterator[Violation]:
+    """Tool messages for every call stand directly after the assistant message. The last may hold open calls."""
+    messages = transcript.messages
+    for position, message in enumerate(messages[:-1]):
+        follower = messages[position + 1]
+        answers = set(_answers(follower)) if follower.role is Role.TOOL else set()
+        for call in _calls(message):
+            if call not in answers:
+                said = (
+                    "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+                    f"'tool_call_id'. The following tool_call_ids did not have response messages: {call}"
+                )
+                yield Violation("tool_calls_answered", message.index, call, said)
+
+
+def tool_messages_follow_calls(transcript: Transcript) -> Iterator[Violation]:
+    previous: set[str] = set()
+    for message in transcript.messages:
+        for answer in _answers(message):
+            if answer not in previous:
+                said = (
+                    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "
+                    f"'tool_calls'. ({answer})"
+                )
+                yield Violation("tool_messages_follow_calls", message.index, answer, said)
+        previous = set(_calls(message))
+
+
+def content_beside_no_calls(transcript: Transcript) -> Iterator[Violation]:
+    for message in transcript.messages:
+        if not any(block.kind is not BlockKind.THINKING for block in message.blocks):
+            said = f"Invalid value for 'content': expected a string, got null. (messages.[{message.index}].content)"
+            yield Violation("content_beside_no_calls", message.index, "", said)
+
+
+RULES: Final[dict[Family, tuple[Rule, ...]]] = {
+    Family.ANTHROPIC: (
+        first_message_from_user,
+        calls_answered_next,
+        results_follow_calls,
+        one_result_per_call,
+        call_ids_unique,
+        results_come_first,
+        texts_not_blank,
+        messages_not_empty,
+        thinking_bound_to_prefix,
+    ),
+    Family.OPENAI_CHAT: (
+        tool_calls_answered,
+        tool_messages_follow_calls,
+        one_result_per_call,
+        call_ids_unique,
+        content_beside_no_calls,
+    ),
+}
+
+TIDIED_BY_CLIENT: Final = {
+    "claude-code": frozenset({"texts_not_blank", "messages_not_empty", "first_message_from_user"})
+}
+"""Rules whose violations a client mends before it sends: Claude Code leaves blank texts out."""
+
+
+def validate(transcript: Transcript) -> list[Violation]:
+    """Every violation of the rules of the transcript's family, in the order of the rules."""
+    tidied = TIDIED_BY_CLIENT.get(transcript.format, frozenset())
+    rules = [rule for rule in RULES[transcript.family] if rule.__name__ not in tidied]
+    return [violation for rule in rules for violation in rule(transcript)]
+
+
+def new_violations(before: Transcript, after: Transcript) -> list[Violation]:
+    """Violations of `after` that `before` did not have."""
+    known = {(violation.rule, violation.about) for violation in validate(before)}
+    return [violation for violation in validate(after) if (violation.rule, violation.about) not in known]
