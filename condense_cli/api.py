@@ -78,6 +78,8 @@ def dump(condensation: Condensation) -> bytes:
     if not condensation.transcript.is_changed:
         return data
     violations = validity.new_violations(condensation.before, condensation.transcript)
+    if condensation.keeps_thinking:
+        violations = [violation for violation in violations if violation.rule != validity.BOUND_THINKING]
     if violations:
         raise BrokenOutputError(f"The result would be refused: {violations[0].said}", _REPORT)
     again = formats.parse(

@@ -39,6 +39,14 @@ def parse(raw: bytes | memoryview | msgspec.Raw) -> Any:
         return json.loads(decode(bytes(raw)))
 
 
+def parse_text(text: str) -> Any:
+    """Value of a JSON text that is a string already, lone surrogates included. Raises as `parse` does."""
+    try:
+        return _decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return json.loads(text)
+
+
 def decode(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
@@ -77,11 +85,11 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def dump_compact(value: Any) -> str:
-    """Shortest JSON text of a value, for counting and for showing."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except (TypeError, UnicodeEncodeError, msgspec.EncodeError):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Shortest JSON text of a value, for counting and for showing; equal values have equal texts.
+
+    Not by msgspec: it refuses lone surrogates, and a second encoder for those spells numbers differently.
+    """
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
@@ -90,6 +98,8 @@ def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
     The root is the empty path and cannot be removed. Paths that do not exist raise KeyError: an edit that silently
     changes nothing would be reported as done.
     """
+    if not edits:
+        return text
     tree: dict[Any, Any] = {}
     for path, new in edits.items():
         node = tree

@@ -57,7 +57,7 @@ def parse_gap(line: str) -> Gap | None:
     if not match:
         return None
     gap = Gap(match["hash"], int(match["lines"] or 0), int(match["characters"] or 0))
-    return gap if str(gap) == line else None
+    return gap if (gap.lines or gap.characters) and str(gap) == line else None
 
 
 def gaps_in(text: str) -> list[Gap]:

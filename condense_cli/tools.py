@@ -27,7 +27,7 @@ PATH_ARGUMENTS: Final = (
 def arguments_of(call: Block) -> Mapping[str, Any] | None:
     """Arguments of a call, or None where they are not a JSON object."""
     try:
-        value = jsontext.parse(call.text.encode("utf-8", "surrogatepass"))
+        value = jsontext.parse_text(call.text)
     except (JSONDecodeError, RecursionError, ValueError):
         return None
     return value if isinstance(value, dict) else None

@@ -28,6 +28,8 @@ class Violation:
     said: str
 
 
+BOUND_THINKING: Final = "thinking_bound_to_prefix"
+
 Rule = Callable[[Transcript], Iterator[Violation]]
 
 
@@ -153,7 +155,7 @@ def thinking_bound_to_prefix(transcript: Transcript) -> Iterator[Violation]:
                 f"messages.{message.index}: Invalid `signature` in `thinking` block. The block is bound to a different "
                 "conversation."
             )
-            yield Violation("thinking_bound_to_prefix", message.index, str(block.place), said)
+            yield Violation(BOUND_THINKING, message.index, str(block.place), said)
         edited = edited or block.changed
 
 

@@ -124,12 +124,7 @@ class Toolbox:
         text = output.replace(str(self.root), "")
         text = re.sub(r"/\S*/(python3\.\d+/)(?!site-packages)", r"/usr/lib/\1", text)
         text = re.sub(r"in \d+\.\d\ds\b", "in 0.03s", text)
-        known: dict[str, str] = {}
-
-        def address(match: re.Match[str]) -> str:
-            return known.setdefault(match[0], f"0x{0x7F3A5C0D1000 + 0x1D50 * len(known):012x}")
-
-        return re.sub(r"\b0x[0-9a-f]{8,16}\b", address, text)
+        return re.sub(r"\b0x[0-9a-f]{8,16}\b", "0x7f3a5c0d1000", text)
 
     def _run(self, command: str) -> tuple[int, str, str]:
         run = subprocess.run(

@@ -34,6 +34,8 @@ class Condensation:
     tokens_after: int
     target: int | None = None
     warnings: tuple[str, ...] = ()
+    keeps_thinking: bool = False
+    """The configuration asked to keep thinking even where a change made it invalid."""
 
     @property
     def changes(self) -> list[Receipt]:
@@ -78,6 +80,7 @@ def condense(
         run.draft.tokens,
         run.target,
         tuple(warnings),
+        configuration.thinking == "keep",
     )
 
 

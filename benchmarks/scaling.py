@@ -1,0 +1,177 @@
+"""How time and memory of `condense run` grow with the transcript, against reading and counting it once.
+
+    python benchmarks/scaling.py --sizes 0.5 5 50
+
+For every size of both formats two commands run, each in processes of its own, in turns:
+
+- floor: the file is read and its tokens are counted once, which no way of condensing can do without,
+- run: `condense run FILE --preset speed -o OUT -q`.
+
+Shown are the best of several rounds, in seconds as they pass and as processor time (the steadier one where others use
+the machine too), and the most memory that a process held, as the system reports it. Nothing is subtracted from any of
+these; the rows with 10 KB show what is there before the size matters. The exponents are fitted to the logarithms of
+size and cost: 1 means that twice the size costs twice as much. Once they are fitted to the numbers as they are, where
+the start flattens them, and once to what is above the 10 KB run. Linux and macOS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+FORMATS: Final = ("claude-code", "anthropic")
+SMALL: Final = 0.01
+SIZES: Final = (0.5, 5.0, 50.0)
+ROUNDS: Final = 3
+
+FLOOR: Final = """
+import sys
+from condense_cli import api
+from condense_cli.tokens import Counter, encoding_for
+transcript = api.load(sys.argv[1])
+print(Counter(encoding_for(transcript.model).name).transcript(transcript))
+"""
+
+_RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1_024
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one process took: seconds that passed, processor seconds, and bytes of memory at its peak."""
+
+    seconds: float
+    processor: float
+    peak: int
+
+    def best(self, other: Cost) -> Cost:
+        return Cost(min(self.seconds, other.seconds), min(self.processor, other.processor), min(self.peak, other.peak))
+
+
+@dataclass(frozen=True)
+class Row:
+    """Both commands on one transcript of `size` bytes."""
+
+    size: int
+    floor: Cost
+    run: Cost
+
+
+def cost(command: Sequence[str]) -> Cost:
+    """Run a command and take the usage of that very process: RUSAGE_CHILDREN would give the largest child so far.
+
+    A new process begins with the peak of the one that starts it, so this one must stay small; transcripts are
+    therefore written by a process of their own.
+    """
+    started = time.perf_counter()
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _RSS_UNIT)
+
+
+def measure(path: Path, rounds: int) -> Row:
+    """Both commands on one file in turns, the best of each."""
+    output = path.with_suffix(".out")
+    condense = [sys.executable, "-m", "condense_cli", "run", str(path), "--preset", "speed", "-o", str(output), "-q"]
+    read_and_count = [sys.executable, "-c", FLOOR, str(path)]
+    floor, run = cost(read_and_count), cost(condense)
+    for _ in range(rounds - 1):
+        floor = floor.best(cost(read_and_count))
+        run = run.best(cost(condense))
+    return Row(path.stat().st_size, floor, run)
+
+
+def written(folder: Path, megabytes: float, format: str) -> Path:
+    """A synthetic transcript."""
+    path = folder / f"{format}-{megabytes:g}.jsonl"
+    script = str(Path(__file__).with_name("synthetic.py"))
+    arguments = [str(path), "--megabytes", str(megabytes), "--format", format]
+    subprocess.run([sys.executable, script, *arguments], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float | None:
+    """Slope of the line through (log size, log cost) with the least squares; None below two usable points."""
+    points = [(math.log(size), math.log(cost)) for size, cost in zip(sizes, costs, strict=True) if cost > 0]
+    if len(points) < 2:
+        return None
+    x_mean = sum(x for x, _ in points) / len(points)
+    y_mean = sum(y for _, y in points) / len(points)
+    return sum((x - x_mean) * (y - y_mean) for x, y in points) / sum((x - x_mean) ** 2 for x, _ in points)
+
+
+HEADER: Final = (
+    f"{'':<12}{'file':>9}{'floor':>9}{'run':>9}{'run':>9}{'run /':>8}{'floor':>9}{'run':>9}{'run /':>8}"
+    f"{'floor':>9}{'run':>9}{'run /':>8}\n"
+    f"{'':<12}{'MB':>9}{'s':>9}{'s':>9}{'MB/s':>9}{'floor':>8}{'cpu s':>9}{'cpu s':>9}{'floor':>8}"
+    f"{'peak MB':>9}{'peak MB':>9}{'file':>8}"
+)
+
+
+def line(name: str, row: Row) -> str:
+    megabytes = row.size / 1e6
+    return (
+        f"{name:<12}{megabytes:>9.2f}{row.floor.seconds:>9.3f}{row.run.seconds:>9.3f}"
+        f"{megabytes / row.run.seconds:>9.1f}{row.run.seconds / row.floor.seconds:>7.2f}x"
+        f"{row.floor.processor:>9.3f}{row.run.processor:>9.3f}{row.run.processor / row.floor.processor:>7.2f}x"
+        f"{row.floor.peak / 1e6:>9.1f}{row.run.peak / 1e6:>9.1f}{row.run.peak / row.size:>7.1f}x"
+    )
+
+
+def growth(name: str, small: Row, rows: Sequence[Row]) -> str:
+    """The exponents of one format."""
+    sizes = [row.size for row in rows]
+    what: dict[str, Callable[[Row], float]] = {
+        "floor cpu": lambda row: row.floor.processor,
+        "run cpu": lambda row: row.run.processor,
+        "run s": lambda row: row.run.seconds,
+        "floor peak": lambda row: row.floor.peak,
+        "run peak": lambda row: row.run.peak,
+    }
+    as_is = [exponent(sizes, [value(row) for row in rows]) for value in what.values()]
+    above = [exponent(sizes, [value(row) - value(small) for row in rows]) for value in what.values()]
+    return "\n".join(
+        (
+            f"{name:<12}{'':<20}" + "".join(f"{title:>12}" for title in what),
+            f"{'':<12}{'as they are':<20}" + "".join(map(_number, as_is)),
+            f"{'':<12}{'above the 10 KB run':<20}" + "".join(map(_number, above)),
+        )
+    )
+
+
+def _number(value: float | None) -> str:
+    return f"{'-':>12}" if value is None else f"{value:>12.2f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure how time and memory of condense run grow.")
+    parser.add_argument("--sizes", type=float, nargs="+", default=SIZES, metavar="MB", help="(default: 0.5 5 50)")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"runs of each command (default: {ROUNDS})")
+    arguments = parser.parse_args()
+    growths = []
+    print(HEADER)
+    for format in FORMATS:
+        rows = []
+        for megabytes in (SMALL, *arguments.sizes):
+            with tempfile.TemporaryDirectory(prefix="condense-bench-") as folder:
+                rows.append(measure(written(Path(folder), megabytes, format), max(1, arguments.rounds)))
+            print(line(format, rows[-1]), flush=True)
+        growths.append(growth(format, rows[0], rows[1:]))
+    print("\nGrowth exponents")
+    print("\n".join(growths))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""How long `condense` takes to start, against a bare Python interpreter. Prints medians in milliseconds.
+
+    python benchmarks/startup.py --runs 30
+
+Three commands take turns, so that whatever else the machine does falls on all of them alike:
+
+- `python -I -c pass`: what no Python program can be faster than,
+- `condense --help`,
+- `condense run` on a transcript of 10 KB with `--preset speed`, its output going to a pipe.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from synthetic import write_transcript
+
+BARE: Final = "python -I -c pass"
+
+
+def commands(transcript: Path) -> dict[str, list[str]]:
+    """The commands by the names they are shown with. The installed script is used where there is one."""
+    script = Path(sys.executable).with_name("condense")
+    condense = [str(script)] if script.exists() else [sys.executable, "-m", "condense_cli"]
+    return {
+        BARE: [sys.executable, "-I", "-c", "pass"],
+        "condense --help": [*condense, "--help"],
+        "condense run (10 KB)": [*condense, "run", str(transcript), "--preset", "speed"],
+    }
+
+
+def milliseconds(command: list[str]) -> float:
+    """One run of a command, from its start until it has ended and its output was read."""
+    started = time.perf_counter()
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    return (time.perf_counter() - started) * 1_000
+
+
+def measure(commands: dict[str, list[str]], runs: int) -> dict[str, list[float]]:
+    """Times of every command, taken in turns. A round before the first is not counted: it warms the caches."""
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for round in range(-1, runs):
+        for name, command in commands.items():
+            taken = milliseconds(command)
+            if round >= 0:
+                times[name].append(taken)
+    return times
+
+
+def table(times: dict[str, list[float]]) -> str:
+    """One row for each command: median, fastest and slowest tenth, and the median as a multiple of the bare one."""
+    bare = statistics.median(times[BARE])
+    rows = [f"{'':<22}{'median ms':>10}{'10 % ms':>10}{'90 % ms':>10}{'ratio':>8}"]
+    for name, taken in times.items():
+        tenths = statistics.quantiles(taken, n=10, method="inclusive")
+        median = statistics.median(taken)
+        rows.append(f"{name:<22}{median:>10.1f}{tenths[0]:>10.1f}{tenths[-1]:>10.1f}{median / bare:>7.1f}x")
+    return "\n".join(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure how long condense takes to start.")
+    parser.add_argument("--runs", type=int, default=30, help="runs of each command, at least 2 (default: 30)")
+    runs: int = parser.parse_args().runs
+    if runs < 2:
+        parser.error("--runs must be at least 2")
+    with tempfile.TemporaryDirectory(prefix="condense-bench-") as folder:
+        transcript = Path(folder) / "small.jsonl"
+        size = write_transcript(transcript, 0.01, "anthropic")
+        print(f"{runs} runs of each command in turns; transcript of {size:,} bytes\n")
+        print(table(measure(commands(transcript), runs)))
+
+
+if __name__ == "__main__":
+    main()

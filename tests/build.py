@@ -1,0 +1,102 @@
+"""Small transcripts for tests that are about one thing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from condense_cli import api
+from condense_cli.config.loading import parse_configuration
+from condense_cli.config.models import Configuration
+from condense_cli.passes.pipeline import Condensation
+from condense_cli.transcript import Transcript
+
+LONG = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(40))
+
+
+def user(content: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content}
+
+
+def assistant(content: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content}
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"type": "text", "text": value}
+
+
+def call(identifier: str, tool: str = "Read", **arguments: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": identifier, "name": tool, "input": arguments}
+
+
+def result(identifier: str, content: Any = LONG, **extra: Any) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": identifier, "content": content, **extra}
+
+
+def thinking(value: str = "let me think about that for a while") -> dict[str, Any]:
+    return {"type": "thinking", "thinking": value, "signature": "c2lnbmVk"}
+
+
+def read_turn(identifier: str, path: str = "src/app.py", content: Any = LONG, **extra: Any) -> list[dict[str, Any]]:
+    """A call and its result."""
+    return [assistant([call(identifier, "Read", file_path=path)]), user([result(identifier, content, **extra)])]
+
+
+def conversation(turns: int = 6) -> list[dict[str, Any]]:
+    """A request, then so many reads, then a last word: 2 * turns + 2 messages."""
+    middle = [message for n in range(turns) for message in read_turn(f"toolu_{n}", f"src/file{n}.py")]
+    return [user("Please find the bug."), *middle, assistant("Found it.")]
+
+
+def anthropic(*messages: dict[str, Any]) -> Transcript:
+    return api.loads(list(messages), format="anthropic")
+
+
+def openai(*messages: dict[str, Any]) -> Transcript:
+    return api.loads(list(messages), format="openai-chat")
+
+
+def claude_line(kind: str, uuid: str, parent: str | None, content: Any, **extra: Any) -> dict[str, Any]:
+    """One record of a Claude Code session; `reply` is the message id of an assistant line."""
+    message: dict[str, Any] = {"role": kind, "content": content}
+    if "reply" in extra:
+        message |= {"id": extra.pop("reply"), "model": "claude-opus-4-5"}
+    return {"parentUuid": parent, "isSidechain": False, "type": kind, "uuid": uuid, "message": message, **extra}
+
+
+def session(*records: dict[str, Any]) -> Transcript:
+    return api.loads("".join(json.dumps(record) + "\n" for record in records), format="claude-code")
+
+
+def configuration(*passes: dict[str, Any], **keys: Any) -> Configuration:
+    return parse_configuration(json.dumps({"passes": list(passes), **keys}))
+
+
+def one_pass(**keys: Any) -> dict[str, Any]:
+    """A pass that suppresses all tool results but those of the last turn, unless told otherwise."""
+    return {
+        "id": "only",
+        "selection": {"type": "preserve_recent", "keep_recent_count": 1},
+        "individual_config": {"defaults": {"tool_results": {"operation": "suppress"}}},
+        **keys,
+    }
+
+
+def cut_to(lines: int) -> dict[str, Any]:
+    return {"defaults": {"tool_results": {"operation": "truncate", "params": {"truncate": {"max_lines": lines}}}}}
+
+
+def condense(transcript: Transcript, *passes: dict[str, Any], **keys: Any) -> Condensation:
+    """Run passes, check that the result can be written, and return it."""
+    condensation = api.condense(transcript, configuration(*(passes or (one_pass(),)), **keys))
+    api.dump(condensation)
+    return condensation
+
+
+def written(condensation: Condensation) -> list[dict[str, Any]]:
+    """Messages or records of the written file."""
+    data = api.dump(condensation).decode()
+    value = json.loads(data) if data.lstrip().startswith("[") else [json.loads(line) for line in data.splitlines()]
+    assert isinstance(value, list)
+    return value

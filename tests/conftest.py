@@ -1,0 +1,28 @@
+"""Every test runs with a throw-away home: nothing a test does may reach the user's own files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=3_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    home = tmp_path_factory.mktemp("home")
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.setenv(name, str(home))
+    for name in list(os.environ):
+        if name.startswith("CONDENSE_") or name.endswith("_API_KEY") or name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS"):
+            monkeypatch.delenv(name)
+    yield home
+    assert not list(home.iterdir()), "something was written into the user's home"

@@ -1,0 +1,132 @@
+"""The laws that every run keeps, as checks on one run. Generated and real transcripts go through the same ones."""
+
+from __future__ import annotations
+
+from condense_cli import api, validity
+from condense_cli.config.models import Configuration
+from condense_cli.formats import parse, serialize
+from condense_cli.markers import parse_gap
+from condense_cli.models import binds_thinking
+from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.receipts import Status
+from condense_cli.passes.selection import protect
+from condense_cli.tokens import Counter
+from condense_cli.tools import arguments_of, string_values
+from condense_cli.transcript import Block, BlockKind, Transcript
+
+RELINKED_KEYS = (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"')
+
+
+def check_all(transcript: Transcript, configuration: Configuration, count: Counter | None = None) -> Condensation:
+    """Run a configuration and check every law on the result."""
+    count = count or Counter()
+    result = api.condense(transcript, configuration, counter=count)
+    data = api.dump(result)
+    untouched_is_untouched(result, data)
+    valid_in_valid_out(result)
+    never_larger(result, count)
+    protected_stays(result, configuration, count)
+    receipts_add_up(result, count)
+    deterministic(transcript, configuration, data)
+    idempotent(result, configuration, data)
+    return result
+
+
+def untouched_is_untouched(result: Condensation, data: bytes) -> None:
+    """Law 1: a record that nothing changed comes out byte for byte; at most its links move."""
+    before = result.before.source
+    after = parse(data, format=result.transcript.format, lenient=bool(before.unparsed)).source
+    changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
+    emptied = {block.place.record for block in result.transcript.removed}
+    gone = emptied - {block.place.record for _, block in result.transcript.blocks()}
+    kept = [record for record in range(len(before.spans)) if record not in gone]
+    assert len(kept) == len(after.spans)
+    for position, record in enumerate(kept):
+        if record in changed | emptied:
+            continue
+        old, new = before.raw(record), after.raw(position)
+        assert old == new or (gone and any(key in old for key in RELINKED_KEYS))
+    if not (changed or emptied):
+        assert data == before.data
+
+
+def valid_in_valid_out(result: Condensation) -> None:
+    """Law 2: no rule is broken that the input kept."""
+    broken = {violation.rule for violation in validity.new_violations(result.before, result.transcript)}
+    assert broken <= ({validity.BOUND_THINKING} if result.keeps_thinking else set())
+    blocks = [block for _, block in result.transcript.blocks()]
+    assert all(block.text.strip() for block in blocks if block.changed)
+    assert all(message.blocks for message in result.transcript.messages if message not in result.before.messages)
+
+
+def never_larger(result: Condensation, count: Counter) -> None:
+    """Law 3: no block grows, and no transcript does. What stays of a changed block stood in it before."""
+    before = {block.place: block for _, block in result.before.blocks()}
+    for _, block in result.transcript.blocks():
+        old = before[block.place]
+        assert count.block(block) < count.block(old) if block.changed else block == old
+        if block.changed:
+            whole = "\n".join(_texts(old))
+            kept = [line for text in _texts(block) for line in text.split("\n") if not parse_gap(line)]
+            assert all(line.removesuffix("…") in whole or line.removeprefix("…") in whole for line in kept)
+    assert result.tokens_after <= result.tokens_before
+    assert bool(result.changes) == (result.tokens_after < result.tokens_before)
+
+
+def _texts(block: Block) -> list[str]:
+    if block.kind is not BlockKind.TOOL_CALL:
+        return [block.text]
+    return [value for _, value in string_values(arguments_of(block))]
+
+
+def idempotent(result: Condensation, configuration: Configuration, data: bytes) -> None:
+    """Law 4: the same configuration changes nothing in its own output."""
+    if configuration.target_reduction_percent is not None:
+        return  # A percentage of what is left is a new target.
+    again = parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed))
+    again = Transcript(**{name: getattr(again, name) for name in again.__slots__} | {"model": result.transcript.model})
+    second = api.condense(again, configuration, counter=Counter())
+    assert second.changes == []
+    assert api.dump(second) == data
+
+
+def protected_stays(result: Condensation, configuration: Configuration, count: Counter) -> None:
+    """Law 5: what is protected comes out as it went in, except thinking that a change made invalid."""
+    after = {block.place: block for _, block in result.transcript.blocks()}
+    messages = result.before.messages
+    windows = [
+        receipt.preserved_turns or 0
+        for receipt in result.passes
+        if receipt.status is Status.COMPLETED and receipt.id != "thinking"
+    ]
+    recent = len(messages) - min(windows, default=len(messages))
+    protection = protect(configuration, messages, count)
+    for position, message in enumerate(messages):
+        for block in message.blocks:
+            if block.kind is BlockKind.THINKING:
+                continue
+            if position >= recent or protection.of(message, block):
+                assert after[block.place] == block
+    if configuration.thinking == "auto" and not binds_thinking(result.before.model):
+        assert not result.transcript.removed
+
+
+def deterministic(transcript: Transcript, configuration: Configuration, data: bytes) -> None:
+    """Law 8: the same input and configuration give the same bytes."""
+    assert serialize(api.condense(transcript, configuration, counter=Counter()).transcript) == data
+
+
+def receipts_add_up(result: Condensation, count: Counter) -> None:
+    """Law 9: the changes add up to the difference, and the totals are the sums of the blocks."""
+    assert result.tokens_before == count.transcript(result.before)
+    assert result.tokens_after == count.transcript(result.transcript)
+    saved = sum(receipt.tokens_before - receipt.tokens_after for receipt in result.changes)
+    assert saved == result.tokens_before - result.tokens_after
+    changed = {block.place for _, block in result.transcript.blocks() if block.changed}
+    places = {
+        (message.index, number): block.place
+        for message in result.before.messages
+        for number, block in enumerate(message.blocks)
+    }
+    receipted = {places.get((receipt.message, receipt.block)) for receipt in result.changes}
+    assert changed <= receipted

@@ -1,0 +1,346 @@
+"""Generated transcripts of every format, with the oddities of real files, and generated configurations."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from hypothesis import strategies as st
+
+from condense_cli.config.loading import parse_configuration
+from condense_cli.config.models import Configuration
+from condense_cli.markers import Gap
+
+ODD_LINES = st.sampled_from(
+    [
+        "",
+        " ",
+        "\t",
+        "x",
+        "…",
+        "…rest",
+        "a line with trailing blanks  ",
+        "a carriage return\r",
+        "a line separator\u2028inside",
+        "日本語 emoji 🎉 é",
+        "lone \ud800 surrogate",
+        "nul \x00 and escape \x1b[31m",
+        '{"json": [1, 2, "three"]}',
+        "<system-reminder>be brief</system-reminder>",
+        str(Gap("0123abcd", 12)),
+        str(Gap("0123abcd", 0, 300)),
+        str(Gap("89abcdef", 3, 4)),
+        "[condense: 3 lines left out #0123abcd] and more",
+        "[condense: 0 lines left out #0123abcd]",
+        "   12→    return total",
+        "word " * 60,
+        "no_spaces_at_all_" * 30,
+    ]
+)
+LINES = st.one_of(ODD_LINES, st.text(max_size=30), st.integers(0, 10**6).map(lambda n: f"result {n} of step {n * 7}"))
+TEXTS = st.one_of(
+    st.lists(LINES, max_size=14).map("\n".join),
+    st.integers(1, 60).flatmap(lambda n: st.just("\n".join(f"line {i}: value = {i * i}" for i in range(n)))),
+    st.integers(1, 40).map(lambda n: "a long single line of words, numbered 1 to many; " * n),
+)
+VISIBLE = TEXTS.map(lambda text: text if text.strip() else text + "visible")
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False), LINES)
+ARGUMENTS = st.dictionaries(
+    st.sampled_from(["file_path", "command", "content", "old_string", "edits", "n", "ключ"]),
+    st.one_of(SCALARS, VISIBLE, st.lists(VISIBLE, max_size=2), st.dictionaries(st.just("inner"), VISIBLE, max_size=1)),
+    max_size=4,
+)
+TOOLS = st.sampled_from(["Read", "Bash", "Write", "read_file", "mcp__x__y"])
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+@st.composite
+def exchanges(draw: st.DrawFn, *, thinking: bool = True) -> list[dict[str, Any]]:
+    """A conversation in no format: [{"user": [text]}, {"assistant": ..., "calls": [...], "results": [...]}]."""
+    turns: list[dict[str, Any]] = []
+    number = 0
+    for _ in range(draw(st.integers(1, 7))):
+        turns.append({"user": draw(VISIBLE)})
+        for _ in range(draw(st.integers(0, 3))):
+            calls = []
+            for _ in range(draw(st.integers(1, 3))):
+                number += 1
+                calls.append(
+                    {
+                        "id": f"call_{number}",
+                        "tool": draw(TOOLS),
+                        "arguments": draw(ARGUMENTS),
+                        "result": draw(st.one_of(TEXTS, st.lists(st.one_of(VISIBLE, st.just(None)), max_size=3))),
+                        "error": draw(st.sampled_from([None, True, False])),
+                    }
+                )
+            turns.append(
+                {
+                    "thinking": draw(st.one_of(st.none(), st.just(""), VISIBLE)) if thinking else None,
+                    "text": draw(st.one_of(st.none(), VISIBLE)),
+                    "calls": calls,
+                }
+            )
+        only_thinking = thinking and draw(st.integers(0, 9)) == 0
+        turns.append(
+            {
+                "thinking": draw(VISIBLE)
+                if only_thinking
+                else (draw(st.one_of(st.none(), VISIBLE)) if thinking else None),
+                "text": None if only_thinking else draw(VISIBLE),
+                "calls": [],
+            }
+        )
+    if draw(st.booleans()):
+        turns.append({"user": draw(VISIBLE)})
+    return turns
+
+
+def _image() -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
+
+
+def _result_content(result: Any) -> Any:
+    if isinstance(result, list):
+        return [{"type": "text", "text": part} if part is not None else _image() for part in result]
+    return result
+
+
+def _assistant_blocks(turn: dict[str, Any]) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    if turn["thinking"] is not None:
+        blocks.append({"type": "thinking", "thinking": turn["thinking"], "signature": "c2lnbmF0dXJl" * 8})
+    if turn["text"] is not None:
+        blocks.append({"type": "text", "text": turn["text"]})
+    blocks += (
+        {"type": "tool_use", "id": call["id"], "name": call["tool"], "input": call["arguments"]}
+        for call in turn["calls"]
+    )
+    return blocks
+
+
+def _result_blocks(turn: dict[str, Any]) -> list[dict[str, Any]]:
+    blocks = []
+    for call in turn["calls"]:
+        block = {"type": "tool_result", "tool_use_id": call["id"], "content": _result_content(call["result"])}
+        if call["error"] is not None:
+            block["is_error"] = call["error"]
+        blocks.append(block)
+    return blocks
+
+
+@st.composite
+def anthropic_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+    for turn in draw(exchanges()):
+        if "user" in turn:
+            as_blocks = draw(st.booleans())
+            content: Any = [{"type": "text", "text": turn["user"]}] if as_blocks else turn["user"]
+            if as_blocks and draw(st.booleans()):
+                content.append(_image())
+            messages.append({"role": "user", "content": content})
+            continue
+        blocks = _assistant_blocks(turn)
+        if draw(st.booleans()) and len(blocks) == 1 and blocks[0]["type"] == "text":
+            messages.append({"role": "assistant", "content": blocks[0]["text"]})
+        else:
+            messages.append({"role": "assistant", "content": blocks, "extra": draw(SCALARS)})
+        if turn["calls"]:
+            messages.append({"role": "user", "content": _result_blocks(turn)})
+    return messages
+
+
+@st.composite
+def openai_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = [{"role": "system", "content": draw(VISIBLE)}]
+    for turn in draw(exchanges(thinking=False)):
+        if "user" in turn:
+            content: Any = turn["user"]
+            if draw(st.booleans()):
+                content = [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}]
+            messages.append({"role": "user", "content": content})
+            continue
+        message: dict[str, Any] = {"role": "assistant", "content": turn["text"]}
+        if turn["calls"]:
+            style = draw(st.sampled_from([{"separators": (",", ":")}, {"indent": 1}, {"ensure_ascii": False}]))
+            message["tool_calls"] = [
+                {
+                    "id": call["id"],
+                    "type": "function",
+                    "function": {"name": call["tool"], "arguments": json.dumps(call["arguments"], **style)},
+                }
+                for call in turn["calls"]
+            ]
+        messages.append(message)
+        for call in draw(st.permutations(turn["calls"])):
+            result = call["result"]
+            if isinstance(result, list):
+                result = [{"type": "text", "text": part} for part in result if part is not None] or ""
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+    return messages
+
+
+@st.composite
+def claude_records(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """A session with straight, branching and interleaved parallel calls, and records that are no messages."""
+    records: list[dict[str, Any]] = []
+    parent: str | None = None
+
+    def add(kind: str, message: dict[str, Any], parent: str | None, **extra: Any) -> str:
+        identifier = str(uuid.uuid5(uuid.NAMESPACE_URL, str(len(records))))
+        records.append(
+            {
+                "parentUuid": parent,
+                "isSidechain": False,
+                "sessionId": "s",
+                "type": kind,
+                "message": message,
+                "uuid": identifier,
+                "timestamp": "2026-01-02T03:04:05.000Z",
+                **extra,
+            }
+        )
+        return identifier
+
+    if draw(st.booleans()):
+        records.append({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}})
+    for number, turn in enumerate(draw(exchanges())):
+        if "user" in turn:
+            parent = add("user", {"role": "user", "content": turn["user"]}, parent)
+            if draw(st.integers(0, 4)) == 0:
+                records.append({"type": "queue-operation", "operation": "enqueue", "sessionId": "s", "timestamp": ""})
+            continue
+        shape = draw(st.sampled_from(["straight", "branching", "interleaved"]))
+        waiting = {block["tool_use_id"]: block for block in _result_blocks(turn)}
+        lines: dict[str, str] = {}
+
+        def answer(identifier: str, parent: str | None, lines: dict[str, str], waiting: dict[str, Any]) -> str:
+            block = waiting[identifier]
+            content = block["content"]
+            return add(
+                "user",
+                {"role": "user", "content": [block]},
+                parent,
+                toolUseResult={"stdout": content, "n": 1} if isinstance(content, str) else None,
+                sourceToolAssistantUUID=lines[identifier],
+            )
+
+        for block in _assistant_blocks(turn):
+            message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "claude-opus-4-5"}
+            parent = add("assistant", {**message, "content": [block], "stop_reason": None}, parent)
+            if block["type"] == "tool_use":
+                lines[block["id"]] = parent
+                if shape == "interleaved":
+                    parent = answer(block["id"], parent, lines, waiting)
+        if shape != "interleaved":
+            for identifier in waiting:
+                parent = answer(identifier, lines[identifier] if shape == "branching" else parent, lines, waiting)
+    if draw(st.booleans()):
+        records.append({"type": "last-prompt", "lastPrompt": "x", "sessionId": "s", "leafUuid": parent})
+    return records
+
+
+@st.composite
+def spelled(draw: st.DrawFn, records: list[dict[str, Any]], *, lines_only: bool = False) -> bytes:
+    """Records as the bytes of a file, in one of the containers and styles that files come in."""
+    container = "lines" if lines_only else draw(st.sampled_from(["lines", "array", "object"]))
+    style: dict[str, Any] = {"ensure_ascii": draw(st.booleans())}
+    if container == "lines":
+        style["separators"] = draw(st.sampled_from([(",", ":"), (", ", ": ")]))
+        newline = draw(st.sampled_from(["\n", "\r\n", "\n\n"]))
+        text = newline.join(json.dumps(record, **style) for record in records)
+        text += draw(st.sampled_from(["", "\n", "\n\n"]))
+    else:
+        style["indent"] = draw(st.sampled_from([None, 2, "\t"]))
+        value = records if container == "array" else {"model": "m", "messages": records, "tools": [{"name": "Read"}]}
+        text = json.dumps(value, **style) + draw(st.sampled_from(["", "\n"]))
+    if not style["ensure_ascii"]:
+        text = "".join(f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in text)
+    return draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + text.encode()
+
+
+FILES = st.one_of(
+    anthropic_messages().flatmap(spelled),
+    openai_messages().flatmap(spelled),
+    claude_records().flatmap(lambda records: spelled(records, lines_only=True)),
+)
+
+OPERATIONS = st.one_of(
+    st.just({"operation": "keep"}),
+    st.just({"operation": "suppress"}),
+    st.just({"operation": "suppress", "min_tokens": 30}),
+    st.builds(
+        lambda lines, chars, keep, ellipsis: {
+            "operation": "truncate",
+            "params": {
+                "truncate": {
+                    **({"max_lines": lines} if lines else {}),
+                    **({"max_chars": chars} if chars or not lines else {}),
+                    "keep": keep,
+                    "add_ellipsis": ellipsis,
+                }
+            },
+        },
+        st.one_of(st.none(), st.integers(1, 8)),
+        st.integers(20, 200),
+        st.sampled_from(["head", "tail", "both"]),
+        st.booleans(),
+    ),
+)
+SELECTIONS = st.one_of(
+    st.builds(lambda n: {"type": "preserve_recent", "keep_recent_count": n}, st.integers(0, 8)),
+    st.builds(lambda p: {"type": "preserve_percent", "keep_percentage": p}, st.integers(0, 100)),
+    st.just({"type": "custom", "tools": {"exclude": ["mcp__*"]}}),
+    st.just({"type": "custom", "roles": ["user", "tool"], "age": {"min": 2}}),
+    st.just({"type": "custom", "range": {"start": 1, "end": -1}, "min_tokens": 5}),
+)
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> Configuration:
+    passes = []
+    for number in range(draw(st.integers(1, 3))):
+        types = {name: draw(OPERATIONS) for name in ("message_text", "tool_parameters", "tool_results")}
+        passes.append(
+            {
+                "id": f"pass-{number}",
+                "selection": draw(SELECTIONS),
+                "individual_config": {
+                    "defaults": types,
+                    "overrides": draw(
+                        st.lists(
+                            st.builds(
+                                lambda index, operation: {
+                                    "message_index": index,
+                                    "operations": {"tool_results": operation},
+                                },
+                                st.integers(-4, 10),
+                                OPERATIONS,
+                            ),
+                            max_size=1,
+                        )
+                    ),
+                },
+                "execution": draw(
+                    st.sampled_from(
+                        [{"type": "always"}, {"type": "conditional", "condition": {"token_threshold": 300}}]
+                    )
+                ),
+                "stop_at_target": draw(st.booleans()),
+            }
+        )
+    return parse_configuration(
+        json.dumps(
+            {
+                "passes": passes,
+                "keep_first": draw(st.integers(0, 2)),
+                "thinking": draw(st.sampled_from(["auto", "drop", "keep"])),
+                "target_tokens": draw(st.one_of(st.none(), st.integers(100, 2_000))),
+                "pins": draw(st.sampled_from([[], [{"regex": "value = 4\\b"}], [{"tools": {"include": ["bash"]}}]])),
+            }
+        )
+    )
+
+
+MODELS = st.sampled_from([None, "claude-opus-4-5", "claude-sonnet-5-5", "gpt-5.1"])

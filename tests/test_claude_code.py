@@ -1,0 +1,198 @@
+"""Claude Code sessions: the live chain, parallel calls, compaction, relinking, display-only keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from build import LONG, call, claude_line, condense, one_pass, result, session, text, thinking, written
+
+from condense_cli import api
+from condense_cli.transcript import BlockKind, Transcript
+
+
+def texts(transcript: Transcript) -> list[list[str]]:
+    """Per turn what its blocks are about."""
+    return [[block.call_id or block.text for block in message.blocks] for message in transcript.messages]
+
+
+def parallel_calls(shape: str) -> list[dict[str, Any]]:
+    """Two calls of one message and their results, linked as the client's versions link them."""
+    parents = {
+        "straight": {"call B": "A", "result A": "B", "result B": "RA"},
+        "branching": {"call B": "A", "result A": "A", "result B": "B"},
+        "interleaved": {"call B": "RA", "result A": "A", "result B": "B"},
+    }[shape]
+    call_a = claude_line("assistant", "A", "U", [call("a")], reply="msg_1")
+    call_b = claude_line("assistant", "B", parents["call B"], [call("b")], reply="msg_1")
+    result_a = claude_line("user", "RA", parents["result A"], [result("a", "from a")])
+    result_b = claude_line("user", "RB", parents["result B"], [result("b", "from b")])
+    middle = [call_a, result_a, call_b, result_b] if shape == "interleaved" else [call_a, call_b, result_a, result_b]
+    last = claude_line("assistant", "Z", "RB", [text("done")], reply="msg_2")
+    return [claude_line("user", "U", None, "go"), *middle, last]
+
+
+# Lines of one message.id are one turn, its results the next, however the client linked them.
+@pytest.mark.parametrize("shape", ["straight", "branching", "interleaved"])
+def test_parallel_calls_are_one_turn(shape: str) -> None:
+    transcript = session(*parallel_calls(shape))
+    assert texts(transcript) == [["go"], ["a", "b"], ["a", "b"], ["done"]]
+
+
+# The conversation is the branch that ends in the newest leaf; an abandoned branch keeps its bytes.
+def test_an_abandoned_branch_is_not_the_conversation() -> None:
+    records = [
+        claude_line("user", "1", None, "first"),
+        claude_line("assistant", "2", "1", [call("x")], reply="m1"),
+        claude_line("user", "3", "2", [result("x")]),
+        claude_line("assistant", "4", "1", [text("instead")], reply="m2"),
+        claude_line("user", "5", "4", "more"),
+    ]
+    transcript = session(*records)
+    assert texts(transcript) == [["first"], ["instead"], ["more"]]
+    suppressed = condense(transcript, one_pass(selection={"type": "preserve_recent", "keep_recent_count": 0}))
+    assert written(suppressed)[1:3] == records[1:3]
+
+
+# After a compact boundary only what follows is sent; what lies before stays in the file untouched.
+def test_a_compact_boundary_starts_anew() -> None:
+    boundary = {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "uuid": "b",
+        "parentUuid": None,
+        "logicalParentUuid": "2",
+        "content": "Conversation compacted",
+    }
+    records = [
+        claude_line("user", "1", None, "old request"),
+        claude_line("assistant", "2", "1", [text("old answer")], reply="m1"),
+        boundary,
+        claude_line("user", "3", "b", "This session is being continued", isCompactSummary=True),
+        claude_line("assistant", "4", "3", [call("x")], reply="m2"),
+        claude_line("user", "5", "4", [result("x")]),
+        claude_line("user", "6", "5", "go on"),
+    ]
+    transcript = session(*records)
+    assert texts(transcript) == [["This session is being continued"], ["x"], ["x", "go on"]]
+    assert transcript.messages[0].is_injected
+    out = written(condense(transcript, one_pass(selection={"type": "preserve_recent", "keep_recent_count": 0})))
+    assert out[:3] == records[:3]
+
+
+def test_a_boundary_without_anything_after_it_is_an_empty_conversation() -> None:
+    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": None}
+    assert session(claude_line("user", "1", None, "old"), boundary).messages == ()
+
+
+# Sub-agent lines are left out of a session, and are the conversation where there is nothing else.
+def test_sidechains() -> None:
+    main = [claude_line("user", "1", None, "main"), claude_line("assistant", "2", "1", [text("yes")], reply="m")]
+    side = [claude_line("user", "s", None, "side"), claude_line("assistant", "t", "s", [text("no")], reply="n")]
+    side = [record | {"isSidechain": True} for record in side]
+    assert texts(session(*main, *side)) == [["main"], ["yes"]]
+    assert texts(session(*side)) == [["side"], ["no"]]
+
+
+# A parent that is missing ends the chain there, and a circle does not hang the reader.
+def test_broken_chains_end() -> None:
+    assert texts(session(claude_line("user", "2", "gone", "late"))) == [["late"]]
+    circle = [claude_line("user", "1", "2", "a"), claude_line("assistant", "2", "1", [text("b")], reply="m")]
+    assert sum(map(len, texts(session(*circle, claude_line("user", "3", "2", "c"))))) == 3
+
+
+# The client's own error notices are never sent; hooks that only show something neither.
+def test_what_is_only_shown_is_not_counted() -> None:
+    error = claude_line("assistant", "2", "1", [text("Please run /login")], reply="m", isApiErrorMessage=True)
+    hook = {"type": "attachment", "uuid": "h", "parentUuid": "2", "attachment": {"type": "hook_success", "x": "y"}}
+    assert texts(session(claude_line("user", "1", None, "hi"), error, hook)) == [["hi"]]
+
+
+# A session of nothing but snapshots is read, said to be empty, and written back.
+def test_a_session_without_messages() -> None:
+    data = b'{"type":"file-history-snapshot","messageId":"m","snapshot":{},"isSnapshotUpdate":false}\n'
+    transcript = api.loads(data)
+    assert (transcript.format, transcript.messages) == ("claude-code", ())
+    assert transcript.warnings
+    assert api.dump(api.condense(transcript)) == data
+
+
+def thoughtful(model: str) -> list[dict[str, Any]]:
+    """Reads, each after a line of thinking; a summary and a child name lines of thinking."""
+    records = [claude_line("user", "u", None, "go")]
+    parent = "u"
+    for n in range(4):
+        records += [
+            claude_line("assistant", f"t{n}", parent, [thinking()], reply=f"m{n}"),
+            claude_line("assistant", f"c{n}", f"t{n}", [call(f"x{n}")], reply=f"m{n}"),
+            claude_line("user", f"r{n}", f"c{n}", [result(f"x{n}")], sourceToolAssistantUUID=f"c{n}"),
+        ]
+        parent = f"r{n}"
+    for record in records:
+        if "id" in record["message"]:
+            record["message"]["model"] = model
+    return [*records, {"type": "last-prompt", "lastPrompt": "go", "sessionId": "s", "leafUuid": "t3"}]
+
+
+# Where the model binds thinking to its prefix, all thinking after the first change goes, and links are mended.
+def test_invalidated_thinking_goes_and_links_are_mended() -> None:
+    condensation = condense(session(*thoughtful("claude-opus-5-5")))
+    out = written(condensation)
+    uuids = {record.get("uuid") for record in out}
+    assert {"t1", "t2", "t3"}.isdisjoint(uuids)
+    assert "t0" in uuids
+    parents = {record["uuid"]: record["parentUuid"] for record in out if "uuid" in record}
+    assert (parents["c1"], parents["c2"], parents["c3"]) == ("r0", "r1", "r2")
+    assert out[-1]["leafUuid"] == "r2"
+    assert all(parent is None or parent in uuids for parent in parents.values())
+
+
+# Older models keep theirs, and `thinking: drop` spares the open tool loop that they need it for.
+def test_older_models_keep_the_thinking_of_the_open_loop() -> None:
+    records = thoughtful("claude-opus-4-5")
+    assert not condense(session(*records)).transcript.removed
+    closed = [*records[:-1], claude_line("assistant", "z", "r3", [text("done")], reply="z")]
+    for lines, dropped in ((records, 0), (closed, 4)):
+        condensation = condense(session(*lines), thinking="drop")
+        assert len(condensation.transcript.removed) == dropped
+
+
+# Text that a record repeats for display is shortened with it; the value keeps its shape.
+def test_display_copies_are_shortened_with_the_result() -> None:
+    numbered = "\n".join(f"{n:6}→line {n} of the file" for n in range(1, 60))
+    plain = "\n".join(f"line {n} of the file" for n in range(1, 60))
+    shown = {"file": {"content": plain, "numLines": 59}, "other": "x" * 300}
+    records = [
+        claude_line("user", "1", None, "go"),
+        claude_line("assistant", "2", "1", [call("x")], reply="m"),
+        claude_line("user", "3", "2", [result("x", numbered)], toolUseResult=shown),
+        claude_line("assistant", "4", "3", [text("ok")], reply="n"),
+    ]
+    record = written(condense(session(*records)))[2]
+    marker = record["message"]["content"][0]["content"]
+    assert marker.startswith("[condense: 59 lines left out")
+    assert record["toolUseResult"] == {"file": {"content": marker, "numLines": 59}, "other": "x" * 300}
+
+
+# A plain-string display copy stays a string, an unrelated one stays as it is.
+@pytest.mark.parametrize("shown", [LONG, "unrelated " * 40, None, ["a", LONG]])
+def test_display_copies_keep_their_type(shown: Any) -> None:
+    records = [
+        claude_line("user", "1", None, "go"),
+        claude_line("assistant", "2", "1", [call("x")], reply="m"),
+        claude_line("user", "3", "2", [result("x")], toolUseResult=shown),
+        claude_line("assistant", "4", "3", [text("ok")], reply="n"),
+    ]
+    after = written(condense(session(*records)))[2]["toolUseResult"]
+    assert type(after) is type(shown)
+    assert (LONG in json.dumps(after)) is False
+
+
+def test_image_blocks_are_estimated_by_their_size() -> None:
+    from strategies import PIXEL
+
+    source = {"type": "base64", "media_type": "image/png", "data": PIXEL}
+    transcript = session(claude_line("user", "1", None, [text("see"), {"type": "image", "source": source}]))
+    image = transcript.messages[0].blocks[1]
+    assert (image.kind, image.estimate) == (BlockKind.IMAGE, 1)

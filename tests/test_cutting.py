@@ -1,0 +1,124 @@
+"""Cutting texts: within the limits, marked, counted right, and never cut twice."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import TEXTS
+
+from condense_cli.markers import Gap, content_hash, gaps_in, parse_gap
+from condense_cli.passes.cutting import Limits, suppress, truncate
+
+LIMITS = st.builds(
+    Limits,
+    st.one_of(st.none(), st.integers(1, 9)),
+    st.one_of(st.none(), st.integers(1, 200)),
+    st.sampled_from(["head", "tail", "both"]),
+    st.booleans(),
+)
+PLAIN = TEXTS.filter(lambda text: not gaps_in(text) and "…" not in text)
+TEN = "\n".join(f"line {n}" for n in range(10))
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        (Limits(max_lines=2), "line 0\nline 1\n[condense: 8 lines left out #{}]"),
+        (Limits(max_lines=2, keep="tail"), "[condense: 8 lines left out #{}]\nline 8\nline 9"),
+        (Limits(max_lines=3, keep="both"), "line 0\nline 1\n[condense: 7 lines left out #{}]\nline 9"),
+        (Limits(max_lines=1, keep="both"), "line 0\n[condense: 9 lines left out #{}]"),
+        (Limits(max_chars=9), "line 0\nli…\n[condense: 8 lines, 4 characters left out #{}]"),
+        (Limits(max_chars=9, add_ellipsis=False), "line 0\nli\n[condense: 8 lines, 4 characters left out #{}]"),
+        (Limits(max_chars=6), "line 0\n[condense: 9 lines left out #{}]"),
+        (Limits(max_chars=4, keep="tail"), "[condense: 9 lines, 2 characters left out #{}]\n…ne 9"),
+        (Limits(max_lines=2, max_chars=3), "lin…\n[condense: 9 lines, 3 characters left out #{}]"),
+    ],
+)
+def test_what_a_cut_looks_like(limits: Limits, expected: str) -> None:
+    assert truncate(TEN, limits) == expected.format(content_hash(TEN))
+
+
+# A cut in the middle of one line leaves both its ends.
+def test_both_ends_of_a_long_line() -> None:
+    text = "a" * 50 + "b" * 50
+    cut = truncate(text, Limits(max_chars=10, keep="both"))
+    assert cut == f"aaaaa…\n[condense: 90 characters left out #{content_hash(text)}]\n…bbbbb"
+
+
+# A text within its limits is the very same text.
+@given(TEXTS)
+def test_within_the_limits_nothing_changes(text: str) -> None:
+    assert truncate(text, Limits(max_lines=10_000, max_chars=1_000_000)) is text
+
+
+# Cutting again to the same limits, or to those of any other pass after it, changes nothing.
+@given(TEXTS, LIMITS, LIMITS)
+def test_a_cut_text_is_not_cut_again(text: str, limits: Limits, others: Limits) -> None:
+    once = truncate(text, limits)
+    assert truncate(once, limits) == once
+    both = truncate(once, others)
+    assert truncate(both, others) == both
+
+
+# What stays is within the limits, and what is missing is counted exactly.
+@given(PLAIN, LIMITS)
+def test_kept_and_missing_add_up(text: str, limits: Limits) -> None:
+    cut = truncate(text, limits)
+    if cut == text:
+        return
+    kept = [line for line in cut.split("\n") if not parse_gap(line)]
+    gaps = gaps_in(cut)
+    assert gaps
+    if limits.max_lines is not None and limits.max_chars is None:
+        assert len(kept) <= limits.max_lines
+        missing = len(text.split("\n")) - len(kept) - (text.endswith("\n") and limits.keep == "head")
+        assert sum(gap.lines for gap in gaps) == missing
+    if limits.max_chars is not None:
+        assert sum(len(line.strip("…")) for line in kept) <= limits.max_chars
+    assert {gap.hash for gap in gaps} == {content_hash(text)}
+
+
+# Cutting further merges the gaps, keeps the hash of the whole text, and counts everything missing.
+def test_gaps_merge_when_cut_further() -> None:
+    once = truncate(TEN, Limits(max_lines=5))
+    twice = truncate(once, Limits(max_lines=2))
+    assert twice == truncate(TEN, Limits(max_lines=2))
+    assert suppress(twice) == suppress(TEN) == f"[condense: 10 lines left out #{content_hash(TEN)}]"
+
+
+# Suppressing says how much there was, and a suppressed text stays as it is.
+@given(TEXTS)
+def test_suppressing(text: str) -> None:
+    marker = suppress(text)
+    assert suppress(marker) == marker
+    if marker != text:
+        assert parse_gap(marker)
+
+
+def test_a_suppressed_line_is_counted_in_characters() -> None:
+    assert suppress("x" * 300) == f"[condense: 300 characters left out #{content_hash('x' * 300)}]"
+
+
+# Only what a marker says exactly is a marker; text that merely looks like one is text.
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[condense: 0 lines left out #0123abcd]",
+        "[condense: 1 lines left out #0123abcd]",
+        "[condense: 03 lines left out #0123abcd]",
+        "[condense: 3 lines left out #0123ABCD]",
+        "[condense: 3 lines left out #0123abcd] ",
+        "[condense:  left out #0123abcd]",
+        "[condense: , left out #0123abcd]",
+        "[condense: 3 lines4 characters left out #0123abcd]",
+        "[condense: ٣ lines left out #0123abcd]",
+    ],
+)
+def test_imitations_are_text(line: str) -> None:
+    assert parse_gap(line) is None
+
+
+@given(st.builds(Gap, st.just("0123abcd"), st.integers(0, 10**6), st.integers(0, 10**6)))
+def test_markers_read_back(gap: Gap) -> None:
+    assert parse_gap(str(gap)) == (gap if gap.lines or gap.characters else None)

@@ -1,0 +1,167 @@
+"""Recognising and reading formats: containers, turns, what blocks know."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from build import LONG, anthropic, assistant, call, conversation, openai, read_turn, result, text, thinking, user
+
+from condense_cli import api
+from condense_cli.errors import NotJsonError, UnknownFormatError, UsageError
+from condense_cli.formats import FORMATS, parse, serialize
+from condense_cli.transcript import BlockKind, Container, Role
+
+CHAT = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "List the files."},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "ls", "arguments": '{"path": "."}'}},
+            {"id": "b", "type": "function", "function": {"name": "pwd", "arguments": "{}"}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "b", "content": "/home"},
+    {"role": "tool", "tool_call_id": "a", "content": "one\ntwo"},
+    {"role": "assistant", "content": "Two files."},
+]
+
+
+def lines(messages: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(message) + "\n" for message in messages).encode()
+
+
+@pytest.mark.parametrize("messages", [conversation(), CHAT])
+@pytest.mark.parametrize("container", list(Container))
+def test_containers_are_recognised_and_kept(messages: list[dict[str, Any]], container: Container) -> None:
+    data = {
+        Container.LINES: lines(messages),
+        Container.ARRAY: json.dumps(messages, indent=2).encode(),
+        Container.OBJECT: json.dumps({"id": 1, "messages": messages, "after": [1]}, indent=1).encode(),
+    }[container]
+    transcript = parse(data)
+    assert transcript.source.container is container
+    assert transcript.format == ("openai-chat" if messages is CHAT else "anthropic")
+    assert len(transcript.messages) == (5 if messages is CHAT else len(messages))
+    assert serialize(transcript) == data
+
+
+# Tool messages that answer one assistant message are one turn, in whatever order they stand.
+def test_tool_messages_are_one_turn() -> None:
+    transcript = openai(*CHAT)
+    assert [message.role for message in transcript.messages] == [
+        Role.SYSTEM,
+        Role.USER,
+        Role.ASSISTANT,
+        Role.TOOL,
+        Role.ASSISTANT,
+    ]
+    assert [(block.answers, block.tool) for block in transcript.messages[3].blocks] == [("b", "pwd"), ("a", "ls")]
+
+
+# The API joins neighbouring messages of one role, so they are one turn.
+def test_neighbours_of_one_role_are_one_turn() -> None:
+    transcript = anthropic(user("a"), assistant([call("1"), call("2")]), user([result("1")]), user([result("2")]))
+    assert [len(message.blocks) for message in transcript.messages] == [1, 2, 2]
+    assert [block.answers for block in transcript.messages[2].blocks] == ["1", "2"]
+
+
+# Each text of a list result is a block of its own, and an image in it stays beside them.
+def test_parts_of_a_list_result() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+    transcript = anthropic(user("a"), assistant([call("1")]), user([result("1", [text("x"), image, text("y")])]))
+    blocks = transcript.messages[2].blocks
+    assert [block.kind for block in blocks] == [BlockKind.TOOL_RESULT, BlockKind.IMAGE, BlockKind.TOOL_RESULT]
+    assert [block.answers for block in blocks] == ["1"] * 3
+    assert blocks[1].estimate > 0
+
+
+@pytest.mark.parametrize("content", [None, "", []])
+def test_results_without_content_still_answer_their_call(content: Any) -> None:
+    transcript = anthropic(user("a"), assistant([call("1")]), user([result("1", content)]))
+    assert [block.answers for block in transcript.messages[2].blocks] == ["1"]
+
+
+def test_thinking_and_unknown_blocks_have_no_content_type() -> None:
+    unknown = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    transcript = anthropic(user("a"), assistant([thinking(), unknown, text("b")]))
+    assert [block.content_type for block in transcript.messages[1].blocks[:2]] == [None, None]
+    redacted = anthropic(user("a"), assistant([{"type": "redacted_thinking", "data": "x" * 160}]))
+    assert redacted.messages[1].blocks[0].estimate == 30
+
+
+# A recorded request names its model, and sends more with every call than its messages.
+def test_an_envelope_gives_model_and_overhead() -> None:
+    request = {"messages": CHAT, "tools": [{"name": "ls"}], "response": {"model": "gpt-5.1-mini"}}
+    transcript = parse(json.dumps(request).encode())
+    assert transcript.model == "gpt-5.1-mini"
+    assert "ls" in transcript.envelope
+
+
+# Evidence late in the file still decides: plain text turns fit both chat formats.
+def test_late_evidence_decides() -> None:
+    talk = [user("a"), assistant("b")] * 60
+    assert parse(lines([*talk, *read_turn("1")])).format == "anthropic"
+    assert parse(lines([*talk, *CHAT[2:]])).format == "openai-chat"
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_a_named_format_is_not_guessed(form: Any) -> None:
+    data = lines([user("a"), assistant("b")])
+    assert parse(data, format=form.name).format == form.name
+
+
+def test_an_unknown_name_of_a_format_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="no format named 'word'"):
+        parse(b"[]", format="word")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [],
+        {},
+        42,
+        "text",
+        [1, 2],
+        [[1]],
+        {"messages": []},
+        {"role": "user"},
+        {"type": "user"},
+        [{"role": "narrator", "content": "x"}],
+        {"type": "response_item", "payload": {}, "timestamp": ""},
+    ],
+)
+def test_unknown_shapes_are_refused_by_what_was_seen(value: Any) -> None:
+    with pytest.raises(UnknownFormatError) as error:
+        parse(json.dumps(value).encode(), name="file.json")
+    assert "file.json" in error.value.message
+    assert "claude-code" in error.value.hint
+
+
+def test_a_record_that_is_no_message_is_named() -> None:
+    with pytest.raises(UnknownFormatError, match="Record 2 is not a message"):
+        parse(lines([user("a"), {"role": "narrator"}]), format="anthropic")
+
+
+# A line that is not JSON stops the run with its position; leniently it stays as it is.
+def test_lenient_keeps_broken_lines() -> None:
+    data = lines(conversation()) + b'{"role": "user", "content": "cut o'
+    with pytest.raises(NotJsonError, match=r"t\.jsonl:15:\d+"):
+        parse(data, name="t.jsonl")
+    transcript = parse(data, lenient=True)
+    assert len(transcript.messages) == 14
+    condensation = api.condense(transcript, preset="speed")
+    out = api.dump(condensation)
+    assert out.endswith(b'{"role": "user", "content": "cut o')
+    assert len(out) < len(data)
+
+
+# Messages as an agent loop holds them need no file.
+def test_a_list_of_messages_is_enough() -> None:
+    transcript = api.loads(conversation())
+    assert api.dump(api.condense(transcript, preset="cost")).startswith(b"[{")
+    assert LONG in {block.text for _, block in transcript.blocks()}

@@ -1,0 +1,93 @@
+"""Replacing values in JSON text: the value changes, and not a character around it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import ODD_LINES, SCALARS
+
+from condense_cli import jsontext
+from condense_cli.jsontext import REMOVE, Style, splice
+from condense_cli.tools import string_values
+
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ODD_LINES, inner, max_size=4),
+    max_leaves=20,
+)
+STYLES = st.fixed_dictionaries(
+    {"indent": st.sampled_from([None, 1, "\t"]), "ensure_ascii": st.booleans(), "separators": st.just((" ,", ":  "))}
+)
+
+
+# Exchanging some strings of a value changes exactly these, in the value and in the text.
+@given(VALUES, STYLES, st.data())
+def test_splice_changes_exactly_the_given_values(value: Any, style: dict[str, Any], data: st.DataObject) -> None:
+    text = json.dumps(value, **style)
+    strings = dict(string_values(value))
+    paths = data.draw(st.lists(st.sampled_from(sorted(strings, key=repr)), unique=True)) if strings else []
+    edits = {path: json.dumps(f"new {number}") for number, path in enumerate(paths)}
+    spliced = splice(text, dict(edits))
+    expected = {**strings, **{path: json.loads(literal) for path, literal in edits.items()}}
+    assert dict(string_values(json.loads(spliced))) == expected
+    assert len(spliced) - len(text) == sum(
+        len(literal) - len(json.dumps(strings[path], ensure_ascii=style["ensure_ascii"]))
+        for path, literal in edits.items()
+    )
+
+
+# Removing list elements leaves valid JSON with the other elements, whichever go.
+@given(st.lists(st.integers(), min_size=1, max_size=6), STYLES, st.data())
+def test_removed_elements_take_one_comma_each(items: list[int], style: dict[str, Any], data: st.DataObject) -> None:
+    gone = data.draw(st.sets(st.integers(0, len(items) - 1)))
+    text = json.dumps({"a": items, "b": 1}, **style)
+    spliced = splice(text, {("a", index): REMOVE for index in gone})
+    kept = [item for index, item in enumerate(items) if index not in gone]
+    assert json.loads(spliced) == {"a": kept, "b": 1}
+
+
+# Of doubled keys the last is the one that readers see, so it is the one that changes.
+def test_of_doubled_keys_the_last_changes() -> None:
+    assert splice('{"a": "x", "a": "y"}', {("a",): '"z"'}) == '{"a": "x", "a": "z"}'
+
+
+# An edit of a value that is not there is an error, not a silent nothing.
+@pytest.mark.parametrize("path", [("b",), ("a", 3), ("a", "x"), ("a", 0, "deep")])
+def test_missing_paths_are_errors(path: tuple[str | int, ...]) -> None:
+    with pytest.raises(KeyError):
+        splice('{"a": [1, 2]}', {path: "0"})
+
+
+# New strings are spelled as the file spells its own: escaped, raw, with lone surrogates, with bad bytes.
+@pytest.mark.parametrize(
+    ("data", "value", "literal"),
+    [
+        (b'"\\u00e9"', "é", '"\\u00e9"'),
+        ('"é"'.encode(), "é", '"é"'),
+        (b'"plain"', "é", '"é"'),
+        ('"é"'.encode(), "\ud800", '"\\ud800"'),
+        (b'"\\u00e9"', "\ud800", '"\\ud800"'),
+        (b'"\xff"', "\udcff", '"\udcff"'),
+    ],
+)
+def test_literals_follow_the_style_of_the_file(data: bytes, value: str, literal: str) -> None:
+    assert Style.of(data).literal(value) == literal
+
+
+# What strict parsers refuse is read all the same, and integers keep every digit.
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        (b"123456789012345678901234567890", 123456789012345678901234567890),
+        (b'"\\ud800"', "\ud800"),
+        (b'"a\xffb"', "a\udcffb"),
+        (b"[Infinity]", [float("inf")]),
+    ],
+)
+def test_lenient_reading(raw: bytes, value: Any) -> None:
+    assert jsontext.parse(raw) == value
+    assert jsontext.encode(jsontext.decode(raw)) == raw

@@ -1,0 +1,33 @@
+"""The laws on generated transcripts with generated configurations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import laws
+import pytest
+from hypothesis import given
+from strategies import FILES, MODELS, configurations
+
+from condense_cli.config.models import Configuration
+from condense_cli.config.presets import load_preset, preset_names
+from condense_cli.formats import parse, serialize
+
+
+# What nothing changed is written back byte for byte, whatever the file looks like.
+@given(FILES)
+def test_round_trip_is_the_identity(data: bytes) -> None:
+    assert serialize(parse(data)) == data
+
+
+# Every law holds for any configuration on any transcript.
+@given(FILES, configurations(), MODELS)
+def test_laws_hold_for_any_configuration(data: bytes, configuration: Configuration, model: str | None) -> None:
+    laws.check_all(replace(parse(data), model=model), configuration)
+
+
+# Every law holds for each preset on any transcript, for models that bind thinking too.
+@pytest.mark.parametrize("preset", preset_names())
+@given(data=FILES, model=MODELS)
+def test_laws_hold_for_each_preset(preset: str, data: bytes, model: str | None) -> None:
+    laws.check_all(replace(parse(data), model=model), load_preset(preset))

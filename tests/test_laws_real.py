@@ -1,0 +1,89 @@
+"""The laws on the sample transcripts and, where they are present, on real ones, for each preset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import laws
+import pytest
+import real
+
+from condense_cli.config.loading import load_configuration
+from condense_cli.config.presets import preset_names, presets_folder
+from condense_cli.formats import parse, serialize
+from condense_cli.tokens import Counter
+from condense_cli.validity import validate
+
+CONFIGURATIONS = [presets_folder() / f"{name}.yaml" for name in preset_names()] + sorted(
+    (presets_folder() / "examples").glob("*.yaml")
+)
+STRICT = """
+thinking: drop
+keep_first: 0
+passes:
+  - id: everything
+    selection: {type: preserve_recent, keep_recent_count: 0}
+    individual_config:
+      defaults:
+        message_text: {operation: truncate, params: {truncate: {max_chars: 80, keep: both}}}
+        tool_parameters: {operation: truncate, params: {truncate: {max_lines: 2, keep: tail}}}
+        tool_results: {operation: suppress}
+"""
+
+
+def _id(path: Path) -> str:
+    return path.name[-40:]
+
+
+@pytest.fixture(scope="module")
+def count() -> Counter:
+    return Counter()
+
+
+# What nothing changed is written back byte for byte.
+@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+def test_round_trip_is_the_identity(path: Path) -> None:
+    assert serialize(real.transcript(path)) == path.read_bytes()
+
+
+# Every law holds for each preset and example configuration.
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+def test_laws_hold(path: Path, configuration: Path, count: Counter) -> None:
+    laws.check_all(real.transcript(path), load_configuration(configuration), count)
+
+
+# Every law holds when everything that may be cut is cut, for a model that binds thinking too.
+@pytest.mark.parametrize("model", [None, "claude-opus-5-5"])
+@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+def test_laws_hold_for_the_strictest_configuration(
+    path: Path, model: str | None, count: Counter, tmp_path: Path
+) -> None:
+    from dataclasses import replace
+
+    configuration = tmp_path / "strict.yaml"
+    configuration.write_text(STRICT)
+    transcript = real.transcript(path)
+    laws.check_all(replace(transcript, model=model or transcript.model), load_configuration(configuration), count)
+
+
+# Files that are known to be of a format are recognised as that, and break no rule of their API.
+@pytest.mark.parametrize("format", list(real.OF_FORMAT))
+def test_real_files_are_recognised_and_valid(format: str) -> None:
+    files = real.files_of(format)
+    if not files:
+        pytest.skip("the real transcripts are not present")
+    for path in files:
+        transcript = real.transcript(path)
+        assert transcript.format == format, path.name
+        assert validate(transcript) == [], path.name
+
+
+# A file of any other kind is refused with a message, or read and written back byte for byte.
+def test_every_other_file_is_refused_or_round_trips() -> None:
+    files = real.every_file()
+    if not files:
+        pytest.skip("the real transcripts are not present")
+    for path in files:
+        if real.is_readable(path):
+            assert serialize(parse(path.read_bytes())) == path.read_bytes(), path.name

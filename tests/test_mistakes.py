@@ -1,0 +1,212 @@
+"""Mistakes that neighbouring tools make, each as a regression test by name.
+
+Left out are those about model calls, which this version does not make: a failed call that silently
+becomes a cut, an empty or cut-off summary accepted, a summariser that is never called.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from build import (
+    LONG,
+    anthropic,
+    assistant,
+    call,
+    claude_line,
+    condense,
+    conversation,
+    cut_to,
+    one_pass,
+    read_turn,
+    result,
+    session,
+    text,
+    thinking,
+    user,
+    written,
+)
+
+from condense_cli import api
+from condense_cli.errors import UnknownFormatError
+from condense_cli.passes.predicates import superseded_results
+from condense_cli.transcript import BlockKind
+
+ALL = {"type": "preserve_recent", "keep_recent_count": 0}
+
+
+def test_01_recent_messages_are_not_written_before_old_ones() -> None:
+    before = conversation()
+    after = written(condense(anthropic(*before)))
+    assert [message["role"] for message in after] == [message["role"] for message in before]
+    assert after[0] == before[0]
+    assert after[-1] == before[-1]
+    assert [m["content"][0]["id"] for m in after[1:-1:2]] == [f"toolu_{n}" for n in range(6)]
+
+
+def test_02_suppressed_blocks_keep_their_own_ids() -> None:
+    messages = [
+        user("a"),
+        assistant([call("x", content=LONG), call("y", content=LONG)]),
+        user([result("x"), result("y")]),
+    ]
+    suppress = {"defaults": {name: {"operation": "suppress"} for name in ("tool_parameters", "tool_results")}}
+    after = written(condense(anthropic(*messages), one_pass(selection=ALL, individual_config=suppress)))
+    assert [block["id"] for block in after[1]["content"]] == ["x", "y"]
+    assert [block["tool_use_id"] for block in after[2]["content"]] == ["x", "y"]
+
+
+def test_03_truncated_lists_stay_lists() -> None:
+    parts = [text(LONG), text("short"), text(LONG)]
+    messages = [user("a"), *read_turn("x", content=parts), assistant("z")]
+    content = written(condense(anthropic(*messages), one_pass(individual_config=cut_to(2))))[2]["content"][0]["content"]
+    assert [part["type"] for part in content] == ["text"] * 3
+    assert content[1] == text("short")
+    assert content[0]["text"].startswith("0: the value")
+
+
+def test_04_images_thinking_and_unknown_blocks_stay_where_they_are() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+    unknown = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}}
+    messages = [
+        user([text("look"), image]),
+        assistant([thinking(), unknown, text("now"), call("x")]),
+        user([result("x", [text(LONG), image]), text("and text after the results")]),
+        assistant("z"),
+    ]
+    after = written(condense(anthropic(*messages)))
+    assert after[1] == messages[1]
+    assert after[2]["content"][0]["content"][1] == image
+    assert [block["type"] for block in after[2]["content"]] == ["tool_result", "text"]
+
+
+def test_05_no_message_is_left_empty() -> None:
+    everything = {
+        "defaults": {n: {"operation": "suppress"} for n in ("message_text", "tool_parameters", "tool_results")}
+    }
+    condensation = condense(
+        anthropic(*conversation()), one_pass(selection=ALL, individual_config=everything), thinking="drop", keep_first=0
+    )
+    for message in written(condensation):
+        blocks = message["content"] if isinstance(message["content"], list) else [text(message["content"])]
+        assert blocks
+        assert all(block.get("text", block.get("content", "x")) for block in blocks)
+
+
+@pytest.mark.parametrize("percentage", [0, 0.1, 1])
+def test_06_a_percentage_that_rounds_to_nothing_preserves_as_little_as_it_says(percentage: float) -> None:
+    selection = {"type": "preserve_percent", "keep_percentage": percentage}
+    condensation = condense(anthropic(*conversation()), one_pass(selection=selection))
+    assert len(condensation.changes) == 6
+    assert condensation.passes[1].preserved_turns == (0 if percentage == 0 else 1)
+
+
+def test_09_overrides_do_not_shift_with_the_selection() -> None:
+    override = {"message_index": 8, "operations": {"tool_results": {"operation": "keep"}}}
+    config = {"defaults": {"tool_results": {"operation": "suppress"}}, "overrides": [override]}
+    for selection in (
+        ALL,
+        {"type": "custom", "range": {"start": 5}},
+        {"type": "custom", "tools": {"include": ["Read"]}},
+    ):
+        condensation = condense(anthropic(*conversation()), one_pass(selection=selection, individual_config=config))
+        assert 8 not in {receipt.message for receipt in condensation.changes}
+        assert {6, 10} <= {receipt.message for receipt in condensation.changes}
+
+
+def test_10_only_an_equal_and_successful_later_call_supersedes() -> None:
+    def superseded(*messages: dict[str, object]) -> set[str]:
+        return set(superseded_results(anthropic(user("a"), *messages).messages))
+
+    def bash(identifier: str, output: str, **extra: object) -> list[dict[str, object]]:
+        return [assistant([call(identifier, "Bash", command="pytest")]), user([result(identifier, output, **extra)])]
+
+    failed_edit = [
+        assistant([call("e", "Edit", file_path="src/app.py")]),
+        user([result("e", "no match", is_error=True)]),
+    ]
+    assert superseded(*read_turn("1"), *failed_edit) == set()
+    assert superseded(*read_turn("1"), *read_turn("2", content="no such file", is_error=True)) == set()
+    partial = [assistant([call("p", "Read", file_path="src/app.py", limit=5)]), user([result("p", "five lines")])]
+    assert superseded(*read_turn("1"), *partial) == set()
+    assert superseded(*bash("1", "2 failed"), *bash("2", "2 passed")) == set()
+    assert superseded(*bash("1", "2 failed"), *bash("2", "2 failed")) == {"1"}
+    assert superseded(*read_turn("1"), *read_turn("2", content="newer content")) == {"1"}
+
+
+@pytest.mark.parametrize("tool", ["Read", "read_file", "view", "NotebookRead", "read"])
+def test_11_file_readers_are_known_by_all_their_names(tool: str) -> None:
+    turns = [
+        message
+        for n in range(2)
+        for message in (assistant([call(str(n), tool, path="a.py")]), user([result(str(n), f"version {n}")]))
+    ]
+    assert superseded_results(anthropic(user("a"), *turns).messages) == {"0"}
+    editor = [
+        message
+        for n in range(2)
+        for message in (
+            assistant([call(str(n), "str_replace_editor", command="view", path="a.py")]),
+            user([result(str(n), f"version {n}")]),
+        )
+    ]
+    assert superseded_results(anthropic(user("a"), *editor).messages) == {"0"}
+
+
+def test_12_two_stale_reads_in_one_message_are_both_handled() -> None:
+    both = [assistant([call("1", path="a"), call("2", path="b")]), user([result("1"), result("2")])]
+    again = [assistant([call("3", path="a"), call("4", path="b")]), user([result("3", "new a"), result("4", "new b")])]
+    transcript = anthropic(user("x"), *both, *again, assistant("z"))
+    assert superseded_results(transcript.messages) == {"1", "2"}
+    condensation = condense(transcript, one_pass(selection={"type": "custom", "superseded": True}))
+    assert len(condensation.changes) == 2
+
+
+def test_13_the_most_recent_result_is_not_trimmed_and_a_second_run_cuts_no_further() -> None:
+    before = conversation()
+    transcript = anthropic(*before)
+    speed = api.condense(transcript, preset="speed")
+    data = api.dump(speed)
+    assert json.loads(data)[12] == before[12]
+    assert api.dump(api.condense(api.loads(data), preset="speed")) == data
+
+
+def test_14_an_unknown_format_is_an_error_not_nought_percent() -> None:
+    with pytest.raises(UnknownFormatError, match="not a transcript that condense knows"):
+        api.loads(b'{"events": [{"kind": "message"}]}')
+
+
+def test_15_the_output_starts_with_the_user_and_every_parent_exists() -> None:
+    records = [claude_line("user", "u", None, "go")]
+    for n, parent in enumerate(["u", "r0", "r1"]):
+        records.append(claude_line("assistant", f"t{n}", parent, [thinking()], reply=f"m{n}"))
+        records.append(claude_line("assistant", f"c{n}", f"t{n}", [call(f"x{n}")], reply=f"m{n}"))
+        records.append(claude_line("user", f"r{n}", f"c{n}", [result(f"x{n}")]))
+    closed = claude_line("assistant", "z", "r2", [text("done")], reply="z")
+    condensation = condense(session(*records, closed), thinking="drop")
+    out = written(condensation)
+    uuids = {record["uuid"] for record in out}
+    assert len(out) == len(records) + 1 - 3
+    assert all(record["parentUuid"] is None or record["parentUuid"] in uuids for record in out)
+    assert condensation.transcript.messages[0].role == "user"
+    trimmed = condense(anthropic(*conversation()), one_pass(selection=ALL), target_tokens=1)
+    assert trimmed.transcript.messages[0].role == "user"
+    assert len(trimmed.transcript.messages) == 14
+
+
+def test_17_nothing_is_written_into_the_home_on_help(isolated_home: Path) -> None:
+    for arguments in (["--help"], ["run", "--help"], ["--version"]):
+        subprocess.run([sys.executable, "-m", "condense_cli", *arguments], check=True, capture_output=True)
+    assert not list(isolated_home.iterdir())
+
+
+# Content types are closed: whatever kind a block is, it is decided what may happen to it.
+def test_every_kind_of_block_has_a_decision() -> None:
+    from condense_cli.transcript import CONTENT_TYPE_OF_KIND
+
+    untouchable = {BlockKind.THINKING, BlockKind.IMAGE, BlockKind.OPAQUE}
+    assert set(CONTENT_TYPE_OF_KIND) | untouchable == set(BlockKind)

@@ -1,0 +1,339 @@
+"""Selection, operations, conditions, targets and receipts, on small transcripts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from build import (
+    LONG,
+    anthropic,
+    assistant,
+    call,
+    condense,
+    conversation,
+    cut_to,
+    one_pass,
+    openai,
+    read_turn,
+    result,
+    text,
+    thinking,
+    user,
+    written,
+)
+
+from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.receipts import Kept, Status
+
+
+def changed_messages(condensation: Condensation) -> list[int]:
+    return sorted({receipt.message for receipt in condensation.changes})
+
+
+def reasons(condensation: Condensation, message: int) -> set[Kept]:
+    return {receipt.kept for receipt in condensation.receipts if receipt.message == message and receipt.kept}
+
+
+# --- selection: messages 2, 4, 6, 8, 10, 12 of the conversation are results, 13 is the last word
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        ({"type": "preserve_recent", "keep_recent_count": 0}, [2, 4, 6, 8, 10, 12]),
+        ({"type": "preserve_recent", "keep_recent_count": 1}, [2, 4, 6, 8, 10, 12]),
+        ({"type": "preserve_recent", "keep_recent_count": 2}, [2, 4, 6, 8, 10]),
+        ({"type": "preserve_recent", "keep_recent_count": 5}, [2, 4, 6, 8]),
+        ({"type": "preserve_recent", "keep_recent_count": 99}, []),
+        ({"type": "preserve_percent", "keep_percentage": 0}, [2, 4, 6, 8, 10, 12]),
+        ({"type": "preserve_percent", "keep_percentage": 1}, [2, 4, 6, 8, 10, 12]),
+        ({"type": "preserve_percent", "keep_percentage": 50}, [2, 4, 6]),
+        ({"type": "preserve_percent", "keep_percentage": 100}, []),
+        ({"type": "custom"}, [2, 4, 6, 8, 10, 12]),
+        ({"type": "custom", "range": {"start": 4, "end": 9}}, [4, 6, 8]),
+        ({"type": "custom", "range": {"start": -6, "end": -1}}, [8, 10, 12]),
+        ({"type": "custom", "age": {"min": 5}}, [2, 4, 6, 8]),
+        ({"type": "custom", "age": {"min": 3, "max": 7}}, [6, 8, 10]),
+        ({"type": "custom", "roles": ["assistant"]}, []),
+        ({"type": "custom", "tools": {"include": ["re*"]}}, [2, 4, 6, 8, 10, 12]),
+        ({"type": "custom", "tools": {"exclude": ["READ"]}}, []),
+        ({"type": "custom", "min_tokens": 100_000}, []),
+        ({"type": "custom", "regex": "item 39 is"}, [2, 4, 6, 8, 10, 12]),
+        ({"type": "custom", "regex": "item 40 is"}, []),
+        ({"type": "preserve_recent", "keep_recent_count": 5, "range": {"start": 5}}, [6, 8]),
+    ],
+)
+def test_selection(selection: dict[str, Any], expected: list[int]) -> None:
+    assert changed_messages(condense(anthropic(*conversation()), one_pass(selection=selection))) == expected
+
+
+# The edge of a selection moves earlier rather than between a call and its result.
+def test_a_selection_never_splits_an_exchange() -> None:
+    both = {"defaults": {"tool_parameters": {"operation": "suppress"}, "tool_results": {"operation": "suppress"}}}
+    messages = [user("a")]
+    for n in range(3):
+        messages += [assistant([call(f"x{n}", "Write", content=LONG)]), user([result(f"x{n}")])]
+    for kept, expected in ((1, [1, 2, 3, 4]), (2, [1, 2, 3, 4]), (3, [1, 2])):
+        selection = {"type": "preserve_recent", "keep_recent_count": kept}
+        condensation = condense(anthropic(*messages), one_pass(selection=selection, individual_config=both))
+        assert changed_messages(condensation) == expected
+
+
+def test_failed_and_superseded_results_can_be_selected() -> None:
+    messages = [user("a"), *read_turn("1"), *read_turn("2", is_error=True), *read_turn("3"), assistant("z")]
+    failed = condense(anthropic(*messages), one_pass(selection={"type": "custom", "failed": True}))
+    assert changed_messages(failed) == [4]
+    superseded = condense(anthropic(*messages), one_pass(selection={"type": "custom", "superseded": True}))
+    assert changed_messages(superseded) == [2, 4]
+
+
+# --- protection
+
+
+def test_the_start_the_request_and_pins_stay() -> None:
+    everything = {"defaults": {name: {"operation": "suppress"} for name in ("message_text", "tool_results")}}
+    reminder = f"<system-reminder>{LONG}</system-reminder>"
+    messages = [user(reminder), assistant(LONG), user(LONG), assistant(LONG), user([text(LONG + " PIN")])]
+    condensation = condense(
+        anthropic(*messages),
+        one_pass(selection={"type": "custom"}, individual_config=everything),
+        keep_first=0,
+        pins=[{"regex": "PIN$"}],
+    )
+    assert changed_messages(condensation) == [0, 1, 3]
+    assert reasons(condensation, 2) == {Kept.FIRST_REQUEST}
+    assert reasons(condensation, 4) == {Kept.PINNED}
+    assert any("suppresses message text" in warning for warning in condensation.warnings)
+
+
+def test_standing_instructions_stay() -> None:
+    everything = {"defaults": {"message_text": {"operation": "suppress"}}}
+    messages = [{"role": "system", "content": LONG}, user("a"), {"role": "developer", "content": LONG}, assistant(LONG)]
+    condensation = condense(openai(*messages), one_pass(selection={"type": "custom"}, individual_config=everything))
+    assert changed_messages(condensation) == [3]
+    assert reasons(condensation, 0) == reasons(condensation, 2) == {Kept.STANDING}
+
+
+# --- operations
+
+
+def test_parameters_are_treated_value_by_value() -> None:
+    arguments = {
+        "file_path": "src/some/module/with/a/rather/long/name.py",
+        "edits": [{"old": LONG, "n": 3}, {"old": "short", "flag": True}],
+        "content": LONG,
+        "big": 2**70,
+    }
+    suppress = {"defaults": {"tool_parameters": {"operation": "suppress"}}}
+    messages = [user("a"), assistant([call("x", "MultiEdit", **arguments)]), user([result("x", "ok")]), assistant("z")]
+    after = written(condense(anthropic(*messages), one_pass(individual_config=suppress)))[1]["content"][0]["input"]
+    assert list(after) == list(arguments)
+    assert after["file_path"] == arguments["file_path"]
+    assert after["edits"][1] == {"old": "short", "flag": True}
+    assert after["edits"][0]["n"] == 3
+    assert after["content"] == after["edits"][0]["old"] != LONG
+    assert after["content"].startswith("[condense: 40 lines left out #")
+    assert after["big"] == 2**70
+
+
+# In arguments that are JSON in a string, everything but the long value keeps its spelling.
+def test_arguments_in_a_string_keep_their_spelling() -> None:
+    arguments = '{ "path":"a.py",\t"content" : ' + json.dumps(LONG) + ', "n": 1.50 , "e":"\\u00e9" }'
+    calls = [{"id": "x", "type": "function", "function": {"name": "write", "arguments": arguments}}]
+    messages = [
+        user("a"),
+        {"role": "assistant", "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "x", "content": "k"},
+    ]
+    suppress = {"defaults": {"tool_parameters": {"operation": "suppress"}}}
+    after = written(condense(openai(*messages, assistant("z")), one_pass(individual_config=suppress)))
+    spelled = after[1]["tool_calls"][0]["function"]["arguments"]
+    marker = json.loads(spelled)["content"]
+    assert spelled == arguments.replace(json.dumps(LONG), json.dumps(marker))
+
+
+@pytest.mark.parametrize("arguments", ["", "not json", '["a list"]', '"a string"', '{"cut": "o'])
+def test_arguments_that_are_no_object_stay(arguments: str) -> None:
+    arguments = arguments + " " * 400 if arguments else arguments
+    calls = [{"id": "x", "type": "function", "function": {"name": "f", "arguments": arguments}}]
+    messages = [
+        user("a"),
+        {"role": "assistant", "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "x", "content": "k"},
+    ]
+    suppress = {"defaults": {"tool_parameters": {"operation": "suppress"}}}
+    condensation = condense(openai(*messages, assistant("z")), one_pass(individual_config=suppress))
+    assert not condensation.changes
+    assert reasons(condensation, 1) == {Kept.NOT_AN_OBJECT}
+
+
+def test_thresholds_and_overrides() -> None:
+    config = {
+        "defaults": {"tool_results": {"operation": "suppress"}},
+        "overrides": [
+            {"message_index": 4, "operations": {"tool_results": {"operation": "keep"}}},
+            {"message_index": -6, "operations": {"tool_results": {"operation": "suppress", "min_tokens": 9_999}}},
+            {"message_index": 12, "operations": {"message_text": {"operation": "suppress"}}},
+        ],
+    }
+    condensation = condense(anthropic(*conversation()), one_pass(individual_config=config))
+    assert changed_messages(condensation) == [2, 6, 10, 12]
+    assert reasons(condensation, 4) == {Kept.CONFIGURED}
+    assert reasons(condensation, 8) == {Kept.SMALL}
+
+
+# A block that would not become smaller, its marker included, stays as it is.
+def test_what_would_not_shrink_stays() -> None:
+    messages = [user("a"), *read_turn("1", content="one\ntwo\nthree"), assistant("z")]
+    condensation = condense(anthropic(*messages), one_pass(individual_config=cut_to(1)))
+    assert not condensation.changes
+    assert reasons(condensation, 2) == {Kept.NOT_SMALLER}
+    assert not condensation.transcript.is_changed
+
+
+# --- conditions, targets, savings
+
+
+def test_a_conditional_pass_runs_above_its_threshold_only() -> None:
+    transcript = anthropic(*conversation())
+    for threshold, runs in ((10, True), (10**6, False)):
+        execution = {"type": "conditional", "condition": {"token_threshold": threshold}}
+        condensation = condense(transcript, one_pass(execution=execution))
+        assert bool(condensation.changes) is runs
+        assert condensation.passes[1].status is (Status.COMPLETED if runs else Status.SKIPPED)
+        assert bool(condensation.passes[1].reason) is not runs
+
+
+# Once the target is reached the passes after it are skipped, those that always run too.
+def test_the_run_stops_at_the_target() -> None:
+    passes = [one_pass(id="first", individual_config=cut_to(20)), one_pass(id="second")]
+    first = condense(anthropic(*conversation()), passes[0]).tokens_after
+    condensation = condense(anthropic(*conversation()), *passes, target_tokens=first)
+    assert [receipt.status for receipt in condensation.passes[1:]] == [Status.COMPLETED, Status.SKIPPED]
+    assert condensation.passes[2].reason == "the target was reached before"
+    missed = condense(anthropic(*conversation()), *passes, target_tokens=10)
+    assert missed.is_target_missed
+    assert [receipt.status for receipt in missed.passes[1:]] == [Status.COMPLETED] * 2
+
+
+# With stop_at_target a pass takes the oldest first, by content type, and no more than it needs.
+def test_a_pass_works_only_until_the_target() -> None:
+    transcript = anthropic(*conversation())
+    whole = condense(transcript).tokens_before
+    one = (
+        whole
+        - condense(transcript, one_pass(selection={"type": "custom", "range": {"start": 2, "end": 3}})).tokens_after
+    )
+    condensation = condense(transcript, one_pass(stop_at_target=True), target_tokens=whole - 2 * one)
+    assert changed_messages(condensation) == [2, 4]
+    assert reasons(condensation, 6) == {Kept.TARGET_REACHED}
+    half = condense(transcript, one_pass(stop_at_target=True), target_reduction_percent=50)
+    assert half.target == int(whole / 2)
+    assert not half.is_target_missed
+    assert len(half.changes) < 6
+
+
+def test_the_order_of_content_types_is_configurable() -> None:
+    messages = [user("a"), assistant([call("x", "Write", content=LONG)]), user([result("x")]), assistant("z")]
+    config = {"defaults": {name: {"operation": "suppress"} for name in ("tool_parameters", "tool_results")}}
+    transcript = anthropic(*messages)
+    for order, expected in ((["tool_results", "tool_parameters"], [2]), (["tool_parameters", "tool_results"], [1])):
+        keys = {"stop_at_target": True, "order": order, "individual_config": config}
+        target = condense(transcript, one_pass(**keys)).tokens_before - 100
+        assert changed_messages(condense(transcript, one_pass(**keys), target_tokens=target)) == expected
+
+
+# A pass that repeats grows stricter each time, until the target is met or the rounds are used up.
+def test_repeat_grows_stricter() -> None:
+    transcript = anthropic(*conversation())
+    once = condense(transcript, one_pass(individual_config=cut_to(20))).tokens_after
+    repeat = {"max_passes": 3, "threshold_reduction_factor": 0.5}
+    keys = {"individual_config": cut_to(20), "repeat": repeat}
+    assert condense(transcript, one_pass(**keys)).tokens_after == once
+    strict = condense(transcript, one_pass(**keys), target_tokens=10)
+    assert strict.tokens_after == condense(transcript, one_pass(individual_config=cut_to(5))).tokens_after
+    assert condense(transcript, one_pass(**keys), target_tokens=once).tokens_after == once
+
+
+# A saving below min_saving is not worth a broken cache: nothing changes, and the report says why.
+def test_min_saving() -> None:
+    transcript = anthropic(*conversation())
+    saved = condense(transcript).tokens_before - condense(transcript).tokens_after
+    assert condense(transcript, min_saving=saved).changes
+    refused = condense(transcript, min_saving=saved + 1)
+    assert refused.transcript is transcript
+    assert not refused.changes
+    assert any("min_saving" in warning for warning in refused.warnings)
+
+
+# --- receipts of what is not there yet
+
+
+def test_prelude_and_summaries_are_skipped_with_a_reason() -> None:
+    summarize = {"defaults": {"tool_results": {"operation": "summarize"}}}
+    batch = {"id": "b", "selection": {"type": "custom"}, "mode": "batch", "batch_config": {"operation": "summarize"}}
+    condensation = condense(
+        anthropic(*conversation()), one_pass(individual_config=summarize), batch, lossless_prelude={"enabled": True}
+    )
+    assert [receipt.status for receipt in condensation.passes] == [Status.SKIPPED] * 3
+    assert all("not available" in receipt.reason for receipt in condensation.passes)
+    mixed = summarize["defaults"] | {"message_text": {"operation": "suppress"}}
+    condensation = condense(anthropic(*conversation()), one_pass(individual_config={"defaults": mixed}))
+    assert reasons(condensation, 2) == {Kept.NO_SUMMARIZER}
+
+
+# Every block has a receipt for every pass that ran.
+def test_every_block_has_a_receipt() -> None:
+    condensation = condense(anthropic(*conversation()), one_pass(), one_pass(id="again"))
+    assert len(condensation.receipts) == 2 * 14
+    assert all(receipt.is_change or receipt.kept for receipt in condensation.receipts)
+    assert len(condensation.changes) == 6
+
+
+# --- thinking
+
+
+def turns_with_thinking() -> list[dict[str, Any]]:
+    messages = [user("a"), *read_turn("1"), assistant([thinking(), call("2")]), user([result("2")])]
+    return [*messages, assistant([thinking(), text("b")]), user("c"), assistant([thinking("only this")]), user("d")]
+
+
+@pytest.mark.parametrize(
+    ("mode", "model", "left"),
+    [
+        ("auto", "claude-opus-5-5", 0),
+        ("auto", "anthropic.claude-fable-5-2-v1:0", 0),
+        ("auto", "claude-opus-4-6", 3),
+        ("auto", None, 3),
+        ("keep", "claude-opus-4-6", 3),
+        ("drop", None, 0),
+    ],
+)
+def test_thinking_modes(mode: str, model: str | None, left: int) -> None:
+    from dataclasses import replace
+
+    transcript = replace(anthropic(*turns_with_thinking()), model=model)
+    condensation = condense(transcript, thinking=mode)
+    kept = [block for _, block in condensation.transcript.blocks() if block.kind == "thinking"]
+    assert len(kept) == left
+
+
+# A message that held nothing but dropped thinking goes, and its neighbours are one turn, as the API joins them.
+def test_an_emptied_message_goes() -> None:
+    condensation = condense(anthropic(*turns_with_thinking()), thinking="drop")
+    assert [message["role"] for message in written(condensation)].count("assistant") == 3
+    assert [receipt.operation for receipt in condensation.changes if receipt.block < 0] == ["remove", "merge"]
+    assert len(condensation.transcript.messages) == len(condensation.before.messages) - 2
+
+
+# Thinking before the first change is still bound to what it was bound to, and stays.
+def test_thinking_before_the_first_change_stays() -> None:
+    from dataclasses import replace
+
+    messages = [user("a"), assistant([thinking("early"), text("b")]), user("c"), *read_turn("1"), assistant("z")]
+    transcript = replace(anthropic(*messages), model="claude-sonnet-5-5")
+    condensation = condense(transcript)
+    assert condensation.changes
+    assert not condensation.transcript.removed

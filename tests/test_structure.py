@@ -1,0 +1,101 @@
+"""The shape of the house: imports point one way, files stay small, presets travel with the package."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "condense_cli"
+FLOORS = [
+    {"errors", "transcript", "markers", "models"},
+    {"jsontext"},
+    {"tools", "tokens", "exchanges", "validity"},
+    {"formats", "config"},
+    {"passes"},
+    {"report"},
+    {"files", "api"},
+    {"cli", "__init__", "__main__"},
+]
+"""From the ground up: a module may import from its own floor and those below."""
+
+FLOOR_OF = {name: level for level, names in enumerate(FLOORS) for name in names}
+CORE = {"transcript", "markers", "models", "jsontext", "tools", "tokens", "exchanges", "validity", "formats", "passes"}
+EDGE_CALLS = {"print", "input", "open", "breakpoint"}
+EDGE_MODULES = {"os", "sys", "time", "datetime", "random", "subprocess", "socket", "pathlib", "rich", "typer"}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    """The top-level module or package that a file belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Rooms of this package that a file imports from, at any depth of its code."""
+    rooms = set()
+    depth = len(path.relative_to(PACKAGE).parts)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level and node.level == depth:
+            names = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
+            rooms |= {name for name in names if name != "__version__"}
+    return rooms
+
+
+def test_every_room_has_a_floor() -> None:
+    assert {room(path) for path in modules()} == set(FLOOR_OF)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    # The package's own __init__ names the API for type checkers; everything may know the version in it.
+    for name in imported_rooms(path):
+        assert FLOOR_OF[name] <= FLOOR_OF[room(path)], f"{path.name} imports {name} from a floor above"
+
+
+# The core computes on values: no files, clock, terminal or environment below the edge.
+@pytest.mark.parametrize("path", [p for p in modules() if room(p) in CORE], ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_the_core_is_pure(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in EDGE_CALLS, f"{path.name} calls {node.func.id}"
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        for name in names:
+            assert name.split(".")[0] not in EDGE_MODULES, f"{path.name} imports {name}"
+
+
+def test_files_hold_one_idea_each() -> None:
+    sizes = {str(path.relative_to(PACKAGE)): len(path.read_text().splitlines()) for path in modules()}
+    assert {name: size for name, size in sizes.items() if size > 350} == {}
+
+
+# What the API promises is what the package gives.
+def test_the_public_names_exist() -> None:
+    import condense_cli
+
+    assert sorted(condense_cli.__all__) == condense_cli.__all__
+    for name in condense_cli.__all__:
+        assert getattr(condense_cli, name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = condense_cli.nothing
+
+
+# Presets are found beside the package in a source tree, and inside it in a wheel.
+def test_presets_are_in_the_wheel(tmp_path: Path) -> None:
+    import tomllib
+
+    from condense_cli.config.presets import preset_names, presets_folder
+
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())
+    shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert shipped == {"presets": "condense_cli/presets"}
+    assert presets_folder() == PACKAGE.parent / "presets"
+    assert preset_names() == ["cost", "quality", "speed"]

@@ -1,0 +1,122 @@
+"""Counting: exact for OpenAI's encodings, never a download, each text once."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import real
+import splintr
+import tiktoken
+import tiktoken_ext.openai_public as openai_public
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import TEXTS
+
+from condense_cli import tokens
+from condense_cli.tokens import Counter, chunks, count_text, encoding_for
+
+RANKS = {"o200k_base": 199_998, "cl100k_base": 100_256}
+"""How many byte-pair tokens each encoding has; special tokens come above them."""
+
+
+def _reference(name: str) -> tiktoken.Encoding:
+    """tiktoken's encoding with the counter's vocabulary, spelled as the file it would download, checked by hash."""
+    tokenizer = splintr.Tokenizer.from_pretrained(name)
+    constructor: Callable[[], dict[str, Any]] = getattr(openai_public, name)
+    hashes: list[str] = []
+
+    def rebuilt(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
+        ranks = {bytes(tokenizer.decode_token_bytes(rank)): rank for rank in range(RANKS[name])}
+        lines = b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items())
+        hashes.append(hashlib.sha256(lines).hexdigest())
+        assert hashes[-1] == expected_hash, f"{name}: the vocabulary is not the one that tiktoken ships"
+        return ranks
+
+    original = openai_public.load_tiktoken_bpe
+    openai_public.load_tiktoken_bpe = rebuilt
+    try:
+        definition = constructor()
+    finally:
+        openai_public.load_tiktoken_bpe = original
+    assert hashes
+    return tiktoken.Encoding(**definition)
+
+
+@pytest.fixture(scope="module", params=list(RANKS))
+def reference(request: pytest.FixtureRequest) -> tiktoken.Encoding:
+    return _reference(request.param)
+
+
+# The vocabulary is the one that tiktoken downloads, by its published hash, and counts agree on real text.
+def test_counts_equal_tiktoken_on_real_transcripts(reference: tiktoken.Encoding) -> None:
+    texts = {block.text for path in real.all_files() for _, block in real.transcript(path).blocks()}
+    assert texts
+    for text in texts:
+        assert count_text(text, reference.name) == len(reference.encode_ordinary(text))
+
+
+# Counts agree on odd text too.
+@given(text=TEXTS)
+def test_counts_equal_tiktoken_on_generated_text(reference: tiktoken.Encoding, text: str) -> None:
+    replaced = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert count_text(text, reference.name) == len(reference.encode_ordinary(replaced))
+
+
+# Special tokens spelled out in a transcript are ordinary text.
+def test_special_tokens_are_ordinary_text(reference: tiktoken.Encoding) -> None:
+    assert count_text("<|endoftext|>", reference.name) == len(reference.encode_ordinary("<|endoftext|>")) > 1
+
+
+# Cutting a long text into chunks changes no count, wherever the cuts fall.
+@given(
+    st.lists(
+        st.one_of(TEXTS, st.sampled_from(["it's we'll I'D", "a.b,c;d", "12345 67", "x\n\n y", "é'l ß!"])), min_size=1
+    ),
+    st.integers(1, 40),
+)
+def test_chunks_change_no_count(pieces: list[str], size: int) -> None:
+    text = "".join(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    encode = tokens._encoder("o200k_base")
+    parts = list(chunks(text, size))
+    assert "".join(parts) == text
+    assert sum(len(encode(part)) for part in parts) == len(encode(text))
+
+
+# A million spaces, a megabyte without any boundary and lone surrogates are counted, not crashed on.
+@pytest.mark.parametrize("text", [" " * 1_000_000, "a" * 1_000_000, "\n" * 1_000_000, "\ud800 lone " * 1_000])
+def test_extreme_texts_are_counted(text: str) -> None:
+    assert 0 < count_text(text) <= len(text)
+
+
+# Each text is counted once, however often it is asked for.
+def test_a_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(tokens, "count_text", lambda text, encoding: asked.append(text) or 7)
+    count = Counter()
+    assert [count("abc"), count("abc"), count("")] == [7, 7, 0]
+    assert asked == ["abc"]
+
+
+# OpenAI models are exact with their own encoding; everything else is an estimate and says so.
+@pytest.mark.parametrize(
+    ("model", "name", "exact"),
+    [
+        ("gpt-4o-mini-2024-07-18", "o200k_base", True),
+        ("openai/gpt-5.1", "o200k_base", True),
+        ("o3", "o200k_base", True),
+        ("gpt-4.1-nano", "o200k_base", True),
+        ("gpt-4-turbo", "cl100k_base", True),
+        ("gpt-3.5-turbo-0125", "cl100k_base", True),
+        ("claude-opus-5", "o200k_base", False),
+        ("o2-unknown", "o200k_base", False),
+        ("gpt-4x", "o200k_base", False),
+        (None, "o200k_base", False),
+    ],
+)
+def test_encoding_of_a_model(model: str | None, name: str, exact: bool) -> None:
+    encoding = encoding_for(model)
+    assert (encoding.name, encoding.exact) == (name, exact)

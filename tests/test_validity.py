@@ -1,0 +1,98 @@
+"""One test per API rule: the violation is found, named and placed, and its mended twin passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from build import anthropic, assistant, call, openai, read_turn, result, text, thinking, user
+
+from condense_cli import validity
+from condense_cli.transcript import Transcript
+from condense_cli.validity import RULES, validate
+
+
+def rules_broken(transcript: Transcript) -> set[str]:
+    return {violation.rule for violation in validate(transcript)}
+
+
+ANTHROPIC: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "first_message_from_user": ([assistant("hello"), user("hi")], "must use the user role"),
+    "calls_answered_next": ([user("a"), assistant([call("x")]), user("no result")], "without `tool_result` blocks"),
+    "results_follow_calls": ([user("a"), assistant("b"), user([result("x")])], "unexpected `tool_use_id`"),
+    "one_result_per_call": (
+        [user("a"), assistant([call("x")]), user([result("x"), result("x")])],
+        "must have a single result",
+    ),
+    "call_ids_unique": ([user("a"), *read_turn("x"), *read_turn("x")], "ids must be unique"),
+    "results_come_first": ([user("a"), assistant([call("x")]), user([text("well"), result("x")])], "must come first"),
+    "texts_not_blank": ([user([text(" \n"), text("b")])], "must contain non-whitespace text"),
+    "messages_not_empty": ([user(""), assistant("b")], "must have non-empty content"),
+}
+CALLS = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "f", "arguments": "{}"}}]}
+TOOL = {"role": "tool", "tool_call_id": "x", "content": "r"}
+OPENAI: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "tool_calls_answered": ([user("a"), CALLS, user("b")], "did not have response messages: x"),
+    "tool_messages_follow_calls": ([user("a"), TOOL], "must be a response to a preceeding message"),
+    "one_result_per_call": ([user("a"), CALLS, TOOL, TOOL], "single result"),
+    "call_ids_unique": ([user("a"), CALLS, TOOL, CALLS, TOOL], "unique"),
+    "content_beside_no_calls": ([user("a"), {"role": "assistant", "content": None}], "expected a string, got null"),
+}
+
+
+@pytest.mark.parametrize("rule", ANTHROPIC)
+def test_anthropic_rules(rule: str) -> None:
+    messages, said = ANTHROPIC[rule]
+    violations = [violation for violation in validate(anthropic(*messages)) if violation.rule == rule]
+    assert len(violations) == 1
+    assert said in violations[0].said
+
+
+@pytest.mark.parametrize("rule", OPENAI)
+def test_openai_rules(rule: str) -> None:
+    messages, said = OPENAI[rule]
+    violations = [violation for violation in validate(openai(*messages)) if violation.rule == rule]
+    assert len(violations) == 1
+    assert said in violations[0].said
+
+
+def test_valid_transcripts_break_nothing() -> None:
+    assert not rules_broken(anthropic(user("a"), *read_turn("x"), assistant([thinking(), text("b")]), user("c")))
+    assert not rules_broken(openai({"role": "system", "content": "s"}, user("a"), CALLS, TOOL, assistant("b")))
+
+
+# A transcript may end in calls that wait for their results.
+def test_open_calls_at_the_end_are_allowed() -> None:
+    assert not rules_broken(anthropic(user("a"), assistant([call("x"), call("y")])))
+    assert not rules_broken(openai(user("a"), CALLS))
+
+
+# Results of parallel calls may come in several user messages: the API joins them.
+def test_results_spread_over_messages_are_valid() -> None:
+    spread = [user("a"), assistant([call("x"), call("y")]), user([result("y")]), user([result("x")])]
+    assert not rules_broken(anthropic(*spread))
+
+
+def test_thinking_after_an_edit_is_found_where_the_model_binds_it() -> None:
+    from dataclasses import replace
+
+    transcript = anthropic(user("a"), *read_turn("x"), assistant([thinking(), text("b")]))
+    blocks = transcript.messages[2].blocks
+    edited = replace(transcript.messages[2], blocks=(blocks[0].with_text("cut"),))
+    messages = (*transcript.messages[:2], edited, transcript.messages[3])
+    for model, broken in (("claude-sonnet-5-5", True), ("claude-opus-4-5", False), (None, False)):
+        changed = replace(transcript, messages=messages, model=model)
+        assert ("thinking_bound_to_prefix" in rules_broken(changed)) is broken
+
+
+# Every rule of every family has a test here that breaks it.
+def test_every_rule_is_tested() -> None:
+    names = {rule.__name__ for rules in RULES.values() for rule in rules}
+    assert names == {*ANTHROPIC, *OPENAI, "thinking_bound_to_prefix"}
+
+
+# What the input broke already is not held against the output.
+def test_old_violations_are_not_new() -> None:
+    broken = anthropic(user("a"), assistant([call("x")]), user("b"))
+    assert validate(broken)
+    assert validity.new_violations(broken, broken) == []
