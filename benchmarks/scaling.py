@@ -11,7 +11,8 @@ Shown are the best of several rounds, in seconds as they pass and as processor t
 the machine too), and the most memory that a process held, as the system reports it. Nothing is subtracted from any of
 these; the rows with 10 KB show what is there before the size matters. The exponents are fitted to the logarithms of
 size and cost: 1 means that twice the size costs twice as much. Once they are fitted to the numbers as they are, where
-the start flattens them, and once to what is above the 10 KB run. Linux and macOS.
+the start flattens them, and once to what is above the 10 KB run. Compiled modules go to a temporary folder. Linux and
+macOS.
 """
 
 from __future__ import annotations
@@ -65,14 +66,14 @@ class Row:
     run: Cost
 
 
-def cost(command: Sequence[str]) -> Cost:
+def cost(command: Sequence[str], variables: dict[str, str]) -> Cost:
     """Run a command and take the usage of that very process: RUSAGE_CHILDREN would give the largest child so far.
 
     A new process begins with the peak of the one that starts it, so this one must stay small; transcripts are
     therefore written by a process of their own.
     """
     started = time.perf_counter()
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=variables) as process:
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -81,15 +82,21 @@ def cost(command: Sequence[str]) -> Cost:
     return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _RSS_UNIT)
 
 
-def measure(path: Path, rounds: int) -> Row:
+def environment(bytecode: Path) -> dict[str, str]:
+    """The variables of this process, but with compiled modules kept in a folder of ours."""
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return variables | {"PYTHONPYCACHEPREFIX": str(bytecode)}
+
+
+def measure(path: Path, rounds: int, variables: dict[str, str]) -> Row:
     """Both commands on one file in turns, the best of each."""
     output = path.with_suffix(".out")
     condense = [sys.executable, "-m", "condense_cli", "run", str(path), "--preset", "speed", "-o", str(output), "-q"]
     read_and_count = [sys.executable, "-c", FLOOR, str(path)]
-    floor, run = cost(read_and_count), cost(condense)
+    floor, run = cost(read_and_count, variables), cost(condense, variables)
     for _ in range(rounds - 1):
-        floor = floor.best(cost(read_and_count))
-        run = run.best(cost(condense))
+        floor = floor.best(cost(read_and_count, variables))
+        run = run.best(cost(condense, variables))
     return Row(path.stat().st_size, floor, run)
 
 
@@ -160,15 +167,19 @@ def main() -> None:
     parser.add_argument("--sizes", type=float, nargs="+", default=SIZES, metavar="MB", help="(default: 0.5 5 50)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"runs of each command (default: {ROUNDS})")
     arguments = parser.parse_args()
-    growths = []
-    print(HEADER)
-    for format in FORMATS:
-        rows = []
-        for megabytes in (SMALL, *arguments.sizes):
-            with tempfile.TemporaryDirectory(prefix="condense-bench-") as folder:
-                rows.append(measure(written(Path(folder), megabytes, format), max(1, arguments.rounds)))
-            print(line(format, rows[-1]), flush=True)
-        growths.append(growth(format, rows[0], rows[1:]))
+    with tempfile.TemporaryDirectory(prefix="condense-bench-") as name:
+        folder = Path(name)
+        variables = environment(folder / "bytecode")
+        growths = []
+        print(HEADER)
+        for format in FORMATS:
+            rows = []
+            for megabytes in (SMALL, *arguments.sizes):
+                path = written(folder, megabytes, format)
+                rows.append(measure(path, max(1, arguments.rounds), variables))
+                path.unlink()
+                print(line(format, rows[-1]), flush=True)
+            growths.append(growth(format, rows[0], rows[1:]))
     print("\nGrowth exponents")
     print("\n".join(growths))
 

@@ -142,9 +142,7 @@ class Session:
         snapshot_id = str(uuid.uuid5(NAMESPACE, f"{self.name}/line/{len(self.lines) + 1}"))
         mark = {"messageId": snapshot_id}
         snapshot = {**mark, "trackedFileBackups": dict(self.backups), "timestamp": self.now()}
-        self.lines.append(
-            {"type": "file-history-snapshot", **mark, "snapshot": snapshot, "isSnapshotUpdate": False}
-        )
+        self.lines.append({"type": "file-history-snapshot", **mark, "snapshot": snapshot, "isSnapshotUpdate": False})
         message = {"role": "user", "content": user_content(prompt)}
         head = {"promptId": self.prompt_id, "type": "user", "message": message}
         mode = {"thinkingMetadata": {"maxThinkingTokens": 31999}, "todos": [], "permissionMode": "default"}

@@ -362,8 +362,7 @@ FIX: list[Step] = [
         edit(
             "inventory/storage.py",
             '        reserved=data.get("reserved", 0),\n    )',
-            '        reserved=data.get("reserved", 0),\n'
-            '        reorder_level=data.get("reorder_level", 5),\n    )',
+            '        reserved=data.get("reserved", 0),\n        reorder_level=data.get("reorder_level", 5),\n    )',
         ),
     ),
     do("", bash("python -m pytest -q tests/test_storage.py", "Run the storage tests")),
@@ -374,8 +373,7 @@ FIX: list[Step] = [
     ),
     do("", read("inventory/report.py")),
     do(
-        "`low_stock` leaves out items that are exactly at their level, although its docstring says they "
-        "count.",
+        "`low_stock` leaves out items that are exactly at their level, although its docstring says they count.",
         edit(
             "inventory/report.py",
             "if item.available < item.reorder_level]",
@@ -383,8 +381,7 @@ FIX: list[Step] = [
         ),
     ),
     do(
-        "And `table` takes the column widths from the header alone, so longer cells push everything to "
-        "the right.",
+        "And `table` takes the column widths from the header alone, so longer cells push everything to the right.",
         edit(
             "inventory/report.py",
             "    widths = [len(title) for title in header]",
@@ -393,13 +390,11 @@ FIX: list[Step] = [
     ),
     do("", bash("python -m pytest -q", "Run the test suite")),
     do(
-        "One left, and it is my own change: now the header is not counted. Let me look at that function "
-        "once more.",
+        "One left, and it is my own change: now the header is not counted. Let me look at that function once more.",
         read("inventory/report.py", 25, 18),
     ),
     do(
-        "The widths must come from the header and the rows together. That also keeps an empty table from "
-        "failing.",
+        "The widths must come from the header and the rows together. That also keeps an empty table from failing.",
         edit(
             "inventory/report.py",
             "max(len(row[index]) for row in rows)",
@@ -667,8 +662,7 @@ STORAGE: list[Step] = [
         edit(
             "inventory/storage.py",
             '        reserved=data.get("reserved", 0),\n',
-            '        reserved=data.get("reserved", 0),\n'
-            '        reorder_level=data.get("reorder_level", 5),\n',
+            '        reserved=data.get("reserved", 0),\n        reorder_level=data.get("reorder_level", 5),\n',
         ),
     ),
     do("", bash("python -m pytest -q tests/test_storage.py", "Run the storage tests")),

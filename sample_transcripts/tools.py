@@ -259,9 +259,7 @@ class Toolbox:
             return failure(f"{path}: old_text was found {found} times, it must be there exactly once")
         after = before.replace(args["old_text"], args["new_text"])
         self._save(path, after)
-        diff = difflib.unified_diff(
-            before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm=""
-        )
+        diff = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm="")
         return Outcome("\n".join([f"Edited {path}", "", *diff]), "")
 
     def run_command(self, args: Json) -> Outcome:

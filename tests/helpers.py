@@ -1,4 +1,4 @@
-"""A session to condense, and ways to run the command: as a process, and on a pseudo-terminal."""
+"""A session to condense, what the preset `speed` makes of it, and ways to run the command."""
 
 from __future__ import annotations
 
@@ -7,18 +7,72 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import struct
 import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-COMMAND = (sys.executable, "-m", "condense_cli")
+from condense_cli.markers import Gap, content_hash
+
+COMMAND: Final = (sys.executable, "-m", "condense_cli")
+_ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_COLOURS: Final = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]")
+
+Records = list[dict[str, Any]]
+
+
+def listing(number: int, lines: int = 40) -> str:
+    """A tool result of many lines, different for each number."""
+    return "".join(f"{number}: line {line} of the listing\n" for line in range(1, lines + 1))
+
+
+CUT: Final = [listing(number) for number in range(1, 7)]
+"""The results of `session()` that the preset `speed` cuts."""
+
+KEPT: Final = [listing(number) for number in range(7, 9)]
+"""Its results that belong to the newest five turns."""
+
+
+def session(results: Iterable[str] = (*CUT, *KEPT)) -> Records:
+    """Anthropic messages: a request, one exchange per result, a closing word."""
+    records: Records = [{"role": "user", "content": "Please look around."}]
+    for number, result in enumerate(results, start=1):
+        call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Read", "input": {"file_path": f"src/{number}.py"}}
+        answer = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": result}
+        records += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}]
+    return [*records, {"role": "assistant", "content": "Done."}]
+
+
+def as_lines(records: Records, *, ensure_ascii: bool = False) -> bytes:
+    return b"".join(
+        json.dumps(record, ensure_ascii=ensure_ascii).encode("utf-8", "surrogateescape") + b"\n" for record in records
+    )
+
+
+def cut_by_speed(text: str, keep: int = 3) -> str:
+    """What `speed` leaves of a result: its first lines, and a marker that counts the others."""
+    lines = text.split("\n")
+    left_out = len(lines) - keep - (not lines[-1])
+    return "\n".join([*lines[:keep], str(Gap(content_hash(text), left_out))])
+
+
+def condensed(data: bytes, texts: Iterable[str] = CUT, *, ensure_ascii: bool = False) -> bytes:
+    """The file with the literal of each text exchanged for what `speed` leaves of it, and nothing else."""
+
+    def literal(text: str) -> bytes:
+        return json.dumps(text, ensure_ascii=ensure_ascii).encode("utf-8", "surrogateescape")
+
+    for text in texts:
+        assert data.count(literal(text)) == 1, "the test's own session does not hold the text"
+        data = data.replace(literal(text), literal(cut_by_speed(text)))
+    return data
 
 
 @dataclass(frozen=True)
@@ -34,32 +88,59 @@ class Outcome:
         return self.stdout.decode()
 
     @property
+    def plain(self) -> str:
+        """Standard output without escape sequences."""
+        return _ESCAPES.sub("", self.text)
+
+    @property
+    def has_colours(self) -> bool:
+        return bool(_COLOURS.search(self.text))
+
+    @property
     def json(self) -> Any:
         return json.loads(self.stdout)
 
+    @property
+    def message(self) -> str:
+        """What was said on standard error, after checking that it is one clear message and no traceback."""
+        said = self.stderr
+        assert "Traceback" not in said, said
+        assert "internal error" not in said, said
+        assert "Exception ignored" not in said, said
+        assert "\x1b" not in said, "colours where there is no terminal"
+        lines = [line for line in said.splitlines() if line.strip()]
+        starts = [line for line in lines if line.startswith(("condense: ", "Error: "))]
+        assert len(starts) == 1, f"expected one message, got: {said!r}"
+        assert len(lines) <= 3, f"a message of one or two sentences, not: {said!r}"
+        return said
+
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a process: the test's own, without what would decide about colours and width."""
+    """The environment of a process: the test's own, without what would decide about colours, width and buffers."""
     dropped = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM", "PYTHONUNBUFFERED", "PYTHONIOENCODING"}
     return {**{key: value for key, value in os.environ.items() if key not in dropped}, **(extra or {})}
 
 
 def condense(
     *arguments: str | Path,
-    stdin: bytes | None = None,
+    stdin: bytes = b"",
+    stdout: Any = subprocess.PIPE,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
-    stdout: Any = subprocess.PIPE,
+    umask: int = -1,
+    before_start: Callable[[], object] | None = None,
     timeout: float = 60,
 ) -> Outcome:
     """Run `condense` in a process of its own, with pipes for its three streams."""
     done = subprocess.run(
         [*COMMAND, *map(str, arguments)],
-        input=stdin if stdin is not None else b"",
+        input=stdin,
         stdout=stdout,
         stderr=subprocess.PIPE,
         env=environment(env),
         cwd=cwd,
+        umask=umask,
+        preexec_fn=before_start,
         timeout=timeout,
         check=False,
     )
@@ -69,7 +150,7 @@ def condense(
 def condense_on_terminal(
     *arguments: str | Path, columns: int = 80, env: Mapping[str, str] | None = None, timeout: float = 60
 ) -> Outcome:
-    """Run `condense` with a pseudo-terminal of the given width as its input, output and messages."""
+    """Run `condense` with a pseudo-terminal of that width for its input, output and messages together."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     process = subprocess.Popen(
@@ -78,7 +159,6 @@ def condense_on_terminal(
         stdout=theirs,
         stderr=theirs,
         env=environment({"TERM": "xterm-256color", **(env or {})}),
-        close_fds=True,
     )
     os.close(theirs)
     pieces: list[bytes] = []
@@ -94,9 +174,20 @@ def condense_on_terminal(
             if not piece:
                 break
             pieces.append(piece)
-        status = process.wait(timeout=max(1.0, deadline - time.monotonic()))
+        status = process.wait(timeout=10)
     finally:
         os.close(ours)
         with contextlib.suppress(ProcessLookupError):
             process.kill()
+        process.wait()
     return Outcome(status, b"".join(pieces).replace(b"\r\n", b"\n"), "")
+
+
+def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
+    """Everything in a folder: names, kinds, bytes, times, permissions. Two are equal if nothing was touched."""
+    found: dict[str, tuple[object, ...]] = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        content = path.read_bytes() if path.is_file() else b""
+        found[str(path.relative_to(folder))] = (status.st_mode, status.st_ino, status.st_mtime_ns, content)
+    return found

@@ -163,7 +163,8 @@ def openai_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
             continue
         message: dict[str, Any] = {"role": "assistant", "content": turn["text"]}
         if turn["calls"]:
-            style = draw(st.sampled_from([{"separators": (",", ":")}, {"indent": 1}, {"ensure_ascii": False}]))
+            styles: list[dict[str, Any]] = [{"separators": (",", ":")}, {"indent": 1}, {"ensure_ascii": False}]
+            style = draw(st.sampled_from(styles))
             message["tool_calls"] = [
                 {
                     "id": call["id"],

@@ -13,7 +13,7 @@ from condense_cli.errors import NotJsonError, UnknownFormatError, UsageError
 from condense_cli.formats import FORMATS, parse, serialize
 from condense_cli.transcript import BlockKind, Container, Role
 
-CHAT = [
+CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "List the files."},
     {

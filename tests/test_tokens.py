@@ -95,7 +95,12 @@ def test_extreme_texts_are_counted(text: str) -> None:
 # Each text is counted once, however often it is asked for.
 def test_a_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(tokens, "count_text", lambda text, encoding: asked.append(text) or 7)
+
+    def counted(text: str, encoding: str) -> int:
+        asked.append(text)
+        return 7
+
+    monkeypatch.setattr(tokens, "count_text", counted)
     count = Counter()
     assert [count("abc"), count("abc"), count("")] == [7, 7, 0]
     assert asked == ["abc"]

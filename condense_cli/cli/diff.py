@@ -69,7 +69,7 @@ def diff(
             sys.stdout.write(facts.to_json(as_report(difference, with_lines=not stat)))
             return
         screen = console()
-        screen.print(terminal.render_diff_line(difference))
+        screen.print(terminal.render_diff_line(difference), soft_wrap=not screen.is_terminal)
         if not stat and difference.blocks:
             screen.print()
             for part in terminal.render_blocks(list(difference.blocks), None if all_lines else lines, screen.width):

@@ -28,9 +28,6 @@ EXAMPLES = (
     "condense run session.jsonl --json | jq .tokens.saved_percent"
 )
 
-_SHOWN_BLOCKS = 8
-_SHOWN_LINES = 2
-
 
 def run(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to condense; - reads standard input.")],
@@ -116,7 +113,7 @@ def run(
         elif not quiet:
             _show(result, facts_of_run, counter, writes_stdout, verbose, explain)
             if output is None and not writes_stdout and not dry_run and result.transcript.is_changed:
-                console().print(f"\nNothing was written. To write it: condense run {file} … -o FILE", style="dim")
+                console().print("Nothing was written; add -o FILE to write the condensed transcript.", style="dim")
         if strict and result.is_target_missed:
             raise typer.Exit(ExitStatus.TARGET_MISSED)
 
@@ -189,8 +186,7 @@ def _write(data: bytes, output: str | None, writes_stdout: bool, dry_run: bool) 
 def _show(
     result: Condensation, report: Report, counter: Counter, writes_stdout: bool, verbose: bool, explain: bool
 ) -> None:
-    from ..report import facts, terminal
-    from ..report.diff import compare
+    from ..report import terminal
 
     if writes_stdout:
         console(stderr=True).print(terminal.render_summary(report), soft_wrap=True)
@@ -198,17 +194,5 @@ def _show(
             say(f"condense: warning: {warning}")
         return
     screen = console()
-    difference = compare(result.before, result.transcript, counter)
-    blocks = list(difference.blocks)
-    if not verbose:
-        largest = sorted(blocks, key=lambda block: block.tokens_after - block.tokens_before)[:_SHOWN_BLOCKS]
-        blocks = [block for block in blocks if block in largest]
-    for part in terminal.render_blocks(blocks, None if verbose else _SHOWN_LINES, screen.width):
+    for part in terminal.render_run(result, report, counter, screen.width, verbose=verbose, explain=explain):
         screen.print(part)
-    hidden = len(difference.blocks) - len(blocks)
-    if hidden:
-        screen.print(f"… and {hidden:,} smaller changes (-v shows all)\n", style="dim")
-    if explain:
-        for part in terminal.render_receipts(result.receipts):
-            screen.print(part)
-    screen.print(terminal.render_report(report, facts.by_content(result), verbose=verbose))

@@ -155,7 +155,7 @@ class _Run:
         if self._is_target_reached():
             return "the target was reached before"
         if config.execution.type == "conditional" and condition and self.draft.tokens <= condition.token_threshold:
-            return f"{self.draft.tokens} tokens are not above its threshold of {condition.token_threshold}"
+            return f"{self.draft.tokens:,} tokens are not above its {condition.token_threshold:,}"
         if config.mode == "batch":
             if config.batch_config and config.batch_config.operation == "summarize":
                 return "summarizing is not available in this version"

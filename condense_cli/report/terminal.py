@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ..passes.pipeline import Condensation
 from ..passes.receipts import Receipt
-from .diff import BlockDiff, Diff, What
-from .facts import Report
+from ..tokens import Counter
+from .diff import BlockDiff, Diff, What, compare
+from .facts import Report, by_content
 
 _BAR = 40
+_SHOWN_BLOCKS = 8
+_SHOWN_LINES = 2
 _STATUS_STYLE = {"completed": "green", "skipped": "yellow", "failed": "red"}
 _WHAT_STYLE = {
     What.CUT: "yellow",
@@ -24,16 +28,31 @@ _WHAT_STYLE = {
 }
 
 
-def render_report(
-    report: Report, contents: list[tuple[str, str, int, int]], *, verbose: bool = False
-) -> RenderableType:
-    """The whole report: sizes, what changed, the passes, warnings."""
-    parts: list[RenderableType] = [_headline(report), "", _sizes(report)]
+def render_run(
+    result: Condensation, report: Report, count: Counter, width: int, *, verbose: bool = False, explain: bool = False
+) -> Iterator[RenderableType]:
+    """All that a run shows: the largest changes (all of them, if verbose), the reasons if asked for, the report."""
+    difference = compare(result.before, result.transcript, count)
+    blocks = list(difference.blocks)
+    if not verbose:
+        largest = sorted(blocks, key=lambda block: block.tokens_after - block.tokens_before)[:_SHOWN_BLOCKS]
+        blocks = [block for block in blocks if block in largest]
+    yield from render_blocks(blocks, None if verbose else _SHOWN_LINES, width)
+    hidden = len(difference.blocks) - len(blocks)
+    if hidden:
+        yield Text(f"… and {hidden:,} smaller changes (-v shows all)\n", style="dim")
+    if explain:
+        yield from render_receipts(result.receipts)
+    yield _headline(report)
+    yield ""
+    yield _sizes(report)
+    contents = by_content(result)
     if contents:
-        parts += ["", _contents(contents)]
-    parts += ["", _passes(report, verbose)]
-    parts += [*_notes(report)]
-    return Group(*parts)
+        yield ""
+        yield _contents(contents)
+    yield ""
+    yield _passes(report, verbose)
+    yield from _notes(report)
 
 
 def render_summary(report: Report) -> Text:
@@ -137,7 +156,7 @@ def render_diff_line(diff: Diff) -> Text:
     text = Text()
     if not diff.blocks:
         return text.append(f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens.")
-    text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({percent:+.1f} % saved)", style="bold")
+    text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({percent:.1f} % saved)", style="bold")
     text.append(
         f"   {diff.messages_changed:,} of {diff.messages_before:,} messages differ; blocks: {', '.join(counts)}"
     )
@@ -147,18 +166,30 @@ def render_diff_line(diff: Diff) -> Text:
 def render_blocks(blocks: list[BlockDiff], lines: int | None, width: int) -> Iterator[RenderableType]:
     """Each block that differs: a heading, then its lines. `lines` limits how many of each run are shown."""
     for block in blocks:
-        yield _block_heading(block)
+        yield _block_heading(block, width)
         yield Padding(Text("\n").join(_hunk_lines(block, lines, width - 4)), (0, 0, 1, 2))
 
 
-def _block_heading(block: BlockDiff) -> Text:
-    text = Text(no_wrap=True, overflow="ellipsis")
+def _block_heading(block: BlockDiff, width: int) -> Text:
+    text = Text()
     text.append(f"#{block.message}", style="bold")
-    text.append(f"  {block.what.value:<10}", style=f"bold {_WHAT_STYLE[block.what]}")
-    text.append(f" {block.tokens_before:>6,} → {block.tokens_after:<6,}", style="bold")
-    text.append(f" {block.role.value} {block.kind.value.replace('_', ' ')}  ", style="dim")
-    text.append(block.label.replace("\n", " "))
+    text.append(f"  {block.what.value}", style=f"bold {_WHAT_STYLE[block.what]}")
+    text.append(f"  {block.tokens_before:,} → {block.tokens_after:,}", style="bold")
+    text.append(f"  {block.role.value} {block.kind.value.replace('_', ' ')}  ", style="dim")
+    text.append(shortened(block.label, width - text.cell_len))
     return text
+
+
+def shortened(label: str, width: int) -> str:
+    """A label in one line of at most `width` characters: of a path the end stays, of anything else the start."""
+    label = " ".join(label.split())
+    if len(label) <= width:
+        return label
+    tool, _, argument = label.partition(" ")
+    room = width - len(tool) - 2
+    if "/" in argument and " " not in argument and room > 8:
+        return f"{tool} …{argument[-room:]}"
+    return label[: max(0, width - 1)] + "…"
 
 
 def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Text]:

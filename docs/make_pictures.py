@@ -1,0 +1,57 @@
+"""Make the pictures of the README: what the commands show for a sample transcript, as SVG.
+
+python docs/make_pictures.py
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+
+from condense_cli import api
+from condense_cli.config.presets import load_preset
+from condense_cli.report import facts, terminal
+from condense_cli.tokens import Counter, encoding_for
+
+FOLDER = Path(__file__).resolve().parent
+SAMPLE = FOLDER.parent / "sample_transcripts" / "bugfix-session.jsonl"
+WIDTH = 100
+SHOWN = 3
+
+
+def picture(parts: list[RenderableType], title: str, path: Path) -> None:
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False, markup=False)
+    for part in parts:
+        console.print(part)
+    svg = console.export_svg(title=title, unique_id="condense")
+    # The picture must not fetch fonts from anywhere: a monospaced one of the reader's own does.
+    path.write_text(re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL))
+
+
+def main() -> None:
+    transcript = api.load(SAMPLE)
+    encoding = encoding_for(transcript.model)
+    count = Counter(encoding.name)
+    result = api.condense(transcript, load_preset("speed"), counter=count)
+    report = facts.build(
+        result,
+        count=count,
+        encoding=encoding,
+        source=SAMPLE.name,
+        output=None,
+        configuration="speed",
+        size_after=len(api.dump(result)),
+        explain=False,
+    )
+    whole = list(terminal.render_run(result, report, count, WIDTH))
+    # Every block is a heading and its lines: the first ones are enough to see what a diff looks like.
+    first_after_blocks = next(index for index, part in enumerate(whole) if str(part).startswith("… and"))
+    parts = [*whole[: 2 * SHOWN], *whole[first_after_blocks:]]
+    picture(parts, f"condense run {SAMPLE.name} --preset speed", FOLDER / "run.svg")
+
+
+if __name__ == "__main__":
+    main()

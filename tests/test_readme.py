@@ -1,0 +1,77 @@
+"""What the README shows is what happens: its console sessions and its Python are run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+README = (PROJECT / "README.md").read_text()
+CONSOLE = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+YAML = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.fixture
+def workplace(tmp_path: Path) -> Path:
+    shutil.copytree(PROJECT / "sample_transcripts", tmp_path / "sample_transcripts")
+    return tmp_path
+
+
+def test_the_readme_has_examples() -> None:
+    assert CONSOLE
+    assert PYTHON
+    assert YAML
+
+
+@pytest.mark.parametrize("session", CONSOLE)
+def test_console_sessions_print_what_they_show(session: str, workplace: Path) -> None:
+    shown = ""
+    printed = ""
+    for line in session.splitlines():
+        if not line.startswith("$ "):
+            shown += line + "\n"
+            continue
+        command = line[2:].replace("condense ", f"{sys.executable} -m condense_cli ")
+        done = subprocess.run(
+            command, shell=True, cwd=workplace, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+        )
+        printed += done.stdout
+    assert printed == shown
+
+
+@pytest.mark.parametrize("code", PYTHON)
+def test_python_examples_run(code: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workplace)
+    names: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert isinstance(names["smaller"], bytes)
+
+
+@pytest.mark.parametrize("text", YAML)
+def test_configurations_are_valid(text: str) -> None:
+    from condense_cli.config.loading import parse_configuration
+
+    assert parse_configuration(text).passes
+
+
+# Every key of the configuration, and every key of the report, is documented.
+def test_every_key_is_documented() -> None:
+    import msgspec
+
+    from condense_cli.config import models
+    from condense_cli.report import diff_json, facts
+
+    def keys(module: object, base: type) -> set[str]:
+        kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, base)]
+        return {name for kind in kinds for name in kind.__struct_fields__}
+
+    configuration = (PROJECT / "docs" / "configuration.md").read_text()
+    report = (PROJECT / "docs" / "json-report.md").read_text()
+    assert {key for key in keys(models, msgspec.Struct) if key not in configuration} == {"provider"}
+    assert {key for key in keys(facts, msgspec.Struct) | keys(diff_json, msgspec.Struct) if key not in report} == set()
