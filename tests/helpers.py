@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import io
 import json
 import os
 import pty
@@ -14,10 +15,12 @@ import subprocess
 import sys
 import termios
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 from condense_cli.markers import Gap, content_hash
 
@@ -122,6 +125,33 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def condense(
+    *arguments: str | Path, stdin: bytes = b"", env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> Outcome:
+    """Run `condense` inside the process of the tests, with streams that are no terminal. Much faster than a process."""
+    from condense_cli.cli.app import app
+
+    out, err = io.BytesIO(), io.BytesIO()
+    stdout = io.TextIOWrapper(out, "utf-8", write_through=True)
+    stderr = io.TextIOWrapper(err, "utf-8", errors="backslashreplace", write_through=True)
+    with (
+        patch.dict(os.environ, environment(env), clear=True),
+        patch.multiple(sys, stdin=io.TextIOWrapper(io.BytesIO(stdin), "utf-8"), stdout=stdout, stderr=stderr),
+        contextlib.chdir(cwd or Path.cwd()),
+    ):
+        try:
+            app(args=[*map(str, arguments)], prog_name="condense")
+            status = 0
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        except BaseException:
+            traceback.print_exc()
+            status = 1
+        stdout.flush()
+        stderr.flush()
+    return Outcome(status, out.getvalue(), err.getvalue().decode())
+
+
+def condense_process(
     *arguments: str | Path,
     stdin: bytes = b"",
     stdout: Any = subprocess.PIPE,

@@ -83,11 +83,20 @@ def idempotent(result: Condensation, configuration: Configuration, data: bytes) 
     """Law 4: the same configuration changes nothing in its own output."""
     if configuration.target_reduction_percent is not None:
         return  # A percentage of what is left is a new target.
+    if len(result.transcript.messages) < len(result.before.messages) and _names_indices(configuration):
+        return  # An index names another message once a message before it went.
     again = parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed))
     again = Transcript(**{name: getattr(again, name) for name in again.__slots__} | {"model": result.transcript.model})
     second = api.condense(again, configuration, counter=Counter())
     assert second.changes == []
     assert api.dump(second) == data
+
+
+def _names_indices(configuration: Configuration) -> bool:
+    return any(
+        config.selection.range or (config.individual_config and config.individual_config.overrides)
+        for config in configuration.passes
+    )
 
 
 def protected_stays(result: Condensation, configuration: Configuration, count: Counter) -> None:

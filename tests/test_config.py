@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from helpers import as_lines, condense, session
+from helpers import as_lines, condense_process, session
 
 from condense_cli.config import models
 from condense_cli.config.loading import load_configuration, parse_configuration
@@ -538,7 +538,9 @@ def test_a_hostile_file_costs_neither_time_nor_memory(name: str, tmp_path: Path)
     (tmp_path / "session.jsonl").write_bytes(as_lines(session()))
     (tmp_path / "c.yaml").write_text(HOSTILE[name])
     started = time.monotonic()
-    done = condense("run", "session.jsonl", "--config", "c.yaml", cwd=tmp_path, before_start=_limit_memory, timeout=5)
+    done = condense_process(
+        "run", "session.jsonl", "--config", "c.yaml", cwd=tmp_path, before_start=_limit_memory, timeout=5
+    )
     assert done.status == ExitStatus.USAGE, done.stderr[-500:]
     assert time.monotonic() - started < 4
     assert "c.yaml" in done.message
@@ -553,7 +555,7 @@ def test_a_count_beyond_all_reason_is_no_crash(tmp_path: Path) -> None:
         "    individual_config: {defaults: {tool_results: {operation: suppress}}}\n"
         "    repeat: {max_passes: 99999999999999999999999999}\n"
     )
-    done = condense(
+    done = condense_process(
         "run", "session.jsonl", "--config", "c.yaml", "-q", cwd=tmp_path, before_start=_limit_memory, timeout=5
     )
     assert done.status in (ExitStatus.DONE, ExitStatus.USAGE), done.stderr[-500:]

@@ -88,6 +88,19 @@ def test_the_public_names_exist() -> None:
         _ = condense_cli.nothing
 
 
+# The layout of an installed wheel: presets inside the package, nothing beside it.
+def test_presets_work_in_the_layout_of_a_wheel(tmp_path: Path) -> None:
+    import shutil
+    import subprocess
+    import sys
+
+    shutil.copytree(PACKAGE, tmp_path / "condense_cli")
+    shutil.copytree(PACKAGE.parent / "presets", tmp_path / "condense_cli" / "presets")
+    code = "from condense_cli.config import presets as p; print(p.presets_folder()); p.load_preset('speed')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()) == (tmp_path / "condense_cli" / "presets").resolve()
+
+
 # Presets are found beside the package in a source tree, and inside it in a wheel.
 def test_presets_are_in_the_wheel(tmp_path: Path) -> None:
     import tomllib

@@ -110,7 +110,7 @@ def _aligned_by_shape(old: Sequence[Message], new: Sequence[Message]) -> _Aligne
 
 def _shape(message: Message) -> tuple[str, tuple[str, ...]]:
     """What a condensation leaves alone: the role and the ids of calls."""
-    return message.role.value, tuple(block.call_id for block in message.blocks if block.call_id)
+    return message.role.value, tuple(sorted(block.call_id for block in message.blocks if block.call_id))
 
 
 def _content(message: Message) -> tuple[str, str]:

@@ -1,0 +1,95 @@
+"""Diffs: what is aligned with what, what is said about it, and which lines are shown."""
+
+from __future__ import annotations
+
+import pytest
+from build import LONG, anthropic, assistant, call, condense, conversation, cut_to, one_pass, result, text, user
+from hypothesis import given
+from hypothesis import strategies as st
+
+from condense_cli import api
+from condense_cli.report import diff as diffs
+from condense_cli.report.diff import Diff, What, line_hunks
+from condense_cli.transcript import Transcript
+
+LINE_LISTS = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), max_size=12)
+
+
+def difference(before: Transcript, after: Transcript) -> Diff:
+    return api.diff(before, after)
+
+
+def test_no_difference() -> None:
+    transcript = anthropic(*conversation())
+    assert difference(transcript, transcript).blocks == ()
+
+
+def test_cut_and_suppressed_are_told_apart() -> None:
+    for config, what in (
+        (cut_to(3), What.CUT),
+        ({"defaults": {"tool_results": {"operation": "suppress"}}}, What.SUPPRESSED),
+    ):
+        condensation = condense(anthropic(*conversation()), one_pass(individual_config=config))
+        found = difference(condensation.before, api.loads(api.dump(condensation)))
+        assert {block.what for block in found.blocks} == {what}
+        assert (found.count(what), found.messages_changed) == (6, 6)
+        assert found.blocks[0].label == "Read src/file0.py"
+        assert found.tokens_before - found.tokens_after == condensation.tokens_before - condensation.tokens_after
+
+
+def test_parameters_are_shown_key_by_key() -> None:
+    arguments = {"file_path": "a.py", "content": LONG}
+    transcript = anthropic(
+        user("a"), assistant([call("x", "Write", **arguments)]), user([result("x", "ok")]), assistant("z")
+    )
+    for operation, what in (("suppress", What.SUPPRESSED), ("truncate", What.CUT)):
+        params = {"params": {"truncate": {"max_lines": 2}}} if operation == "truncate" else {}
+        config = {"defaults": {"tool_parameters": {"operation": operation, **params}}}
+        (block,) = difference(transcript, condense(transcript, one_pass(individual_config=config)).transcript).blocks
+        assert block.what is what
+        assert block.hunks()[0].lines[0] == "file_path: a.py"
+
+
+def test_messages_that_went_or_came_are_found() -> None:
+    whole = conversation()
+    shorter = anthropic(*whole[:3], *whole[5:])
+    removed = difference(anthropic(*whole), shorter)
+    assert {(block.what, block.message) for block in removed.blocks} == {(What.REMOVED, 3), (What.REMOVED, 4)}
+    added = difference(shorter, anthropic(*whole))
+    assert {(block.what, block.message) for block in added.blocks} == {(What.ADDED, 3), (What.ADDED, 4)}
+    assert added.messages_after - added.messages_before == 2
+
+
+def test_changed_text_is_found_among_equal_messages() -> None:
+    before = [user("a"), assistant("b"), user("c"), assistant("d"), user("e")]
+    after = [*before[:3], assistant("changed"), user("e")]
+    (block,) = difference(anthropic(*before), anthropic(*after)).blocks
+    assert (block.message, block.what, block.before, block.after) == (3, What.CHANGED, "d", "changed")
+
+
+def test_a_block_that_went_from_a_message() -> None:
+    before = anthropic(user("a"), assistant([text("b"), text("c")]))
+    (block,) = difference(before, anthropic(user("a"), assistant([text("b")]))).blocks
+    assert (block.what, block.before, block.tokens_after) == (What.REMOVED, "c", 0)
+
+
+# The hunks rebuild both texts, whatever the lines, with either algorithm.
+@pytest.mark.parametrize("difflib_lines", [5_000, 0])
+@given(old=LINE_LISTS, new=LINE_LISTS)
+def test_hunks_rebuild_both_sides(difflib_lines: int, old: list[str], new: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diffs, "_DIFFLIB_LINES", difflib_lines)
+        hunks = list(line_hunks(old, new))
+    assert [line for hunk in hunks if hunk.sign in " -" for line in hunk.lines] == old
+    assert [line for hunk in hunks if hunk.sign in " +" for line in hunk.lines] == new
+    for hunk in hunks:
+        if hunk.sign in " -":
+            assert old[hunk.line - 1 : hunk.line - 1 + len(hunk.lines)] == list(hunk.lines)
+
+
+# A failed read beside a good one keeps its own label and is aligned by its call, not by its position.
+def test_blocks_are_aligned_by_their_call() -> None:
+    before = anthropic(user("a"), assistant([call("1"), call("2")]), user([result("1", LONG), result("2", "short")]))
+    after = anthropic(user("a"), assistant([call("1"), call("2")]), user([result("2", "short"), result("1", "cut")]))
+    (block,) = difference(before, after).blocks
+    assert (block.before, block.after) == (LONG, "cut")
