@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from . import formats, validity
+from . import formats
 from .config.models import Configuration
 from .config.presets import DEFAULT_PRESET, load_preset
 from .errors import BrokenOutputError
@@ -77,11 +77,8 @@ def dump(condensation: Condensation) -> bytes:
     data = formats.serialize(condensation.transcript)
     if not condensation.transcript.is_changed:
         return data
-    violations = validity.new_violations(condensation.before, condensation.transcript)
-    if condensation.keeps_thinking:
-        violations = [violation for violation in violations if violation.rule != validity.BOUND_THINKING]
-    if violations:
-        raise BrokenOutputError(f"The result would be refused: {violations[0].said}", _REPORT)
+    for violation in condensation.new_violations:
+        raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
     again = formats.parse(
         data, format=condensation.transcript.format, lenient=bool(condensation.transcript.source.unparsed)
     )

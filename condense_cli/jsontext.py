@@ -7,6 +7,7 @@ exactly as the file had them.
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +23,7 @@ REMOVE: Final = None
 """In place of a literal: the value goes, with its key or list element."""
 
 _scan_once = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_PIECE: Final = 1 << 20
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = msgspec.json.Decoder().decode
 
@@ -77,8 +79,13 @@ class Style:
 
 
 def _is_utf8(raw: bytes) -> bool:
+    # Piece by piece: one emoji makes the text of a whole file four bytes a character.
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    view = memoryview(raw)
     try:
-        raw.decode()
+        for start in range(0, len(raw), _PIECE):
+            decoder.decode(view[start : start + _PIECE])
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
     return True

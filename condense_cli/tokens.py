@@ -79,13 +79,12 @@ class Counter:
 
 def count_text(text: str, encoding: str = DEFAULT_ENCODING) -> int:
     """Tokens of a text. Special tokens spelled out in it count as ordinary text."""
-    encode = _encoder(encoding)
+    count = _counter(encoding)
     try:
-        return sum(len(encode(chunk)) for chunk in chunks(text))
+        return sum(map(count, chunks(text)))
     except UnicodeEncodeError:
         # Lone surrogates have no UTF-8; a replacement character stands for each.
-        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return sum(len(encode(chunk)) for chunk in chunks(whole))
+        return sum(map(count, chunks(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))))
 
 
 def chunks(text: str, size: int = _CHUNK) -> Iterator[str]:
@@ -101,8 +100,14 @@ def chunks(text: str, size: int = _CHUNK) -> Iterator[str]:
 
 
 @cache
-def _encoder(name: str) -> Callable[[str], list[int]]:
+def _counter(encoding: str) -> Callable[[str], int]:
     import splintr
 
-    encode: Callable[[str], list[int]] = splintr.Tokenizer.from_pretrained(name).encode_ordinary
-    return encode
+    tokenizer = splintr.Tokenizer.from_pretrained(encoding)
+    encode_ordinary, encode_flat = tokenizer.encode_ordinary, tokenizer.encode_flat
+
+    def count(text: str) -> int:
+        # The flat form, four bytes a token, is half as fast again, but takes "<|endoftext|>" for a special token.
+        return len(encode_ordinary(text)) if "<|" in text else len(encode_flat(text)) // 4
+
+    return count

@@ -75,6 +75,7 @@ class Block:
     `place` is where the content stands and is replaced, `owner` the path of the whole API block,
     which goes when the block is removed. A tool result whose content is a list gives one block per
     part; all of them carry the same `call_id` and `owner`.
+    `is_object` tells that the file holds the arguments as an object, not as JSON in a string.
     `edits` are the string values of a tool call's arguments that were replaced, by their path
     inside the arguments; the rest of the arguments keeps its bytes.
     """
@@ -88,6 +89,7 @@ class Block:
     is_error: bool = False
     injected: bool = False
     estimate: int = 0
+    is_object: bool = False
     changed: bool = False
     edits: tuple[tuple[JsonPath, str], ...] = ()
 

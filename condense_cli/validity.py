@@ -226,9 +226,3 @@ def validate(transcript: Transcript) -> list[Violation]:
     tidied = TIDIED_BY_CLIENT.get(transcript.format, frozenset())
     rules = [rule for rule in RULES[transcript.family] if rule.__name__ not in tidied]
     return [violation for rule in rules for violation in rule(transcript)]
-
-
-def new_violations(before: Transcript, after: Transcript) -> list[Violation]:
-    """Violations of `after` that `before` did not have."""
-    known = {(violation.rule, violation.about) for violation in validate(before)}
-    return [violation for violation in validate(after) if (violation.rule, violation.about) not in known]

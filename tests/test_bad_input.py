@@ -1,4 +1,4 @@
-"""Broken, hostile and odd input, and outputs that cannot be written: a clear message, the documented status, no harm."""
+"""Broken, hostile and odd input, and outputs that cannot be written: a clear message, the right status, no harm."""
 
 from __future__ import annotations
 

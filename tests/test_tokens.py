@@ -71,6 +71,16 @@ def test_special_tokens_are_ordinary_text(reference: tiktoken.Encoding) -> None:
     assert count_text("<|endoftext|>", reference.name) == len(reference.encode_ordinary("<|endoftext|>")) > 1
 
 
+# Both ways of counting agree, and every special token is spelled so that the right one is taken.
+@given(TEXTS)
+@pytest.mark.parametrize("name", list(RANKS))
+def test_both_ways_of_counting_agree(name: str, text: str) -> None:
+    tokenizer = splintr.Tokenizer.from_pretrained(name)
+    assert all("<|" in special for special in tokenizer.special_tokens())
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert count_text(text, name) == len(tokenizer.encode_ordinary(whole))
+
+
 # Cutting a long text into chunks changes no count, wherever the cuts fall.
 @given(
     st.lists(
@@ -80,10 +90,10 @@ def test_special_tokens_are_ordinary_text(reference: tiktoken.Encoding) -> None:
 )
 def test_chunks_change_no_count(pieces: list[str], size: int) -> None:
     text = "".join(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    encode = tokens._encoder("o200k_base")
+    count = tokens._counter("o200k_base")
     parts = list(chunks(text, size))
     assert "".join(parts) == text
-    assert sum(len(encode(part)) for part in parts) == len(encode(text))
+    assert sum(map(count, parts)) == count(text)
 
 
 # A million spaces, a megabyte without any boundary and lone surrogates are counted, not crashed on.

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from build import anthropic, assistant, call, openai, read_turn, result, text, thinking, user
 
-from condense_cli import validity
 from condense_cli.transcript import Transcript
 from condense_cli.validity import RULES, validate
 
@@ -93,6 +92,11 @@ def test_every_rule_is_tested() -> None:
 
 # What the input broke already is not held against the output.
 def test_old_violations_are_not_new() -> None:
-    broken = anthropic(user("a"), assistant([call("x")]), user("b"))
+    from build import LONG, condense
+
+    broken = anthropic(user("a"), assistant([call("x")]), user("b"), *read_turn("y", content=LONG), assistant("z"))
     assert validate(broken)
-    assert validity.new_violations(broken, broken) == []
+    condensation = condense(broken)
+    assert condensation.changes
+    assert condensation.new_violations == []
+    assert [violation.rule for violation in condensation.old_violations] == ["calls_answered_next"]

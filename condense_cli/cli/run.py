@@ -81,6 +81,7 @@ def run(
         from ..report import facts
         from ..tokens import Counter, encoding_for
 
+        status = ExitStatus.DONE
         configuration, name = _configuration(preset, config)
         transcript = _load(file, format, lenient)
         if model:
@@ -93,6 +94,11 @@ def run(
             transcript, configuration, target_tokens=target_tokens, counter=counter, clock=time.perf_counter
         )
         data = api.dump(result)
+        _write(data, output, writes_stdout, dry_run)
+        if strict and result.is_target_missed:
+            status = ExitStatus.TARGET_MISSED
+        if quiet and not json and report is None:
+            raise typer.Exit(status)
         facts_of_run = facts.build(
             result,
             count=counter,
@@ -103,7 +109,6 @@ def run(
             size_after=len(data),
             explain=explain,
         )
-        _write(data, output, writes_stdout, dry_run)
         if report is not None:
             from ..files import write_bytes
 
@@ -114,8 +119,7 @@ def run(
             _show(result, facts_of_run, counter, writes_stdout, verbose, explain)
             if output is None and not writes_stdout and not dry_run and result.transcript.is_changed:
                 console().print("Nothing was written; add -o FILE to write the condensed transcript.", style="dim")
-        if strict and result.is_target_missed:
-            raise typer.Exit(ExitStatus.TARGET_MISSED)
+        raise typer.Exit(status)
 
 
 run.__doc__ = (run.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
@@ -186,13 +190,15 @@ def _write(data: bytes, output: str | None, writes_stdout: bool, dry_run: bool) 
 def _show(
     result: Condensation, report: Report, counter: Counter, writes_stdout: bool, verbose: bool, explain: bool
 ) -> None:
-    from ..report import terminal
+    from ..report.facts import summary
 
     if writes_stdout:
-        console(stderr=True).print(terminal.render_summary(report), soft_wrap=True)
+        say(f"condense: {summary(report)}")
         for warning in report.warnings:
             say(f"condense: warning: {warning}")
         return
+    from ..report import terminal
+
     screen = console()
     for part in terminal.render_run(result, report, counter, screen.width, verbose=verbose, explain=explain):
         screen.print(part)

@@ -66,7 +66,7 @@ class BlockReader:
             self._tools[part["id"]] = tool
             text = jsontext.dump_compact(part.get("input", {}))
             place = Place(record, (*owner, "input"))
-            yield Block(BlockKind.TOOL_CALL, place, owner, text=text, tool=tool, call_id=part["id"])
+            yield Block(BlockKind.TOOL_CALL, place, owner, text=text, tool=tool, call_id=part["id"], is_object=True)
         elif kind == "tool_result" and isinstance(part.get("tool_use_id"), str):
             yield from self._result(part, record, owner)
         else:

@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from ..errors import UnknownFormatError
+from ..jsontext import Style
 from ..transcript import Family, JsonPath, Transcript
 from .container import Document
 
@@ -26,7 +27,10 @@ RecordEdits = dict[int, dict[JsonPath, str | None]]
 """Per record: values to exchange for a JSON literal, or to remove (None)."""
 
 
-def nothing_follows(transcript: Transcript, edits: RecordEdits, gone: frozenset[int]) -> None:
+Complete = Callable[[Transcript, RecordEdits, frozenset[int], Style], None]
+
+
+def nothing_follows(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: Style) -> None:
     pass
 
 
@@ -45,7 +49,7 @@ class Format:
     evidence: Callable[[Any], Evidence]
     read: Callable[[Document, Iterator[Any]], Transcript]
     is_default: bool = False
-    complete: Callable[[Transcript, RecordEdits, frozenset[int]], None] = nothing_follows
+    complete: Complete = nothing_follows
 
 
 def not_a_message(record: int, value: Any, why: str) -> UnknownFormatError:

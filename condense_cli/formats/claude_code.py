@@ -181,8 +181,8 @@ def _first_usage(sent: list[tuple[int, dict[str, Any]]]) -> Usage | None:
     return None
 
 
-def complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int]) -> None:
-    claude_display.shorten(transcript, edits)
+def complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: jsontext.Style) -> None:
+    claude_display.shorten(transcript, edits, style)
     if gone:
         claude_links.relink(transcript.source, edits, gone)
 

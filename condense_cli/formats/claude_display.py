@@ -23,9 +23,8 @@ _SHORT: Final = 200
 _LINE_NUMBER: Final = re.compile(r"^\s*\d+[→\t|:] ?")
 
 
-def shorten(transcript: Transcript, edits: RecordEdits) -> None:
+def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -> None:
     """Add edits for the strings that repeat a changed tool result of the same record."""
-    style = jsontext.Style.of(transcript.source.data)
     for _, block in transcript.blocks():
         if not (block.changed and block.kind is BlockKind.TOOL_RESULT):
             continue

@@ -125,9 +125,10 @@ def _call(call: Any, record: int, index: int, tools: dict[str, str]) -> Block:
     name = str(function.get("name") or "")
     tools[call_id] = name
     arguments = function.get("arguments", "")
-    text = arguments if isinstance(arguments, str) else jsontext.dump_compact(arguments)
+    is_object = not isinstance(arguments, str)
+    text = jsontext.dump_compact(arguments) if is_object else arguments
     place = Place(record, (*owner, "function", "arguments"))
-    return Block(BlockKind.TOOL_CALL, place, owner, text=text, tool=name, call_id=call_id)
+    return Block(BlockKind.TOOL_CALL, place, owner, text=text, tool=name, call_id=call_id, is_object=is_object)
 
 
 FORMAT = Format(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from .. import jsontext
-from ..transcript import Block, BlockKind, Container, JsonPath, Source, Transcript
+from ..transcript import Block, Container, JsonPath, Source, Transcript
 from .base import Format, RecordEdits
 
 
@@ -26,8 +26,8 @@ def write(transcript: Transcript, form: Format) -> bytes:
     style = jsontext.Style.of(source.data)
     for _, block in transcript.blocks():
         if block.changed:
-            edits[block.place.record].update(_block_edits(block, source, style))
-    form.complete(transcript, edits, gone)
+            edits[block.place.record].update(_block_edits(block, style))
+    form.complete(transcript, edits, gone, style)
     replaced = {
         record: jsontext.encode(jsontext.splice(jsontext.decode(source.raw(record)), changes))
         for record, changes in edits.items()
@@ -44,17 +44,11 @@ def _gone(transcript: Transcript) -> frozenset[int]:
     return frozenset(touched - {block.place.record for _, block in transcript.blocks()})
 
 
-def _block_edits(block: Block, source: Source, style: jsontext.Style) -> dict[JsonPath, str | None]:
-    place = block.place
-    if block.kind is not BlockKind.TOOL_CALL:
-        return {place.path: style.literal(block.text)}
-    arguments = jsontext.parse(source.raw(place.record))
-    for key in place.path:
-        arguments = arguments[key]
-    if isinstance(arguments, str):
-        # Arguments as JSON in a string: `text` is that JSON with the same values exchanged.
-        return {place.path: style.literal(block.text)}
-    return {(*place.path, *path): style.literal(value) for path, value in block.edits}
+def _block_edits(block: Block, style: jsontext.Style) -> dict[JsonPath, str | None]:
+    path = block.place.path
+    if block.is_object:
+        return {(*path, *inner): style.literal(value) for inner, value in block.edits}
+    return {path: style.literal(block.text)}
 
 
 def _join(source: Source, replaced: dict[int, bytes], gone: frozenset[int]) -> bytes:

@@ -7,11 +7,11 @@ of the text they came from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..markers import ELLIPSIS, Gap, content_hash, gaps_in, parse_gap
+from ..markers import ELLIPSIS, PREFIX, Gap, content_hash, gaps_in, parse_gap
 
 Side = Literal["head", "tail", "both"]
 
@@ -33,18 +33,16 @@ def suppress(text: str) -> str:
     items = _parse(text)
     if not any(isinstance(item, str) and item for item in items):
         return text
-    return str(_merge(items, _hash_of(text)))
+    return str(_merge(items, text))
 
 
 def truncate(text: str, limits: Limits) -> str:
     """The text cut to the limits, or the very same text when it is within them."""
-    items = _parse(text)
-    original_hash = _hash_of(text)
-    cut = items
+    items = cut = _parse(text)
     if limits.max_lines is not None:
-        cut = _cut_lines(cut, limits.max_lines, limits.keep, original_hash)
+        cut = _cut_lines(cut, limits.max_lines, limits.keep, text)
     if limits.max_chars is not None:
-        cut = _cut_chars(cut, limits.max_chars, limits.keep, original_hash)
+        cut = _cut_chars(cut, limits.max_chars, limits.keep, text)
     return text if cut is items else _render(cut, limits.add_ellipsis)
 
 
@@ -56,6 +54,8 @@ def _hash_of(text: str) -> str:
 def _parse(text: str) -> _Items:
     """Lines and gaps of a text; the ellipsis beside a gap in the middle of a line is part of the gap."""
     lines = text.split("\n")
+    if PREFIX not in text:
+        return [*lines]
     items: _Items = [parse_gap(line) or line for line in lines]
     for index, item in enumerate(items):
         if isinstance(item, Gap) and item.characters:
@@ -80,16 +80,16 @@ def _render(items: _Items, add_ellipsis: bool) -> str:
     return "\n".join(lines)
 
 
-def _merge(items: Sequence[str | Gap], original_hash: str) -> Gap:
+def _merge(items: Sequence[str | Gap], text: str) -> Gap:
     """One gap for all of these: whole lines are counted as lines, a single line by its characters."""
     gaps = [item for item in items if isinstance(item, Gap)]
     lines = [item for item in items if isinstance(item, str)]
-    merged = Gap(original_hash, sum(gap.lines for gap in gaps), sum(gap.characters for gap in gaps))
-    if len(_units(items)) <= 1 and not merged.lines:
-        return merged.plus(Gap(original_hash, 0, sum(map(len, lines))))
-    if lines and isinstance(items[-1], str) and not items[-1]:
+    merged = Gap(_hash_of(text), sum(gap.lines for gap in gaps), sum(gap.characters for gap in gaps))
+    if not merged.lines and (len(items) <= 1 or (gaps and len(_units(items)) <= 1)):
+        return merged.plus(Gap(merged.hash, 0, sum(map(len, lines))))
+    if lines and items[-1] == "":
         lines.pop()  # The text ends with a line break: what follows it is no line.
-    return merged.plus(Gap(original_hash, len(lines)))
+    return merged.plus(Gap(merged.hash, len(lines)))
 
 
 def _units(items: Sequence[str | Gap]) -> list[_Items]:
@@ -106,21 +106,20 @@ def _units(items: Sequence[str | Gap]) -> list[_Items]:
     return units
 
 
-def _flat(units: Sequence[_Items]) -> Iterator[str | Gap]:
-    for unit in units:
-        yield from unit
-
-
-def _cut_lines(items: _Items, limit: int, keep: Side, original_hash: str) -> _Items:
-    units = _units(items)
-    lines = [index for index, unit in enumerate(units) if any(isinstance(item, str) for item in unit)]
-    if len(lines) <= limit:
+def _cut_lines(items: _Items, limit: int, keep: Side, text: str) -> _Items:
+    if len(items) <= limit:
         return items
     head, tail = _shares(limit, keep)
-    start = lines[head - 1] + 1 if head else 0
-    end = lines[-tail] if tail else len(units)
-    gap = _merge(list(_flat(units[start:end])), original_hash)
-    return [*_flat(units[:start]), gap, *_flat(units[end:])]
+    start, end = head, len(items) - tail
+    if PREFIX in text:
+        units = _units(items)
+        lines = [index for index, unit in enumerate(units) if any(isinstance(item, str) for item in unit)]
+        if len(lines) <= limit:
+            return items
+        start = sum(map(len, units[: lines[head - 1] + 1])) if head else 0
+        end = sum(map(len, units[: lines[-tail]])) if tail else len(items)
+    gap = _merge(items[start:end], text)
+    return [*items[:start], gap, *items[end:]] if gap.lines or gap.characters else items
 
 
 def _shares(limit: int, keep: Side) -> tuple[int, int]:
@@ -130,21 +129,21 @@ def _shares(limit: int, keep: Side) -> tuple[int, int]:
     return (limit, 0) if keep == "head" else (0, limit)
 
 
-def _cut_chars(items: _Items, limit: int, keep: Side, original_hash: str) -> _Items:
+def _cut_chars(items: _Items, limit: int, keep: Side, text: str) -> _Items:
     if _fitting(items, limit)[0] == len(items):
         return items
     head_share, tail_share = _shares(limit, keep)
     head, head_part = _fitting(items, head_share)
     tail, tail_part = _fitting(items[head:][::-1], tail_share)
     first, last = head, len(items) - 1 - tail
-    gap = Gap(original_hash)
+    gap = Gap(_hash_of(text))
     for index in range(first, last + 1):
         item = items[index]
         if isinstance(item, Gap):
             gap = gap.plus(item)
             continue
         kept = (head_part if index == first else 0) + (tail_part if index == last else 0)
-        gap = gap.plus(Gap(original_hash, 0, len(item) - kept) if kept else Gap(original_hash, 1))
+        gap = gap.plus(Gap(gap.hash, 0, len(item) - kept) if kept else Gap(gap.hash, 1))
     start = [str(items[first])[:head_part]] if head_part else []
     end = [str(items[last])[-tail_part:]] if tail_part else []
     return [*items[:first], *start, gap, *end, *items[last + 1 :]]

@@ -17,15 +17,21 @@ class Draft:
         self.count = count
         self.messages = list(transcript.messages)
         self.removed: list[Block] = []
+        self._exchanged: dict[int, dict[int, Block]] = {}
         self.tokens = count.transcript(transcript)
         self._joins_roles = transcript.family is Family.ANTHROPIC
 
     def put(self, position: int, number: int, block: Block) -> None:
-        """Exchange one block."""
-        message = self.messages[position]
-        self.tokens += self.count.block(block) - self.count.block(message.blocks[number])
-        blocks = (*message.blocks[:number], block, *message.blocks[number + 1 :])
-        self.messages[position] = replace(message, blocks=blocks)
+        """Exchange one block; `settle` brings it into the messages, so that many in one message cost no more."""
+        self.tokens += self.count.block(block) - self.count.block(self.messages[position].blocks[number])
+        self._exchanged.setdefault(position, {})[number] = block
+
+    def settle(self) -> None:
+        for position, exchanged in self._exchanged.items():
+            message = self.messages[position]
+            blocks = tuple(exchanged.get(number, block) for number, block in enumerate(message.blocks))
+            self.messages[position] = replace(message, blocks=blocks)
+        self._exchanged = {}
 
     def remove(self, places: Iterable[tuple[int, int]]) -> None:
         """Take blocks (message position, block position) out. Messages left empty stay until `tidy`."""

@@ -69,6 +69,7 @@ def run_individual(
             after = draft.count.block(outcome)
             how = candidate.operation.operation
             receipts.append(changed(config.id, message, number, how, before, after, selected.reason))
+    draft.settle()
     return receipts
 
 

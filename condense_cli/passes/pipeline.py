@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import Configuration, ContentOperation, PassConfig
 from ..tokens import Counter
 from ..transcript import Transcript
+from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
 from .draft import Draft
 from .individual import run_individual
@@ -22,7 +24,7 @@ _ROUNDS = 5
 """Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Condensation:
     """What came of a run. The token difference is the sum of the receipts that are changes."""
 
@@ -40,6 +42,18 @@ class Condensation:
     @property
     def changes(self) -> list[Receipt]:
         return [receipt for receipt in self.receipts if receipt.is_change]
+
+    @cached_property
+    def old_violations(self) -> list[Violation]:
+        """Rules that the input broke already."""
+        return validate(self.before)
+
+    @cached_property
+    def new_violations(self) -> list[Violation]:
+        """Rules that the result breaks and the input kept: there must be none."""
+        known = {(violation.rule, violation.about) for violation in self.old_violations}
+        found = [violation for violation in validate(self.transcript) if (violation.rule, violation.about) not in known]
+        return [violation for violation in found if not (self.keeps_thinking and violation.rule == BOUND_THINKING)]
 
     @property
     def is_target_missed(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .. import __version__, validity
+from .. import __version__
 from ..passes.pipeline import Condensation
 from ..passes.receipts import Receipt
 from ..tokens import Counter, Encoding
@@ -146,7 +146,7 @@ def build(
             for receipt in condensation.passes
         ],
         summaries=[],
-        warnings=[*condensation.warnings, *_already_invalid(before)],
+        warnings=[*condensation.warnings, *_already_invalid(condensation)],
         changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
     )
 
@@ -166,8 +166,8 @@ def _estimated(transcript: Transcript) -> int:
     return sum(block.estimate for _, block in transcript.blocks())
 
 
-def _already_invalid(transcript: Transcript) -> list[str]:
-    violations = validity.validate(transcript)
+def _already_invalid(condensation: Condensation) -> list[str]:
+    violations = condensation.old_violations
     if not violations:
         return []
     more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
@@ -187,6 +187,16 @@ def _explained(receipt: Receipt) -> Explained:
         receipt.tokens_before,
         receipt.tokens_after,
         receipt.kept.value if receipt.kept else receipt.reason,
+    )
+
+
+def summary(report: Report) -> str:
+    """The report in one line, for standard error when the transcript goes to standard output."""
+    tokens = report.tokens
+    estimated = "" if tokens.exact else ", estimated"
+    return (
+        f"{tokens.before:,} → {tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{estimated}), "
+        f"{report.messages.before:,} → {report.messages.after:,} messages, {report.configuration}"
     )
 
 

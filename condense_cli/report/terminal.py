@@ -55,24 +55,8 @@ def render_run(
     yield from _notes(report)
 
 
-def render_summary(report: Report) -> Text:
-    """The report in one line, for standard error when the transcript goes to standard output."""
-    tokens = report.tokens
-    text = Text("condense: ", style="bold")
-    text.append(
-        f"{tokens.before:,} → {tokens.after:,} tokens ({_percent(tokens.saved_percent)} saved{_estimate(report)}), "
-        f"{report.messages.before:,} → {report.messages.after:,} messages, {report.configuration}",
-        style="default",
-    )
-    return text
-
-
 def _percent(value: float) -> str:
     return f"{value:.1f} %"
-
-
-def _estimate(report: Report) -> str:
-    return "" if report.tokens.exact else ", estimated"
 
 
 def _headline(report: Report) -> Text:
