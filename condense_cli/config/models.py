@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 Percent = Annotated[float, Meta(gt=0, le=100)]
-Count = Annotated[int, Meta(ge=0)]
-Positive = Annotated[int, Meta(ge=1)]
+Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+Positive = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 ContentTypeName = Literal["message_text", "tool_parameters", "tool_results"]
 RoleName = Literal["system", "developer", "user", "assistant", "tool"]
 
@@ -136,7 +136,7 @@ class Execution(_Base, frozen=True, kw_only=True):
 class Repeat(_Base, frozen=True, kw_only=True):
     """Run the pass again with stricter thresholds until the target is met."""
 
-    max_passes: Positive = 3
+    max_passes: Annotated[int, Meta(ge=1, le=20)] = 3
     threshold_reduction_factor: Annotated[float, Meta(gt=0, lt=1)] = 0.5
 
 
