@@ -32,13 +32,13 @@ def write_bytes(path: Path, data: bytes) -> None:
 
     An existing file keeps its permissions; a device or pipe is written to as it is.
     """
-    target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not target.is_file():
-            if target.is_dir():
+        if path.exists() and not path.is_file():
+            if path.is_dir():
                 raise IsADirectoryError(0, "it is a folder")
-            target.write_bytes(data)
+            path.write_bytes(data)
             return
+        target = Path(os.path.realpath(path))
         mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
         temporary = Path(name)

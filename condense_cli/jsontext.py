@@ -23,6 +23,9 @@ REMOVE: Final = None
 """In place of a literal: the value goes, with its key or list element."""
 
 _scan_once = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_ESCAPED: Final = re.compile(rb"\\u(?!00[0-7])")
+"""An escape that a file needs only when it escapes all that is not ASCII."""
+
 _PIECE: Final = 1 << 20
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = msgspec.json.Decoder().decode
@@ -67,7 +70,7 @@ class Style:
     @classmethod
     def of(cls, data: bytes) -> Style:
         is_ascii = data.isascii()
-        return cls(is_ascii and b"\\u" in data, is_ascii or _is_utf8(data))
+        return cls(is_ascii and _ESCAPED.search(data) is not None, is_ascii or _is_utf8(data))
 
     def literal(self, value: str) -> str:
         """JSON literal of a string."""
@@ -160,9 +163,13 @@ def _cuts(text: str, start: int, tree: dict[Any, Any]) -> tuple[int, list[_Cut]]
             key, index = scanstring(text, index + 1)
             index = skip(text, skip(text, index) + 1)
         if key in tree:
-            # Of doubled keys the last counts, as for every reader of JSON.
-            end, cuts = _cuts(text, index, tree[key])
-            found[key] = (len(members), cuts)
+            # Of doubled keys the last counts, as for every reader of JSON; an earlier one may look different.
+            found.pop(key, None)
+            try:
+                end, cuts = _cuts(text, index, tree[key])
+                found[key] = (len(members), cuts)
+            except KeyError:
+                end = scan(text, index)[1]
         else:
             end = scan(text, index)[1]
         members.append((member, end))

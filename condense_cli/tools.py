@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from json import JSONDecodeError
 from typing import Any, Final
 
 from . import jsontext
@@ -28,7 +27,7 @@ def arguments_of(call: Block) -> Mapping[str, Any] | None:
     """Arguments of a call, or None where they are not a JSON object."""
     try:
         value = jsontext.parse_text(call.text)
-    except (JSONDecodeError, RecursionError, ValueError):
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

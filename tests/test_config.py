@@ -392,7 +392,7 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
     "a word": ("hello\n", "1:1", "expected a mapping", ""),
     "null": ("null\n", "1:1", "expected a mapping", ""),
     "wrong indentation": ("passes:\n  - id: a\n selection: 1\n", "3:2", "not valid", ""),
-    "two documents": ("keep_first: 1\n---\nkeep_first: 2\n", "2:1", "not valid", ""),
+    "two documents": ("keep_first: 1\n---\nkeep_first: 2\n", "2:1", "document", ""),
     "broken JSON": ('{\n  "keep_first": 1\n  "min_saving": 2\n}\n', r"3:\d+", "not valid", ""),
     "loop of aliases": ("passes: &a\n  - *a\n", "2:5", "names nothing before it", ""),
     "nesting": ('{"passes": ' + "[" * 200 + "]" * 200 + "}", r"1:\d+", "nested too deeply", ""),

@@ -143,7 +143,7 @@ def test_unknown_shapes_are_refused_by_what_was_seen(value: Any) -> None:
 
 
 def test_a_record_that_is_no_message_is_named() -> None:
-    with pytest.raises(UnknownFormatError, match="Record 2 is not a message"):
+    with pytest.raises(UnknownFormatError, match="record 2 is not a message"):
         parse(lines([user("a"), {"role": "narrator"}]), format="anthropic")
 
 

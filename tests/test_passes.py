@@ -102,7 +102,8 @@ def test_the_start_the_request_and_pins_stay() -> None:
         keep_first=0,
         pins=[{"regex": "PIN$"}],
     )
-    assert changed_messages(condensation) == [0, 1, 3]
+    assert changed_messages(condensation) == [3]
+    assert reasons(condensation, 0) == reasons(condensation, 1) == {Kept.FIRST}
     assert reasons(condensation, 2) == {Kept.FIRST_REQUEST}
     assert reasons(condensation, 4) == {Kept.PINNED}
     assert any("suppresses message text" in warning for warning in condensation.warnings)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from .console import DEBUG_VARIABLE
+from .console import DEBUG_VARIABLE, prepare_process
 from .diff import diff
 from .run import run
 
@@ -45,6 +45,7 @@ def options(
     no_color: Annotated[bool, typer.Option("--no-color", help="No colours (as NO_COLOR=1 does).")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
 ) -> None:
+    prepare_process()
     if no_color:
         os.environ["NO_COLOR"] = "1"
         os.environ.pop("FORCE_COLOR", None)

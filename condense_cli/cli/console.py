@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import typer
 
-from ..errors import CondenseError, ExitStatus
+from ..errors import CondenseError, ExitStatus, OutputError
+from ..report.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,46 +28,86 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(message: str) -> None:
-    """A plain message on standard error."""
-    typer.echo(message, err=True)
+    """A plain message on standard error. If nobody reads it, the work goes on."""
+    try:
+        typer.echo(visible(message), err=True)
+    except OSError:
+        _silence(sys.stderr)
+
+
+def write_out(data: bytes) -> None:
+    """All of the data on standard output. An unbuffered stream may take less than it is given at a time."""
+    if not _has_stdout:
+        raise OutputError("Standard output is closed.", "Write to a file with -o FILE.")
+    rest = memoryview(data)
+    while rest:
+        rest = rest[sys.stdout.buffer.write(rest) :]
+    sys.stdout.buffer.flush()
+
+
+def write_text(text: str) -> None:
+    """Text for programs on standard output: always UTF-8, whatever the terminal speaks."""
+    write_out(text.encode("utf-8", "replace"))
+
+
+_has_stdout = True
+
+
+def prepare_process() -> None:
+    """Make the streams safe to use: there may be none, and they may not know every character."""
+    global _has_stdout
+    _has_stdout = _has_stdout and sys.stdout is not None
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    # Numbers of any length that a file may hold are kept; the limit only guards against hours of conversion.
+    sys.set_int_max_str_digits(100_000)
+
+
+def _silence(stream: TextIO) -> None:
+    """What could not be written must not be tried again when Python ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager
 def exits() -> Iterator[None]:
     """Turn whatever goes wrong inside into one clear message and the documented exit status."""
     try:
-        yield
+        try:
+            yield
+        except SystemExit:
+            sys.stdout.flush()
+            raise
         sys.stdout.flush()
     except CondenseError as error:
         say(f"condense: {error.message}" + (f"\n{error.hint}" if error.hint else ""))
-        _debug()
-        raise typer.Exit(error.status) from None
+        _leave(error.status)
     except BrokenPipeError:
-        # The reader has enough. Standard output must not be flushed again when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(ExitStatus.FAILED) from None
+        _leave(ExitStatus.FAILED)  # The reader has enough.
     except KeyboardInterrupt:
-        say("condense: interrupted; nothing was written.")
-        raise typer.Exit(ExitStatus.INTERRUPTED) from None
-    except (typer.Exit, typer.Abort):
-        raise
+        say("condense: interrupted.")
+        _leave(ExitStatus.INTERRUPTED)
     except MemoryError:
-        say("condense: not enough memory for a transcript of this size.")
-        raise typer.Exit(ExitStatus.FAILED) from None
+        say("condense: not enough memory.")
+        _leave(ExitStatus.FAILED)
     except OSError as error:
-        say(f"condense: {error.strerror or error}.")
-        _debug()
-        raise typer.Exit(ExitStatus.FAILED) from None
+        say(f"condense: cannot write the output: {error.strerror or error}.")
+        _leave(ExitStatus.FAILED)
     except Exception as error:
-        if type(error).__module__.split(".")[0] == "typer" or hasattr(error, "format_message"):
-            raise  # a usage error, which Typer reports itself
+        if isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "format_message"):
+            raise  # Typer's own: a usage error or the end of a command.
         say(f"condense: internal error ({type(error).__name__}: {error}).\nRun it again with --debug and report it.")
-        _debug()
-        raise typer.Exit(ExitStatus.FAILED) from None
+        _leave(ExitStatus.FAILED)
 
 
-def _debug() -> None:
+def _leave(status: ExitStatus) -> NoReturn:
     if os.environ.get(DEBUG_VARIABLE):
         import traceback
 
         traceback.print_exc()
+    _silence(sys.stdout)
+    raise SystemExit(int(status))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..errors import UsageError
-from .console import console, exits
+from .console import console, exits, write_text
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -66,7 +65,7 @@ def diff(
         if json:
             from ..report.diff_json import as_report
 
-            sys.stdout.write(facts.to_json(as_report(difference, with_lines=not stat)))
+            write_text(facts.to_json(as_report(difference, with_lines=not stat)))
             return
         screen = console()
         screen.print(terminal.render_diff_line(difference), soft_wrap=not screen.is_terminal)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ExitStatus, UsageError
-from .console import console, exits, say
+from .console import console, exits, say, write_out, write_text
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "condense run session.jsonl                       report and diff, nothing written\n"
+    "condense run session.jsonl                  report and diff, nothing written\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
     "cat session.jsonl | condense run - | next-program\n"
@@ -56,7 +56,7 @@ def run(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write the JSON report there as well.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False,
     format: Annotated[
         str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
@@ -71,7 +71,7 @@ def run(
     goes to standard output and the report to standard error. FILE itself is never changed.
     """
     with exits():
-        _check_usage(file, preset, config, output, target_tokens, target_percent, json)
+        _check_usage(file, preset, config, output, target_tokens, target_percent, json, report)
         writes_stdout = output == "-" or (output is None and not (json or dry_run) and not sys.stdout.isatty())
         _check_output(file, output, report)
 
@@ -93,12 +93,14 @@ def run(
         result = api.condense(
             transcript, configuration, target_tokens=target_tokens, counter=counter, clock=time.perf_counter
         )
+        if strict and result.target is None:
+            raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
         data = api.dump(result)
         _write(data, output, writes_stdout, dry_run)
         if strict and result.is_target_missed:
             status = ExitStatus.TARGET_MISSED
         if quiet and not json and report is None:
-            raise typer.Exit(status)
+            raise SystemExit(int(status))
         facts_of_run = facts.build(
             result,
             count=counter,
@@ -114,12 +116,12 @@ def run(
 
             write_bytes(report, facts.to_json(facts_of_run).encode())
         if json:
-            sys.stdout.write(facts.to_json(facts_of_run))
+            write_text(facts.to_json(facts_of_run))
         elif not quiet:
             _show(result, facts_of_run, counter, writes_stdout, verbose, explain)
             if output is None and not writes_stdout and not dry_run and result.transcript.is_changed:
                 console().print("Nothing was written; add -o FILE to write the condensed transcript.", style="dim")
-        raise typer.Exit(status)
+        raise SystemExit(int(status))
 
 
 run.__doc__ = (run.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
@@ -133,6 +135,7 @@ def _check_usage(
     target_tokens: int | None,
     target_percent: float | None,
     json: bool,
+    report: Path | None,
 ) -> None:
     if preset is not None and config is not None:
         raise UsageError("--preset and --config cannot be used together.", "Name one configuration.")
@@ -142,6 +145,8 @@ def _check_usage(
         raise UsageError(f"--target-percent must lie between 0 and 100, not {target_percent:g}.")
     if json and output == "-":
         raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")
+    if report is not None and str(report) == "-":
+        raise UsageError("--report writes a file.", "Use --json for the report on standard output.")
     if file == "-" and sys.stdin.isatty():
         raise UsageError("- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file.")
 
@@ -179,8 +184,7 @@ def _write(data: bytes, output: str | None, writes_stdout: bool, dry_run: bool) 
     if dry_run:
         return
     if writes_stdout:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        write_out(data)
     elif output is not None:
         from ..files import write_bytes
 
@@ -192,13 +196,13 @@ def _show(
 ) -> None:
     from ..report.facts import summary
 
-    if writes_stdout:
+    if writes_stdout and not (verbose or explain):
         say(f"condense: {summary(report)}")
         for warning in report.warnings:
             say(f"condense: warning: {warning}")
         return
     from ..report import terminal
 
-    screen = console()
+    screen = console(stderr=writes_stdout)
     for part in terminal.render_run(result, report, counter, screen.width, verbose=verbose, explain=explain):
         screen.print(part)

@@ -62,7 +62,7 @@ def read_yaml(text: str, name: str) -> tuple[Any, Positions]:
     except yaml.MarkedYAMLError as error:
         raise _not_yaml(error, text, name) from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigurationError(f"{name}:1:1: not valid YAML ({str(error).splitlines()[0]}).") from None
+        raise ConfigurationError(f"{name}:1:1: not valid YAML or JSON ({str(error).splitlines()[0]}).") from None
 
 
 def snake_case(key: str) -> str:
@@ -76,7 +76,7 @@ def _not_yaml(error: yaml.MarkedYAMLError, text: str, name: str) -> Configuratio
     column = mark.column if mark and row == mark.line else len(lines[row])
     what = error.problem or error.context or "it cannot be read"
     hint = "There is a tab: indent with spaces." if lines[row][column : column + 1] == "\t" else ""
-    return ConfigurationError(f"{name}:{row + 1}:{column + 1}: not valid YAML ({what}).", hint)
+    return ConfigurationError(f"{name}:{row + 1}:{column + 1}: not valid YAML or JSON ({what}).", hint)
 
 
 class _Builder:
@@ -100,7 +100,7 @@ class _Builder:
         if not loader.check_event(yaml.StreamEndEvent):
             mark = loader.peek_event().start_mark
             self.positions.marks[()] = (mark.line + 1, mark.column + 1)
-            raise self.positions.error((), "a second document begins, and a configuration is one")
+            raise self.positions.error((), "not valid here: a second document begins, and a configuration is one")
         return value
 
     def _value(self, path: KeyPath) -> Any:
@@ -137,7 +137,10 @@ class _Builder:
 
     def _check_tag(self, path: KeyPath, tag: str | None) -> None:
         if tag and tag != "!" and tag not in _PLAIN_TAGS:
-            raise self.positions.error(path, f"the tag {tag} is not allowed", "Only plain values are read from a file.")
+            short = tag.replace("tag:yaml.org,2002:", "!!")
+            raise self.positions.error(
+                path, f"the tag {short} is not allowed", "Only plain values are read from a file."
+            )
 
     def _mapping(self, path: KeyPath) -> dict[str, Any]:
         result: dict[str, Any] = {}

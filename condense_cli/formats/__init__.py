@@ -36,7 +36,10 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
         form, values = format_named(format), document.values
     else:
         form, values = _recognise(document, name)
-    return form.read(document, values)
+    try:
+        return form.read(document, values)
+    except UnknownFormatError as error:
+        raise UnknownFormatError(f"{name}: {error.message}", error.hint) from None
 
 
 def serialize(transcript: Transcript) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import UnknownFormatError
 from ..jsontext import Style
 from ..transcript import Family, JsonPath, Transcript
-from .container import Document
+from .container import Document, json_kind
 
 
 class Evidence(IntEnum):
@@ -53,8 +53,8 @@ class Format:
 
 
 def not_a_message(record: int, value: Any, why: str) -> UnknownFormatError:
-    seen = f"keys {', '.join(map(str, list(value)[:6]))}" if isinstance(value, Mapping) else type(value).__name__
+    seen = f"keys {', '.join(map(str, list(value)[:6]))}" if isinstance(value, Mapping) else json_kind(value)
     return UnknownFormatError(
-        f"Record {record + 1} is not a message: {why} (seen: {seen}).",
+        f"record {record + 1} is not a message: {why} (seen: {seen}).",
         "Remove it, or name the right format with --format.",
     )

@@ -50,7 +50,7 @@ def open_document(data: bytes, name: str, *, lenient: bool = False) -> Document:
     if opener == b"[" or (opener == b"{" and (is_one_line or not _parses(data[start:first_line_end]))):
         try:
             document = _open_value(data, start)
-        except (JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             # Either the document is broken, or one line of JSON lines is. Its second line tells which.
             if not lenient and (is_one_line or not _parses(_second_line(data, first_line_end))):
                 raise _not_json(name, data, start, error) from None
@@ -62,7 +62,7 @@ def open_document(data: bytes, name: str, *, lenient: bool = False) -> Document:
 def _parses(raw: bytes) -> bool:
     try:
         jsontext.parse(raw)
-    except (JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -165,8 +165,9 @@ def _open_lines(data: bytes, start: int, name: str, lenient: bool) -> Document:
                 continue
             try:
                 yield jsontext.parse(view[begin:end])
-            except (JSONDecodeError, RecursionError) as error:
-                raise _not_json(name, data, begin, error, is_last=record == len(spans) - 1) from None
+            except (ValueError, RecursionError) as error:
+                is_last = record == len(spans) - 1
+                raise _not_json(name, data, begin, error, is_line=True, is_last=is_last) from None
 
     return Document(Source(data, spans, Container.LINES, frozenset(unparsed)), values(), {})
 
@@ -185,21 +186,26 @@ def _line_spans(data: bytes, start: int) -> Iterator[tuple[int, int]]:
 
 
 def _not_json(
-    name: str, data: bytes, start: int, error: JSONDecodeError | RecursionError, *, is_last: bool = False
+    name: str, data: bytes, start: int, error: Exception, *, is_line: bool = False, is_last: bool = False
 ) -> NotJsonError:
-    if isinstance(error, RecursionError):
-        return NotJsonError(f"{name}: the JSON is nested too deeply to be a transcript.")
-    line = data.count(b"\n", 0, start) + error.lineno
-    reason = error.msg[0].lower() + error.msg[1:]
-    message = f"{name}:{line}:{error.colno}: not JSON ({reason})."
+    """The error for a line, or else a document, that starts at byte `start`."""
+    line = data.count(b"\n", 0, start) + 1
+    column = 1
+    if isinstance(error, JSONDecodeError):
+        line += error.lineno - 1
+        column = error.colno
+        reason = (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at").removesuffix(" at")
+    else:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
+    message = f"{name}:{line}:{column}: not JSON ({reason})."
     beginning = data[start : start + 200].lstrip()
-    if beginning[:1] not in (b"{", b"["):
+    if line == 1 and beginning[:1] not in (b"{", b"["):
         what = "HTML" if beginning[:1] == b"<" else "text"
         return NotJsonError(message, f"This looks like {what}, not like a transcript.")
+    if not is_line:
+        return NotJsonError(message, "The file is not whole; take it again from where it comes from.")
     if is_last and line > 1:
         return NotJsonError(message, "The last line seems to be cut off. --lenient keeps it as it is.")
-    if line == 1 or error.doc.count("\n") > 1:
-        return NotJsonError(message, "The file is not whole; take it again from where it comes from.")
     return NotJsonError(message, "--lenient keeps lines that are not JSON as they are.")
 
 
@@ -215,4 +221,13 @@ def describe(values: list[Any], source: Source) -> str:
     if isinstance(first, dict):
         keys = ", ".join(json.dumps(str(key))[:40] for key in list(first)[:8]) or "none"
         return f"{shape} whose first record has the keys {keys}"
-    return f"{shape} whose first record is a {type(first).__name__}"
+    return f"{shape} whose first record is {json_kind(first)}"
+
+
+def json_kind(value: Any) -> str:
+    """What a value is in the words of JSON."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, int | float):
+        return "a number"
+    return "a string" if isinstance(value, str) else "an array" if isinstance(value, list) else "an object"

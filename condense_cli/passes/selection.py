@@ -69,9 +69,12 @@ def protect(configuration: Configuration, messages: Sequence[Message], count: Co
             protected[message.index] = Kept.STANDING
     for message in conversation[: configuration.keep_first]:
         protected[message.index] = Kept.FIRST
-    request = next((message for message in conversation if _is_request(message)), None)
-    if request:
-        protected[request.index] = Kept.FIRST_REQUEST
+    request = next((position for position, message in enumerate(conversation) if _is_request(message)), None)
+    if request is not None:
+        # What the client injected before it stays as well: cut, it could be taken for the request the next time.
+        for message in conversation[:request]:
+            protected.setdefault(message.index, Kept.FIRST)
+        protected[conversation[request].index] = Kept.FIRST_REQUEST
     pins = tuple(compile_predicates(pin, messages, count) for pin in configuration.pins)
     return Protection(protected, pins)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import msgspec
@@ -197,12 +198,20 @@ def summary(report: Report) -> str:
     return (
         f"{tokens.before:,} → {tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{estimated}), "
         f"{report.messages.before:,} → {report.messages.after:,} messages, {report.configuration}"
+        + (f"; the target of {tokens.target:,} tokens was not reached" if is_target_missed(report) else "")
     )
+
+
+def is_target_missed(report: Report) -> bool:
+    return report.tokens.target is not None and report.tokens.after > report.tokens.target
 
 
 def to_json(value: Any) -> str:
     """Indented JSON text with a final line break."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    try:
+        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    except UnicodeEncodeError:  # A name or a text with a lone surrogate: JSON can spell it.
+        return json.dumps(msgspec.to_builtins(value), indent=2) + "\n"
 
 
 def by_content(condensation: Condensation) -> list[tuple[str, str, int, int]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -13,7 +12,8 @@ from ..passes.pipeline import Condensation
 from ..passes.receipts import Receipt
 from ..tokens import Counter
 from .diff import BlockDiff, Diff, What, compare
-from .facts import Report, by_content
+from .facts import Report, by_content, is_target_missed
+from .visible import visible
 
 _BAR = 40
 _SHOWN_BLOCKS = 8
@@ -100,11 +100,11 @@ def _contents(contents: list[tuple[str, str, int, int]]) -> Table:
 def _passes(report: Report, verbose: bool) -> Table:
     table = _table("pass", "status", "tokens after", "changes", "", right=(2, 3))
     for entry in report.passes:
-        note = Text(entry.reason, style="dim")
+        note = Text(visible(entry.reason), style="dim")
         if verbose and entry.status == "completed":
             note = Text(f"{entry.seconds * 1000:.0f} ms", style="dim")
         table.add_row(
-            entry.name,
+            visible(entry.name),
             Text(entry.status, style=_STATUS_STYLE.get(entry.status, "")),
             f"{entry.tokens_after:,}",
             f"{entry.changes:,}",
@@ -125,11 +125,13 @@ def _notes(report: Report) -> Iterator[RenderableType]:
     if tokens.overhead:
         counted += f" Every request carries about {tokens.overhead:,} more (system prompt and tools)."
     yield ""
-    yield Text(f"{report.input}: {report.format}, configuration {report.configuration}. {counted}", style="dim")
-    if tokens.target is not None and tokens.after > tokens.target:
+    yield Text(
+        visible(f"{report.input}: {report.format}, configuration {report.configuration}. {counted}"), style="dim"
+    )
+    if is_target_missed(report):
         yield Text(f"The target of {tokens.target:,} tokens was not reached.", style="bold yellow")
     for warning in report.warnings:
-        yield Text(f"Warning: {warning}", style="yellow")
+        yield Text(visible(f"Warning: {warning}"), style="yellow")
 
 
 def render_diff_line(diff: Diff) -> Text:
@@ -151,7 +153,7 @@ def render_blocks(blocks: list[BlockDiff], lines: int | None, width: int) -> Ite
     """Each block that differs: a heading, then its lines. `lines` limits how many of each run are shown."""
     for block in blocks:
         yield _block_heading(block, width)
-        yield Padding(Text("\n").join(_hunk_lines(block, lines, width - 4)), (0, 0, 1, 2))
+        yield Text("\n").join([*_hunk_lines(block, lines, width), Text()])
 
 
 def _block_heading(block: BlockDiff, width: int) -> Text:
@@ -160,7 +162,7 @@ def _block_heading(block: BlockDiff, width: int) -> Text:
     text.append(f"  {block.what.value}", style=f"bold {_WHAT_STYLE[block.what]}")
     text.append(f"  {block.tokens_before:,} → {block.tokens_after:,}", style="bold")
     text.append(f"  {block.role.value} {block.kind.value.replace('_', ' ')}  ", style="dim")
-    text.append(shortened(block.label, width - text.cell_len))
+    text.append(shortened(visible(block.label), width - text.cell_len))
     return text
 
 
@@ -181,11 +183,14 @@ def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Tex
         shown = hunk.lines if limit is None else hunk.lines[: 1 if hunk.sign == " " else limit]
         style = {"-": "red", "+": "green"}.get(hunk.sign, "dim")
         for line in shown:
-            visible = line if limit is None else line[: width * 2].expandtabs(4)[: max(8, width)]
-            yield Text(f"{hunk.sign} {visible}", style=style, no_wrap=limit is not None, overflow="ellipsis")
+            line = visible(line if limit is None else line[: 2 * width]).expandtabs(4)
+            text = Text(f"  {hunk.sign} {line}", style=style)
+            if limit is not None:
+                text.truncate(width, overflow="ellipsis")
+            yield text
         hidden = len(hunk.lines) - len(shown)
         if hidden:
-            yield Text(f"{hunk.sign} … {hidden:,} more line{'s' if hidden > 1 else ''}", style=f"{style} italic")
+            yield Text(f"  {hunk.sign} … {hidden:,} more line{'s' if hidden > 1 else ''}", style=f"{style} italic")
 
 
 def render_receipts(receipts: Sequence[Receipt]) -> Iterator[RenderableType]:
@@ -200,7 +205,7 @@ def render_receipts(receipts: Sequence[Receipt]) -> Iterator[RenderableType]:
         table.add_row(
             f"#{receipt.message}",
             str(receipt.block) if receipt.block >= 0 else "",
-            receipt.pass_id,
+            visible(receipt.pass_id),
             Text(f"{what} {content.replace('_', ' ')}", style="" if receipt.is_change else "dim"),
             tokens,
             Text(receipt.kept.value if receipt.kept else receipt.reason, style="dim"),
