@@ -16,7 +16,7 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=3_000)
+settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=3_000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

@@ -66,6 +66,9 @@ def test_a_cut_text_is_not_cut_again(text: str, limits: Limits, others: Limits) 
 def test_kept_and_missing_add_up(text: str, limits: Limits) -> None:
     cut = truncate(text, limits)
     if cut == text:
+        lines, chars = text.count("\n") + 1, len(text)
+        assert lines <= (limits.max_lines or lines) + 1
+        assert chars <= (limits.max_chars or chars) + 1
         return
     kept = [line for line in cut.split("\n") if not parse_gap(line)]
     gaps = gaps_in(cut)
@@ -73,9 +76,11 @@ def test_kept_and_missing_add_up(text: str, limits: Limits) -> None:
     if limits.max_lines is not None and limits.max_chars is None:
         assert len(kept) <= limits.max_lines
         missing = len(text.split("\n")) - len(kept) - (text.endswith("\n") and limits.keep == "head")
-        assert sum(gap.lines for gap in gaps) == missing
+        single = missing == 1 and gaps[0].characters  # A single line is counted by its characters.
+        assert single or sum(gap.lines for gap in gaps) == missing
     if limits.max_chars is not None:
         assert sum(len(line.strip("…")) for line in kept) <= limits.max_chars
+        assert all(gap.lines or gap.characters for gap in gaps)
     assert {gap.hash for gap in gaps} == {content_hash(text)}
 
 

@@ -33,7 +33,7 @@ def suppress(text: str) -> str:
     items = _parse(text)
     if not any(isinstance(item, str) and item for item in items):
         return text
-    return str(_merge(items, text))
+    return str(_merge(items, text, to_end=True))
 
 
 def truncate(text: str, limits: Limits) -> str:
@@ -80,14 +80,14 @@ def _render(items: _Items, add_ellipsis: bool) -> str:
     return "\n".join(lines)
 
 
-def _merge(items: Sequence[str | Gap], text: str) -> Gap:
+def _merge(items: Sequence[str | Gap], text: str, *, to_end: bool) -> Gap:
     """One gap for all of these: whole lines are counted as lines, a single line by its characters."""
     gaps = [item for item in items if isinstance(item, Gap)]
     lines = [item for item in items if isinstance(item, str)]
     merged = Gap(_hash_of(text), sum(gap.lines for gap in gaps), sum(gap.characters for gap in gaps))
     if not merged.lines and (len(items) <= 1 or (gaps and len(_units(items)) <= 1)):
         return merged.plus(Gap(merged.hash, 0, sum(map(len, lines))))
-    if lines and items[-1] == "":
+    if to_end and lines and items[-1] == "":
         lines.pop()  # The text ends with a line break: what follows it is no line.
     return merged.plus(Gap(merged.hash, len(lines)))
 
@@ -118,7 +118,7 @@ def _cut_lines(items: _Items, limit: int, keep: Side, text: str) -> _Items:
             return items
         start = sum(map(len, units[: lines[head - 1] + 1])) if head else 0
         end = sum(map(len, units[: lines[-tail]])) if tail else len(items)
-    gap = _merge(items[start:end], text)
+    gap = _merge(items[start:end], text, to_end=end == len(items))
     return [*items[:start], gap, *items[end:]] if gap.lines or gap.characters else items
 
 
@@ -144,6 +144,8 @@ def _cut_chars(items: _Items, limit: int, keep: Side, text: str) -> _Items:
             continue
         kept = (head_part if index == first else 0) + (tail_part if index == last else 0)
         gap = gap.plus(Gap(gap.hash, 0, len(item) - kept) if kept else Gap(gap.hash, 1))
+    if not (gap.lines or gap.characters):
+        return items  # Head and tail meet: only the line break between them would go.
     start = [str(items[first])[:head_part]] if head_part else []
     end = [str(items[last])[-tail_part:]] if tail_part else []
     return [*items[:first], *start, gap, *end, *items[last + 1 :]]
@@ -151,6 +153,8 @@ def _cut_chars(items: _Items, limit: int, keep: Side, text: str) -> _Items:
 
 def _fitting(items: Sequence[str | Gap], share: int) -> tuple[int, int]:
     """How many items fit into so many characters, and how many characters of the next line. Gaps are free."""
+    if not share:
+        return 0, 0
     used = 0
     for index, item in enumerate(items):
         if isinstance(item, Gap):
