@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from . import jsontext
+from . import jsontext, xmlcalls
 from .transcript import Block, JsonPath
 
 READERS: Final = frozenset({"read", "read_file", "read_files", "view", "view_file", "notebookread", "read_many_files"})
@@ -22,14 +22,28 @@ PATH_ARGUMENTS: Final = (
     "TargetFile",
 )
 
+MAIN_ARGUMENTS: Final = (
+    *PATH_ARGUMENTS, "command", "cmd", "pattern", "query", "regex", "url", "description", "prompt",
+)  # fmt: skip
+
 
 def arguments_of(call: Block) -> Mapping[str, Any] | None:
-    """Arguments of a call, or None where they are not a JSON object."""
+    """Arguments of a call (JSON, or XML inside assistant text), or None where they are no object."""
+    if call.text.startswith("<"):
+        return xmlcalls.arguments(call.text)
     try:
         value = jsontext.parse_text(call.text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def replace_arguments(call: Block, edits: Mapping[JsonPath, str]) -> str:
+    """Text of the call with the string values at some paths exchanged; everything around them stays."""
+    if call.text.startswith("<"):
+        return xmlcalls.replace(call.text, edits)
+    style = jsontext.Style.of(call.text.encode("utf-8", "surrogatepass"))
+    return jsontext.splice(call.text, {path: style.literal(value) for path, value in edits.items()})
 
 
 def reads_a_file(call: Block) -> bool:
@@ -44,13 +58,18 @@ def reads_a_file(call: Block) -> bool:
 def main_argument(call: Block) -> str:
     """The one argument that tells a person what the call was about; empty when there is none."""
     arguments = arguments_of(call) or {}
-    for key in (*PATH_ARGUMENTS, "command", "cmd", "pattern", "query", "regex", "url", "description", "prompt"):
+    for key in MAIN_ARGUMENTS:
         value = arguments.get(key)
         if isinstance(value, str) and value:
             return value
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return " ".join(value)
-    return next((value for value in arguments.values() if isinstance(value, str)), "")
+    strings = list(string_values(arguments))
+    for key in MAIN_ARGUMENTS:
+        found = [value for path, value in strings if key in path]
+        if found:
+            return ", ".join(found)
+    return strings[0][1] if strings else ""
 
 
 def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, str]]:

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+TEXT_CALL = "text-call-"
+"""How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
+
 JsonPath = tuple[str | int, ...]
 """Keys and indices that lead from a record's root to a value inside it."""
 
@@ -72,7 +75,8 @@ class Block:
 
     `text` is what the model reads: for a tool call the JSON text of its arguments, for an image or
     encrypted thinking the empty string (`estimate` then holds the tokens it is taken to cost).
-    `place` is where the content stands and is replaced, `owner` the path of the whole API block,
+    `place` is where the content stands and is replaced; where it is only a part of a string, `span` is
+    that part, as character offsets. `owner` is the path of the whole API block,
     which goes when the block is removed. A tool result whose content is a list gives one block per
     part; all of them carry the same `call_id` and `owner`.
     `is_object` tells that the file holds the arguments as an object, not as JSON in a string.
@@ -84,6 +88,7 @@ class Block:
     place: Place
     owner: JsonPath
     text: str = ""
+    span: tuple[int, int] | None = None
     tool: str | None = None
     call_id: str | None = None
     is_error: bool = False

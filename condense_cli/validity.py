@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .models import binds_thinking
-from .transcript import Block, BlockKind, Family, Message, Role, Transcript
+from .transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,15 @@ Rule = Callable[[Transcript], Iterator[Violation]]
 
 
 def _calls(message: Message) -> list[str]:
-    return [block.call_id for block in message.blocks if block.kind is BlockKind.TOOL_CALL and block.call_id]
+    """Ids of the calls in a message. Calls written in text have none that an API would look at."""
+    calls = [block for block in message.blocks if block.kind is BlockKind.TOOL_CALL and not block.span]
+    return [block.call_id for block in calls if block.call_id]
 
 
 def _answers(message: Message) -> list[str]:
     """Ids of the results in a message, each API block once."""
-    owners = {(block.place.record, block.owner): block.answers for block in message.blocks if block.answers}
+    results = [block for block in message.blocks if block.answers and not block.answers.startswith(TEXT_CALL)]
+    owners = {(block.place.record, block.owner): block.answers for block in results}
     return [answer for answer in owners.values() if answer]
 
 
@@ -104,7 +107,7 @@ def results_come_first(transcript: Transcript) -> Iterator[Violation]:
     for message in transcript.messages:
         texts_begun = False
         for block in message.blocks:
-            if block.answers and texts_begun:
+            if block.answers and texts_begun and not block.answers.startswith(TEXT_CALL):
                 said = (
                     f"messages.{message.index}: `tool_result` blocks must come first in the content, before any text "
                     f"({block.answers})"

@@ -12,7 +12,7 @@ from condense_cli.passes.receipts import Status
 from condense_cli.passes.selection import protect
 from condense_cli.tokens import Counter
 from condense_cli.tools import arguments_of, string_values
-from condense_cli.transcript import Block, BlockKind, Transcript
+from condense_cli.transcript import Block, BlockKind, Place, Transcript
 
 RELINKED_KEYS = (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"')
 
@@ -63,9 +63,9 @@ def valid_in_valid_out(result: Condensation) -> None:
 
 def never_larger(result: Condensation, count: Counter) -> None:
     """Law 3: no block grows, and no transcript does. What stays of a changed block stood in it before."""
-    before = {block.place: block for _, block in result.before.blocks()}
+    before = {_where(block): block for _, block in result.before.blocks()}
     for _, block in result.transcript.blocks():
-        old = before[block.place]
+        old = before[_where(block)]
         assert count.block(block) < count.block(old) if block.changed else block == old
         if block.changed:
             whole = "\n".join(_texts(old))
@@ -73,6 +73,10 @@ def never_larger(result: Condensation, count: Counter) -> None:
             assert all(line.strip("…") in whole for line in kept)
     assert result.tokens_after <= result.tokens_before
     assert bool(result.changes) == (result.tokens_after < result.tokens_before)
+
+
+def _where(block: Block) -> tuple[Place, tuple[int, int] | None]:
+    return block.place, block.span
 
 
 def _texts(block: Block) -> list[str]:
@@ -103,7 +107,7 @@ def _names_indices(configuration: Configuration) -> bool:
 
 def protected_stays(result: Condensation, configuration: Configuration, count: Counter) -> None:
     """Law 5: what is protected comes out as it went in, except thinking that a change made invalid."""
-    after = {block.place: block for _, block in result.transcript.blocks()}
+    after = {_where(block): block for _, block in result.transcript.blocks()}
     messages = result.before.messages
     windows = [
         receipt.preserved_turns or 0
@@ -117,7 +121,7 @@ def protected_stays(result: Condensation, configuration: Configuration, count: C
             if block.kind is BlockKind.THINKING:
                 continue
             if position >= recent or protection.of(message, block):
-                assert after[block.place] == block
+                assert after[_where(block)] == block
     if configuration.thinking == "auto" and not binds_thinking(result.before.model):
         assert not result.transcript.removed
 
@@ -133,9 +137,9 @@ def receipts_add_up(result: Condensation, count: Counter) -> None:
     assert result.tokens_after == count.transcript(result.transcript)
     saved = sum(receipt.tokens_before - receipt.tokens_after for receipt in result.changes)
     assert saved == result.tokens_before - result.tokens_after
-    changed = {block.place for _, block in result.transcript.blocks() if block.changed}
+    changed = {_where(block) for _, block in result.transcript.blocks() if block.changed}
     places = {
-        (message.index, number): block.place
+        (message.index, number): _where(block)
         for message in result.before.messages
         for number, block in enumerate(message.blocks)
     }

@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "condense_cli"
 FLOORS = [
     {"errors", "transcript", "markers", "models"},
-    {"jsontext"},
+    {"jsontext", "xmlcalls"},
     {"tools", "tokens", "exchanges", "validity"},
     {"formats", "config"},
     {"passes"},
@@ -21,7 +21,19 @@ FLOORS = [
 """From the ground up: a module may import from its own floor and those below."""
 
 FLOOR_OF = {name: level for level, names in enumerate(FLOORS) for name in names}
-CORE = {"transcript", "markers", "models", "jsontext", "tools", "tokens", "exchanges", "validity", "formats", "passes"}
+CORE = {
+    "transcript",
+    "markers",
+    "models",
+    "jsontext",
+    "xmlcalls",
+    "tools",
+    "tokens",
+    "exchanges",
+    "validity",
+    "formats",
+    "passes",
+}
 EDGE_CALLS = {"print", "input", "open", "breakpoint"}
 EDGE_MODULES = {"os", "sys", "time", "datetime", "random", "subprocess", "socket", "pathlib", "rich", "typer"}
 

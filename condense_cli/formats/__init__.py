@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from ..errors import UnknownFormatError, UsageError
 from ..transcript import Transcript
-from . import anthropic, claude_code, openai_chat
+from . import anthropic, claude_code, openai_chat, roo
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .writing import write as _write
 
-FORMATS: Final[tuple[Format, ...]] = (claude_code.FORMAT, openai_chat.FORMAT, anthropic.FORMAT)
+FORMATS: Final[tuple[Format, ...]] = (claude_code.FORMAT, roo.FORMAT, openai_chat.FORMAT, anthropic.FORMAT)
 """Asked in this order. Plain text turns that fit both chat formats are taken for the last that fits."""
 
 

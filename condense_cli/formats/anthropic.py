@@ -28,7 +28,7 @@ from .injected import is_injected
 
 _PROOF = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use"}
 _FOREIGN = {"image_url", "input_audio", "refusal", "tool_call", "tool_output", "input_text", "output_text"}
-_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
+ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 
 
 class BlockReader:
@@ -143,7 +143,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(values):
         if record in document.source.unparsed:
             continue
-        role = _ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
+        role = ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
         if role is None:
             raise not_a_message(record, value, "its role is not user, assistant or system")
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)

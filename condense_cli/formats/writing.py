@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from .. import jsontext
-from ..transcript import Block, Container, JsonPath, Source, Transcript
+from ..transcript import Block, Container, JsonPath, Place, Source, Transcript
 from .base import Format, RecordEdits
 
 
@@ -24,9 +24,14 @@ def write(transcript: Transcript, form: Format) -> bytes:
         if block.place.record not in gone:
             edits[block.place.record][block.owner] = jsontext.REMOVE
     style = jsontext.Style.of(source.data)
+    spans: dict[Place, list[Block]] = defaultdict(list)
     for _, block in transcript.blocks():
-        if block.changed:
+        if block.changed and block.span:
+            spans[block.place].append(block)
+        elif block.changed:
             edits[block.place.record].update(_block_edits(block, style))
+    for place, blocks in spans.items():
+        edits[place.record][place.path] = style.literal(_respanned(source, place, blocks))
     form.complete(transcript, edits, gone, style)
     replaced = {
         record: jsontext.encode(jsontext.splice(jsontext.decode(source.raw(record)), changes))
@@ -49,6 +54,20 @@ def _block_edits(block: Block, style: jsontext.Style) -> dict[JsonPath, str | No
     if block.is_object:
         return {(*path, *inner): style.literal(value) for inner, value in block.edits}
     return {path: style.literal(block.text)}
+
+
+def _respanned(source: Source, place: Place, blocks: list[Block]) -> str:
+    """The string at a place with the parts that changed exchanged."""
+    text = jsontext.parse(source.raw(place.record))
+    for key in place.path:
+        text = text[key]
+    pieces: list[str] = []
+    position = 0
+    for block in sorted(blocks, key=lambda block: block.span or (0, 0)):
+        start, end = block.span or (0, 0)
+        pieces += (text[position:start], block.text)
+        position = end
+    return "".join([*pieces, text[position:]])
 
 
 def _join(source: Source, replaced: dict[int, bytes], gone: frozenset[int]) -> bytes:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from .. import jsontext
 from ..config.models import ContentOperation, TruncateParams
 from ..tokens import Counter
-from ..tools import arguments_of, string_values
+from ..tools import arguments_of, replace_arguments, string_values
 from ..transcript import Block, BlockKind, JsonPath
 from . import cutting
 from .receipts import Kept
@@ -68,8 +67,7 @@ def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block 
             edits[path] = new
     if not edits:
         return Kept.NOT_SMALLER if found_long else Kept.SHORT_VALUES
-    style = jsontext.Style.of(block.text.encode("utf-8", "surrogatepass"))
-    text = jsontext.splice(block.text, {path: style.literal(value) for path, value in edits.items()})
+    text = replace_arguments(block, edits)
     if count(text) >= count(block.text):
         return Kept.NOT_SMALLER
     return block.with_edits(text, edits)

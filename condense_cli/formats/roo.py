@@ -1,0 +1,134 @@
+"""Histories of Roo Code and Cline (`api_conversation_history.json`): Anthropic messages with tools in the text.
+
+Most of them write a call as XML inside the assistant's text and its result as user text,
+`[tool for 'argument'] Result:` and the body in the same or the next text block; order alone links them.
+Calls and bodies become tool blocks, so that passes see them; native tool blocks are read as they are.
+Messages that a summary or a truncation marker of the client hides are not part of the conversation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from .. import xmlcalls
+from ..transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
+from . import anthropic
+from .anthropic import BlockReader
+from .base import Evidence, Format, not_a_message
+from .container import Document
+
+_HEADER: Final = re.compile(r"\s*\[(?P<tool>[a-z][a-z0-9_]*)(?: for .{0,2000}?)?\] Result:\n*", re.DOTALL)
+_NOT_A_BODY: Final = ("<environment_details>", "<user_message>", "<feedback>", "New instructions for task continuation")
+_FAILED: Final = ("The tool execution failed", "<error>", "Error:")
+_HIDDEN_BY: Final = (("condenseParent", "condenseId"), ("truncationParent", "truncationId"))
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or anthropic.evidence(value) is Evidence.NO:
+        return Evidence.NO
+    return Evidence.YES if isinstance(value.get("ts"), int) else Evidence.NO
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    records = list(enumerate(values))
+    present = {
+        (key, value[key]) for _, value in records if isinstance(value, dict) for _, key in _HIDDEN_BY if key in value
+    }
+    reader = BlockReader()
+    linker = _Linker()
+    turns: list[tuple[Role, list[Block]]] = []
+    for record, value in records:
+        role = anthropic.ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
+        if role is None:
+            raise not_a_message(record, value, "its role is not user, assistant or system")
+        if any((key, value.get(parent)) in present for parent, key in _HIDDEN_BY):
+            continue
+        content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
+        turns.append((role, list(linker.link(role, list(content)))))
+    messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
+    return Transcript(
+        "roo",
+        Family.ANTHROPIC,
+        messages,
+        document.source,
+        model=anthropic.envelope_model(document.envelope),
+        envelope=anthropic.envelope_text(document.envelope),
+    )
+
+
+class _Linker:
+    """Finds calls and results in text and pairs them: a result answers the first open call of its tool."""
+
+    def __init__(self) -> None:
+        self._open: list[Block] = []
+        self._number = 0
+
+    def link(self, role: Role, blocks: list[Block]) -> Iterator[Block]:
+        if role is Role.ASSISTANT:
+            self._open = []
+            for block in blocks:
+                yield from self._calls(block) if block.kind is BlockKind.TEXT else [block]
+            return
+        waiting: tuple[str, str | None] | None = None
+        for block in blocks:
+            if block.kind is not BlockKind.TEXT:
+                yield block
+                continue
+            header = _HEADER.match(block.text)
+            if header:
+                waiting = (header["tool"], self._answered(header["tool"]))
+                if header.end() == len(block.text):
+                    yield replace(block, injected=True)
+                    continue
+                yield _part(block, 0, header.end(), injected=True)
+                yield _result(_part(block, header.end(), len(block.text)), *waiting)
+                waiting = None
+            elif waiting and not block.text.lstrip().startswith(_NOT_A_BODY):
+                yield _result(block, *waiting)
+                waiting = None
+            else:
+                yield block
+
+    def _calls(self, block: Block) -> Iterator[Block]:
+        position = 0
+        for tool, start, end in xmlcalls.find_calls(block.text):
+            if block.text[position:start]:
+                yield _part(block, position, start)
+            self._number += 1
+            call = replace(
+                _part(block, start, end), kind=BlockKind.TOOL_CALL, tool=tool, call_id=f"{TEXT_CALL}{self._number}"
+            )
+            self._open.append(call)
+            yield call
+            position = end
+        if position == 0:
+            yield block
+        elif block.text[position:]:
+            yield _part(block, position, len(block.text))
+
+    def _answered(self, tool: str) -> str | None:
+        for position, call in enumerate(self._open):
+            if call.tool == tool:
+                return self._open.pop(position).call_id
+        return None
+
+
+def _part(block: Block, start: int, end: int, *, injected: bool = False) -> Block:
+    return replace(block, text=block.text[start:end], span=(start, end), injected=injected or block.injected)
+
+
+def _result(block: Block, tool: str, call_id: str | None) -> Block:
+    failed = block.text.lstrip().startswith(_FAILED)
+    return replace(block, kind=BlockKind.TOOL_RESULT, tool=tool, call_id=call_id, is_error=failed, injected=False)
+
+
+FORMAT = Format(
+    "roo",
+    Family.ANTHROPIC,
+    "Roo Code and Cline histories (api_conversation_history.json)",
+    evidence,
+    read,
+)

@@ -1,0 +1,164 @@
+"""Roo Code and Cline: calls and results inside text, hidden messages, native tool blocks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import laws
+import pytest
+from build import LONG, assistant, call, condense, configuration, one_pass, result, text, user, written
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import VISIBLE, configurations, spelled
+
+from condense_cli import api, xmlcalls
+from condense_cli.tools import arguments_of, main_argument, string_values
+from condense_cli.transcript import BlockKind, Transcript
+
+ENVIRONMENT = text("<environment_details>\n# Current Time\nnoon\n</environment_details>")
+READ = "<read_file>\n<args>\n<file>\n<path>src/a.ts</path>\n</file>\n</args>\n</read_file>"
+CONTENT = f"<content>\n{LONG}\n</content>"
+WRITE = f"<write_to_file>\n<path>src/b.ts</path>\n{CONTENT}\n<line_count>40</line_count>\n</write_to_file>"
+
+
+def roo(*messages: dict[str, Any]) -> Transcript:
+    stamped = [message | {"ts": 1_700_000_000_000 + number} for number, message in enumerate(messages)]
+    transcript = api.loads(json.dumps(stamped, indent="\t"))
+    assert transcript.format == "roo"
+    return transcript
+
+
+def session() -> list[dict[str, Any]]:
+    return [
+        user([text("<task>\nfix it\n</task>"), ENVIRONMENT]),
+        assistant([text(f"I read the file.\n\n{READ}")]),
+        user([text("[read_file for 'src/a.ts'. Several files at once are better.] Result:"), text(LONG), ENVIRONMENT]),
+        assistant([text(f"Now I write.\n\n{WRITE}\nDone.")]),
+        user([text(f"[write_to_file for 'src/b.ts'] Result:\n\n{LONG}"), ENVIRONMENT]),
+        assistant([text("<attempt_completion>\n<result>\nAll fixed.\n</result>\n</attempt_completion>")]),
+    ]
+
+
+def kinds(transcript: Transcript, message: int) -> list[tuple[str, str | None]]:
+    return [(block.kind.value, block.call_id) for block in transcript.messages[message].blocks]
+
+
+def test_calls_and_results_in_text_are_tool_blocks() -> None:
+    transcript = roo(*session())
+    assert kinds(transcript, 1) == [("text", None), ("tool_call", "text-call-1")]
+    assert kinds(transcript, 2) == [("text", None), ("tool_result", "text-call-1"), ("text", None)]
+    assert kinds(transcript, 3) == [("text", None), ("tool_call", "text-call-2"), ("text", None)]
+    assert kinds(transcript, 4) == [("text", None), ("tool_result", "text-call-2"), ("text", None)]
+    header, body, environment = transcript.messages[4].blocks
+    assert header.injected
+    assert body.text == LONG
+    assert environment.injected
+
+
+# What the assistant says to the user is message text, though it is spelled like a call.
+def test_a_completion_is_message_text() -> None:
+    assert kinds(roo(*session()), 5) == [("text", None)]
+
+
+def test_results_and_parameters_are_condensed_in_place() -> None:
+    suppress = {name: {"operation": "suppress"} for name in ("tool_parameters", "tool_results")}
+    before = session()
+    after = written(condense(roo(*before), one_pass(individual_config={"defaults": suppress})))
+    assert after[2]["content"][1]["text"].startswith("[condense: 40 lines left out #")
+    marker = after[2]["content"][1]["text"]
+    assert after[3]["content"][0]["text"] == f"Now I write.\n\n{WRITE}\nDone.".replace(LONG, marker)
+    assert after[4]["content"][0]["text"] == f"[write_to_file for 'src/b.ts'] Result:\n\n{marker}"
+    assert [message["content"][-1] for message in after[::2]] == [ENVIRONMENT] * 3
+    assert all("ts" in message for message in after)
+
+
+def test_failures_are_known() -> None:
+    failed = text("The tool execution failed with the following error:\n<error>\nno\n</error>")
+    transcript = roo(
+        user([text("<task>x</task>")]), assistant([text(READ)]), user([text("[read_file] Result:"), failed])
+    )
+    assert [block.is_error for block in transcript.messages[2].blocks] == [False, True]
+
+
+# What a summary or a truncation marker of the client hides is not sent, and keeps its bytes.
+@pytest.mark.parametrize(
+    ("parent", "identifier"), [("condenseParent", "condenseId"), ("truncationParent", "truncationId")]
+)
+def test_hidden_messages_are_not_the_conversation(parent: str, identifier: str) -> None:
+    hidden = assistant([text("old")]) | {parent: "c1"}
+    summary = assistant([text("summary")]) | {"isSummary": True, identifier: "c1"}
+    transcript = roo(user("task"), hidden, user("more") | {parent: "c1"}, summary, user("go on"))
+    assert [message.blocks[0].text for message in transcript.messages] == ["task", "summary", "go on"]
+    orphan = roo(user("task"), hidden, user("go on"))
+    assert len(orphan.messages) == 3
+
+
+def test_native_tool_blocks_are_read_as_they_are() -> None:
+    transcript = roo(user("task"), assistant([call("toolu_1")]), user([result("toolu_1")]), assistant("done"))
+    assert kinds(transcript, 2) == [("tool_result", "toolu_1")]
+    assert condense(transcript).changes
+
+
+# Envelopes of newer versions keep their keys.
+def test_the_envelope_is_kept() -> None:
+    messages = [message | {"ts": 1} for message in session()]
+    data = json.dumps({"version": 2, "messages": messages, "after": [1]}).encode()
+    condensation = api.condense(api.loads(data), configuration(one_pass()))
+    after = json.loads(api.dump(condensation))
+    assert (after["version"], after["after"], len(after["messages"])) == (2, [1], 6)
+    assert condensation.changes
+
+
+# --- arguments in XML
+
+
+def test_arguments_of_xml_calls() -> None:
+    transcript = roo(*session())
+    read, write = (block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_CALL)
+    assert arguments_of(read) == {"args": {"file": {"path": "src/a.ts"}}}
+    assert arguments_of(write) == {"path": "src/b.ts", "content": LONG, "line_count": "40"}
+    assert (main_argument(read), main_argument(write)) == ("src/a.ts", "src/b.ts")
+
+
+def test_several_files_in_one_call() -> None:
+    file = "<file><path>{}</path></file>"
+    spelled_call = f"<read_file>\n<args>{file.format('a')}{file.format('b')}</args>\n</read_file>"
+    assert xmlcalls.arguments(spelled_call) == {"args": {"file": [{"path": "a"}, {"path": "b"}]}}
+    replaced = xmlcalls.replace(spelled_call, {("args", "file", 1, "path"): "c"})
+    assert replaced == spelled_call.replace(">b<", ">c<")
+
+
+# Replacing the values of a call changes exactly these.
+@given(st.dictionaries(st.sampled_from(["path", "content", "command"]), st.text(alphabet="ab<>/\n", max_size=9)))
+def test_replacing_changes_exactly_the_values(values: dict[str, str]) -> None:
+    body = "".join(f"<{name}>\n{value}\n</{name}>\n" for name, value in values.items())
+    spelled_call = f"<write_to_file>\n{body}</write_to_file>"
+    found = dict(string_values(xmlcalls.arguments(spelled_call)))
+    new = {path: f"new {number}" for number, path in enumerate(found)}
+    assert dict(string_values(xmlcalls.arguments(xmlcalls.replace(spelled_call, new)))) == new
+    assert xmlcalls.replace(spelled_call, found) == spelled_call
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[dict[str, Any]]:
+    messages = [user([text(f"<task>\n{draw(VISIBLE)}\n</task>"), ENVIRONMENT])]
+    for _ in range(draw(st.integers(1, 6))):
+        prose, body = draw(VISIBLE), draw(VISIBLE)
+        spelled_call = draw(
+            st.sampled_from([READ, WRITE, f"<execute_command>\n<command>{body}</command>\n</execute_command>"])
+        )
+        tool = spelled_call[1 : spelled_call.index(">")]
+        messages.append(assistant([text(prose + "\n\n" + spelled_call + draw(st.sampled_from(["", "\ntail"])))]))
+        header = f"[{tool} for 'x'] Result:"
+        parts = draw(st.sampled_from([[text(header), text(body)], [text(f"{header}\n{body}")]]))
+        messages.append(user([*parts, ENVIRONMENT]))
+    return [message | {"ts": number} for number, message in enumerate(messages)]
+
+
+# Every law holds for any configuration on any history.
+@given(histories().flatmap(spelled), configurations())
+def test_laws_hold(data: bytes, config: Any) -> None:
+    transcript = api.loads(data)
+    assert transcript.format == "roo"
+    laws.check_all(transcript, config)
