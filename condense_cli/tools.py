@@ -46,6 +46,11 @@ def replace_arguments(call: Block, edits: Mapping[JsonPath, str]) -> str:
     return jsontext.splice(call.text, {path: style.literal(value) for path, value in edits.items()})
 
 
+def has_failed(result: Block) -> bool:
+    """Whether a result says that its call failed: by its flag, or in the words of clients that have no flag."""
+    return result.is_error or result.text.lstrip().startswith(("The tool execution failed", "<error>"))
+
+
 def reads_a_file(call: Block) -> bool:
     """Whether the call shows a file's content, so that a later call with the same arguments renews it."""
     name = (call.tool or "").lower()

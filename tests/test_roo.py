@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import VISIBLE, configurations, spelled
 
 from condense_cli import api, xmlcalls
-from condense_cli.tools import arguments_of, main_argument, string_values
+from condense_cli.tools import arguments_of, has_failed, main_argument, string_values
 from condense_cli.transcript import BlockKind, Transcript
 
 ENVIRONMENT = text("<environment_details>\n# Current Time\nnoon\n</environment_details>")
@@ -47,9 +47,9 @@ def kinds(transcript: Transcript, message: int) -> list[tuple[str, str | None]]:
 def test_calls_and_results_in_text_are_tool_blocks() -> None:
     transcript = roo(*session())
     assert kinds(transcript, 1) == [("text", None), ("tool_call", "text-call-1")]
-    assert kinds(transcript, 2) == [("text", None), ("tool_result", "text-call-1"), ("text", None)]
+    assert kinds(transcript, 2) == [("opaque", None), ("tool_result", "text-call-1"), ("text", None)]
     assert kinds(transcript, 3) == [("text", None), ("tool_call", "text-call-2"), ("text", None)]
-    assert kinds(transcript, 4) == [("text", None), ("tool_result", "text-call-2"), ("text", None)]
+    assert kinds(transcript, 4) == [("opaque", None), ("tool_result", "text-call-2"), ("text", None)]
     header, body, environment = transcript.messages[4].blocks
     assert header.injected
     assert body.text == LONG
@@ -78,7 +78,8 @@ def test_failures_are_known() -> None:
     transcript = roo(
         user([text("<task>x</task>")]), assistant([text(READ)]), user([text("[read_file] Result:"), failed])
     )
-    assert [block.is_error for block in transcript.messages[2].blocks] == [False, True]
+    assert has_failed(transcript.messages[2].blocks[1])
+    assert not has_failed(roo(*session()).messages[2].blocks[1])
 
 
 # What a summary or a truncation marker of the client hides is not sent, and keeps its bytes.

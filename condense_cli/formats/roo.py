@@ -22,7 +22,6 @@ from .container import Document
 
 _HEADER: Final = re.compile(r"\s*\[(?P<tool>[a-z][a-z0-9_]*)(?: for .{0,2000}?)?\] Result:\n*", re.DOTALL)
 _NOT_A_BODY: Final = ("<environment_details>", "<user_message>", "<feedback>", "New instructions for task continuation")
-_FAILED: Final = ("The tool execution failed", "<error>", "Error:")
 _HIDDEN_BY: Final = (("condenseParent", "condenseId"), ("truncationParent", "truncationId"))
 
 
@@ -80,10 +79,11 @@ class _Linker:
             header = _HEADER.match(block.text)
             if header:
                 waiting = (header["tool"], self._answered(header["tool"]))
+                # The header is what links a body to its call: no pass may rewrite it.
                 if header.end() == len(block.text):
-                    yield replace(block, injected=True)
+                    yield replace(block, kind=BlockKind.OPAQUE, injected=True)
                     continue
-                yield _part(block, 0, header.end(), injected=True)
+                yield replace(_part(block, 0, header.end()), kind=BlockKind.OPAQUE, injected=True)
                 yield _result(_part(block, header.end(), len(block.text)), *waiting)
                 waiting = None
             elif waiting and not block.text.lstrip().startswith(_NOT_A_BODY):
@@ -116,13 +116,12 @@ class _Linker:
         return None
 
 
-def _part(block: Block, start: int, end: int, *, injected: bool = False) -> Block:
-    return replace(block, text=block.text[start:end], span=(start, end), injected=injected or block.injected)
+def _part(block: Block, start: int, end: int) -> Block:
+    return replace(block, text=block.text[start:end], span=(start, end))
 
 
 def _result(block: Block, tool: str, call_id: str | None) -> Block:
-    failed = block.text.lstrip().startswith(_FAILED)
-    return replace(block, kind=BlockKind.TOOL_RESULT, tool=tool, call_id=call_id, is_error=failed, injected=False)
+    return replace(block, kind=BlockKind.TOOL_RESULT, tool=tool, call_id=call_id, injected=False)
 
 
 FORMAT = Format(

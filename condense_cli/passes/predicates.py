@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from ..config.models import Globs, Predicates
 from ..exchanges import calls_by_id
 from ..tokens import Counter
-from ..tools import reads_a_file
+from ..tools import has_failed, reads_a_file
 from ..transcript import Block, BlockKind, Message
 
 Predicate = Callable[[Message, Block], bool]
@@ -37,7 +37,7 @@ def compile_predicates(predicates: Predicates, messages: Sequence[Message], coun
         search = re.compile(predicates.regex).search
         tests.append(lambda message, block: search(block.text) is not None)
     if (failed := predicates.failed) is not None:
-        tests.append(lambda message, block: block.kind is BlockKind.TOOL_RESULT and block.is_error is failed)
+        tests.append(lambda message, block: block.kind is BlockKind.TOOL_RESULT and has_failed(block) is failed)
     if (superseded := predicates.superseded) is not None:
         renewed = superseded_results(messages)
         tests.append(
@@ -73,6 +73,6 @@ def superseded_results(messages: Sequence[Message]) -> frozenset[str]:
         texts = tuple(block.text for block in blocks)
         if key in newest and (reads_a_file(call) or newest[key] == texts):
             superseded.add(call_id)
-        if not any(block.is_error for block in blocks):
+        if not any(map(has_failed, blocks)):
             newest.setdefault(key, texts)
     return frozenset(superseded)
