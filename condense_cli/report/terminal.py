@@ -41,7 +41,7 @@ def render_run(
     hidden = len(difference.blocks) - len(blocks)
     if hidden:
         yield Text(f"… and {hidden:,} smaller changes (-v shows all)\n", style="dim")
-    if explain:
+    if explain and result.receipts:
         yield from render_receipts(result.receipts)
     yield _headline(report)
     yield ""
@@ -128,6 +128,8 @@ def _notes(report: Report) -> Iterator[RenderableType]:
     yield Text(
         visible(f"{report.input}: {report.format}, configuration {report.configuration}. {counted}"), style="dim"
     )
+    if not tokens.saved:
+        yield Text("Nothing was changed: no pass ran, or nothing exceeded its limits.", style="bold")
     if is_target_missed(report):
         yield Text(f"The target of {tokens.target:,} tokens was not reached.", style="bold yellow")
     for warning in report.warnings:
@@ -161,7 +163,8 @@ def _block_heading(block: BlockDiff, width: int) -> Text:
     text.append(f"#{block.message}", style="bold")
     text.append(f"  {block.what.value}", style=f"bold {_WHAT_STYLE[block.what]}")
     text.append(f"  {block.tokens_before:,} → {block.tokens_after:,}", style="bold")
-    text.append(f"  {block.role.value} {block.kind.value.replace('_', ' ')}  ", style="dim")
+    kind = block.kind.value.replace("_", " ")
+    text.append(f"  {kind if kind.startswith('tool') else f'{block.role.value} {kind}'}  ", style="dim")
     text.append(shortened(visible(block.label), width - text.cell_len))
     return text
 
