@@ -482,7 +482,7 @@ def long_file(tmp_path: Path) -> Path:
     for record in records:
         for block in record["content"]:
             if isinstance(block, dict) and block["type"] == "tool_use":
-                block["input"]["file_path"] = "/home/somebody/work/project/" + "package/" * 12 + block["id"] + ".py"
+                block["input"]["file_path"] = "/home/somebody/code/project/" + "package/" * 12 + block["id"] + ".py"
     path = tmp_path / "session.jsonl"
     path.write_bytes(as_lines(records))
     return path
