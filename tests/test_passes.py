@@ -122,7 +122,7 @@ def test_standing_instructions_stay() -> None:
 
 def test_parameters_are_treated_value_by_value() -> None:
     arguments = {
-        "file_path": "src/some/module/with/a/rather/long/name.py",
+        "file_path": "/home/somebody/projects/" + "a-rather-long-folder-name/" * 8 + "and_a_file.py",
         "edits": [{"old": LONG, "n": 3}, {"old": "short", "flag": True}],
         "content": LONG,
         "big": 2**70,

@@ -7,13 +7,13 @@ from typing import Final
 
 from ..config.models import ContentOperation, TruncateParams
 from ..tokens import Counter
-from ..tools import arguments_of, replace_arguments, string_values
+from ..tools import PATH_ARGUMENTS, arguments_of, replace_arguments, string_values
 from ..transcript import Block, BlockKind, JsonPath
 from . import cutting
 from .receipts import Kept
 
 SHORT_VALUE: Final = 20
-"""Argument values of up to so many tokens stay: a call whose path is gone tells nobody anything."""
+"""Argument values of up to so many tokens stay, and paths of any length: a call without its path tells nobody anything."""
 
 Rewrite = Callable[[str], str]
 
@@ -59,7 +59,7 @@ def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block 
     edits: dict[JsonPath, str] = {}
     found_long = False
     for path, value in string_values(arguments):
-        if count(value) <= SHORT_VALUE:
+        if count(value) <= SHORT_VALUE or _is_path(path, value):
             continue
         new = rewrite(value)
         found_long = found_long or new != value
@@ -71,3 +71,7 @@ def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block 
     if count(text) >= count(block.text):
         return Kept.NOT_SMALLER
     return block.with_edits(text, edits)
+
+
+def _is_path(path: JsonPath, value: str) -> bool:
+    return path[-1] in PATH_ARGUMENTS and "\n" not in value
