@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from .transcript import Transcript
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,8 @@ STDIO = "-"
 
 def read_bytes(path: str | Path) -> bytes:
     """Bytes of a file, or of standard input for "-". Raises UnreadableError."""
+    if not str(path):
+        raise UnreadableError("The name of the file is empty.", "Name a transcript, or use - for standard input.")
     if str(path) == STDIO:
         return sys.stdin.buffer.read()
     try:
@@ -39,6 +41,8 @@ def write_bytes(path: Path, data: bytes) -> None:
             path.write_bytes(data)
             return
         target = Path(os.path.realpath(path))
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(0, "the file is read-only")
         mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
         temporary = Path(name)

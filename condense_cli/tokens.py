@@ -21,7 +21,7 @@ MESSAGE_TOKENS: Final = 3
 DEFAULT_ENCODING: Final = "o200k_base"
 
 _ENCODING_OF_MODEL: Final = (
-    (re.compile(r"gpt-4o|chatgpt-4o|gpt-4\.[15]|gpt-(?:[5-9]|\d\d)|gpt-oss|codex|o[134](?:-|$)"), "o200k_base"),
+    (re.compile(r"gpt-4o|chatgpt-4o|gpt-4\.[15]|gpt-5|gpt-oss|codex|o[134](?:-|$)"), "o200k_base"),
     (re.compile(r"gpt-4(?:-|$)|gpt-3\.5|gpt-35|text-embedding-(?:ada-002|3)"), "cl100k_base"),
 )
 """After tiktoken's own table of models (tiktoken/model.py); first match at the start of a name wins."""

@@ -157,6 +157,10 @@ class Source:
     unparsed: frozenset[int] = frozenset()
     """Records that are not JSON and were kept as they are because the user asked for it."""
 
+    def line_of(self, record: int) -> int:
+        """Number, from 1, of the line where a record begins."""
+        return self.data.count(b"\n", 0, self.spans[record][0]) + 1
+
     def raw(self, record: int) -> bytes:
         start, end = self.spans[record]
         return self.data[start:end]

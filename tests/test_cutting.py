@@ -76,8 +76,7 @@ def test_kept_and_missing_add_up(text: str, limits: Limits) -> None:
     if limits.max_lines is not None and limits.max_chars is None:
         assert len(kept) <= limits.max_lines
         missing = len(text.split("\n")) - len(kept) - (text.endswith("\n") and limits.keep == "head")
-        single = missing == 1 and gaps[0].characters  # A single line is counted by its characters.
-        assert single or sum(gap.lines for gap in gaps) == missing
+        assert sum(gap.lines for gap in gaps) == missing
     if limits.max_chars is not None:
         assert sum(len(line.strip("…")) for line in kept) <= limits.max_chars
         assert all(gap.lines or gap.characters for gap in gaps)

@@ -129,6 +129,7 @@ def test_a_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
         ("claude-opus-5", "o200k_base", False),
         ("o2-unknown", "o200k_base", False),
         ("gpt-4x", "o200k_base", False),
+        ("gpt-9", "o200k_base", False),
         (None, "o200k_base", False),
     ],
 )

@@ -43,7 +43,9 @@ def diff(
     Lines that stay are shown grey, lines that are gone with -, new ones with +.
     """
     with exits():
-        if (after is None) == (preset is None):
+        if after is not None and preset is not None:
+            raise UsageError("diff takes a second transcript or --preset, not both.")
+        if after is None and preset is None:
             raise UsageError(
                 "diff needs a second transcript or a preset.", "For example: condense diff A --preset speed"
             )

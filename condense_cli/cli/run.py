@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import ExitStatus, UsageError
+from ..errors import ExitStatus, OutputError, UsageError
 from .console import console, exits, say, write_out, write_text
 
 if TYPE_CHECKING:
@@ -45,9 +45,14 @@ def run(
     ] = None,
     target_percent: Annotated[
         float | None,
-        typer.Option("--target-percent", metavar="P", help="Stop as soon as P percent of the tokens are left."),
+        typer.Option("--target-percent", metavar="P", help="Stop as soon as at most P percent of the tokens are left."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with status 4 when the target is missed.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Exit with status 4 when the target is missed; the result is written all the same."
+        ),
+    ] = False,
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
@@ -79,6 +84,7 @@ def run(
 
         from .. import api
         from ..report import facts
+        from ..report.visible import visible
         from ..tokens import Counter, encoding_for
 
         status = ExitStatus.DONE
@@ -119,6 +125,8 @@ def run(
             write_text(facts.to_json(facts_of_run))
         elif not quiet:
             _show(result, facts_of_run, counter, writes_stdout, verbose, explain)
+            if output not in (None, "-") and not dry_run:
+                console().print(f"Written: {visible(str(output))} ({len(data):,} bytes)", style="bold", soft_wrap=True)
             if output is None and not writes_stdout and not dry_run and result.transcript.is_changed:
                 console().print("Nothing was written; add -o FILE to write the condensed transcript.", style="dim")
         raise SystemExit(int(status))
@@ -142,7 +150,7 @@ def _check_usage(
     if target_tokens is not None and target_percent is not None:
         raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
     if target_percent is not None and not 0 < target_percent < 100:
-        raise UsageError(f"--target-percent must lie between 0 and 100, not {target_percent:g}.")
+        raise UsageError(f"--target-percent must be more than 0 and less than 100, not {target_percent:g}.")
     if json and output == "-":
         raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")
     if report is not None and str(report) == "-":
@@ -157,6 +165,8 @@ def _check_output(file: str, output: str | None, report: Path | None) -> None:
     for target in (Path(output) if output and output != "-" else None, report):
         if target is not None:
             check_output(file, target)
+            if not target.absolute().parent.is_dir():
+                raise OutputError(f"There is no folder {target.parent} to write {target} in.", "Nothing was written.")
     if report is not None and output is not None and Path(output).resolve() == report.resolve():
         raise UsageError("--output and --report name the same file.", "Name two files.")
 

@@ -34,6 +34,10 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
 def warnings(configuration: Configuration) -> list[str]:
     """What is allowed and probably not wanted."""
     found = []
+    if configuration.target_tokens is not None and configuration.target_reduction_percent is not None:
+        found.append("Two targets are given: target_tokens is used, target_reduction_percent is not.")
+    if any(0 < (config.selection.keep_percentage or 0) < 1 for config in configuration.passes):
+        found.append("A keep_percentage below 1 means less than one percent; 20 means a fifth.")
     for config in configuration.passes:
         individual = config.individual_config
         if individual and individual.defaults.message_text.operation == "suppress":

@@ -69,6 +69,12 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
     if defaults and taken:
         return defaults[-1], chain(taken, document.values)
     known = ", ".join(form.name for form in FORMATS)
+    first = taken[0] if taken else None
+    if len(taken) and isinstance(first, dict) and isinstance(first.get("messages", first.get("conversations")), list):
+        raise UnknownFormatError(
+            f"{name} is not a transcript that condense knows. It holds several conversations, each record one.",
+            "Put each conversation into a file of its own.",
+        )
     raise UnknownFormatError(
         f"{name} is not a transcript that condense knows. It is {describe(taken, document.source)}.",
         f"Formats: {known}. If it is one of them, name it with --format.",

@@ -199,6 +199,10 @@ def _not_json(
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
     message = f"{name}:{line}:{column}: not JSON ({reason})."
     beginning = data[start : start + 200].lstrip()
+    if data.startswith(b"\x1f\x8b"):
+        return NotJsonError(f"{name} is compressed with gzip.", f"Unpack it first: gunzip -c {name} | condense run -")
+    if line == 1 and b"\0" in beginning:
+        return NotJsonError(f"{name}: not JSON but binary data.", "Name a transcript: a .json or .jsonl file.")
     if line == 1 and beginning[:1] not in (b"{", b"["):
         what = "HTML" if beginning[:1] == b"<" else "text"
         return NotJsonError(message, f"This looks like {what}, not like a transcript.")
@@ -219,7 +223,9 @@ def describe(values: list[Any], source: Source) -> str:
         return f"{shape} with nothing in it"
     first = values[0]
     if isinstance(first, dict):
-        keys = ", ".join(json.dumps(str(key))[:40] for key in list(first)[:8]) or "none"
+        if not first:
+            return f"{shape} whose first record is an empty object"
+        keys = ", ".join(json.dumps(str(key))[:40] for key in list(first)[:8])
         return f"{shape} whose first record has the keys {keys}"
     return f"{shape} whose first record is {json_kind(first)}"
 

@@ -33,7 +33,12 @@ def suppress(text: str) -> str:
     items = _parse(text)
     if not any(isinstance(item, str) and item for item in items):
         return text
-    return str(_merge(items, text, to_end=True))
+    gap = _merge(items, text, to_end=True)
+    if gap.lines == 1 and len(_units(items)) == 1:
+        # A single line says more by its length.
+        characters = gap.characters + sum(len(item) for item in items if isinstance(item, str))
+        return str(Gap(gap.hash, 0, characters))
+    return str(gap)
 
 
 def truncate(text: str, limits: Limits) -> str:
@@ -81,15 +86,12 @@ def _render(items: _Items, add_ellipsis: bool) -> str:
 
 
 def _merge(items: Sequence[str | Gap], text: str, *, to_end: bool) -> Gap:
-    """One gap for all of these: whole lines are counted as lines, a single line by its characters."""
+    """One gap for all of these, every line counted as a line."""
     gaps = [item for item in items if isinstance(item, Gap)]
-    lines = [item for item in items if isinstance(item, str)]
-    merged = Gap(_hash_of(text), sum(gap.lines for gap in gaps), sum(gap.characters for gap in gaps))
-    if not merged.lines and (len(items) <= 1 or (gaps and len(_units(items)) <= 1)):
-        return merged.plus(Gap(merged.hash, 0, sum(map(len, lines))))
+    lines = len(items) - len(gaps)
     if to_end and lines and items[-1] == "":
-        lines.pop()  # The text ends with a line break: what follows it is no line.
-    return merged.plus(Gap(merged.hash, len(lines)))
+        lines -= 1  # The text ends with a line break: what follows it is no line.
+    return Gap(_hash_of(text), lines + sum(gap.lines for gap in gaps), sum(gap.characters for gap in gaps))
 
 
 def _units(items: Sequence[str | Gap]) -> list[_Items]:

@@ -13,7 +13,10 @@ from . import cutting
 from .receipts import Kept
 
 SHORT_VALUE: Final = 20
-"""Argument values of up to so many tokens stay, and paths of any length: a call without its path tells nobody anything."""
+"""Argument values of up to so many tokens stay: a call whose path is gone tells nobody anything."""
+
+_NAMES: Final = frozenset({*PATH_ARGUMENTS, "url", "pattern"})
+"""Arguments that name what the call is about: they stay whatever their length, unless they have several lines."""
 
 Rewrite = Callable[[str], str]
 
@@ -59,7 +62,7 @@ def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block 
     edits: dict[JsonPath, str] = {}
     found_long = False
     for path, value in string_values(arguments):
-        if count(value) <= SHORT_VALUE or _is_path(path, value):
+        if count(value) <= SHORT_VALUE or _is_name(path, value):
             continue
         new = rewrite(value)
         found_long = found_long or new != value
@@ -73,5 +76,5 @@ def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block 
     return block.with_edits(text, edits)
 
 
-def _is_path(path: JsonPath, value: str) -> bool:
-    return path[-1] in PATH_ARGUMENTS and "\n" not in value
+def _is_name(path: JsonPath, value: str) -> bool:
+    return path[-1] in _NAMES and "\n" not in value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..config.checks import warnings as configuration_warnings
@@ -19,6 +19,7 @@ from .selection import protect, select
 
 PRELUDE = "lossless-prelude"
 THINKING = "thinking"
+SWITCHED_OFF = "switched off by the configuration"
 
 _ROUNDS = 5
 """Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
@@ -82,8 +83,8 @@ def condense(
         wanted = f"less than min_saving ({configuration.min_saving})" if configuration.min_saving else "not smaller"
         warnings.append(f"Nothing was changed: the result would save {saved} tokens, {wanted}.")
         return Condensation(
-            transcript, transcript, tuple(run.passes), (), run.tokens_before, run.tokens_before, run.target,
-            tuple(warnings),
+            transcript, transcript, tuple(map(_undone, run.passes)), (),
+            run.tokens_before, run.tokens_before, run.target, tuple(warnings),
         )  # fmt: skip
     return Condensation(
         transcript,
@@ -96,6 +97,12 @@ def condense(
         tuple(warnings),
         configuration.thinking == "keep",
     )
+
+
+def _undone(receipt: PassReceipt) -> PassReceipt:
+    if not receipt.changes:
+        return receipt
+    return replace(receipt, tokens_after=receipt.tokens_before, changes=0, reason="undone: the run saved too little")
 
 
 class _Run:
@@ -139,7 +146,7 @@ class _Run:
 
     def _prelude(self) -> None:
         enabled = self.configuration.lossless_prelude.enabled
-        reason = "not available in this version" if enabled else "switched off by the configuration"
+        reason = "not available in this version" if enabled else SWITCHED_OFF
         self.passes.append(self._skipped(PRELUDE, "Lossless prelude", reason))
 
     def _pass(self, config: PassConfig) -> PassReceipt:
@@ -151,17 +158,17 @@ class _Run:
         selected = select(config.selection, self.draft.messages, self.draft.count)
         works_to_target = config.stop_at_target or self.stop_at_target
         target = self.target if works_to_target else None
-        changes = 0
+        changed_blocks: set[tuple[int, int]] = set()
         for strictness in _strictnesses(config, self.target):
             receipts = run_individual(self.draft, config, selected, self.protection, target, strictness)
             self.receipts += receipts
-            changes += sum(receipt.is_change for receipt in receipts)
+            changed_blocks |= {(receipt.message, receipt.block) for receipt in receipts if receipt.is_change}
             if self._is_target_reached():
                 break
         seconds = self.clock() - started
         return PassReceipt(
-            config.id, config.name or config.id, Status.COMPLETED, "", before, self.draft.tokens, changes, seconds,
-            selected.preserved_turns,
+            config.id, config.name or config.id, Status.COMPLETED, "", before, self.draft.tokens,
+            len(changed_blocks), seconds, selected.preserved_turns,
         )  # fmt: skip
 
     def _reason_to_skip(self, config: PassConfig) -> str:

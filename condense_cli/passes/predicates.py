@@ -10,7 +10,7 @@ from ..config.models import Globs, Predicates
 from ..exchanges import calls_by_id
 from ..tokens import Counter
 from ..tools import has_failed, reads_a_file
-from ..transcript import Block, BlockKind, Message
+from ..transcript import Block, BlockKind, Message, Role
 
 Predicate = Callable[[Message, Block], bool]
 
@@ -22,7 +22,7 @@ def compile_predicates(predicates: Predicates, messages: Sequence[Message], coun
     length = messages[-1].index + 1 if messages else 0
     if predicates.roles is not None:
         roles = frozenset(predicates.roles)
-        tests.append(lambda message, block: message.role.value in roles)
+        tests.append(lambda message, block: (Role.TOOL if block.answers else message.role).value in roles)
     if (globs := predicates.tools) is not None:
         tests.append(lambda message, block: block.tool is not None and matches(block.tool, globs))
     if (span := predicates.range) is not None:

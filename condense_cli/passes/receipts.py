@@ -23,7 +23,7 @@ class Kept(StrEnum):
     WITHIN_LIMITS = "within the limits already"
     NOT_SMALLER = "the result would not be smaller"
     NOT_AN_OBJECT = "the arguments are not a JSON object"
-    SHORT_VALUES = "no value is long enough to replace"
+    SHORT_VALUES = "no single value is long enough to replace"
     TARGET_REACHED = "the target was reached before"
     NO_SUMMARIZER = "summarizing is not available in this version"
 

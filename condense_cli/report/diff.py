@@ -49,7 +49,11 @@ class BlockDiff:
     after: str
 
     def hunks(self) -> list[Hunk]:
-        return list(line_hunks(self.before.split("\n") if self.before else [], self.after.split("\n")))
+        return list(line_hunks(_lines(self.before), _lines(self.after)))
+
+
+def _lines(text: str) -> list[str]:
+    return text.split("\n") if text else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ def compare(before: Transcript, after: Transcript, count: Counter) -> Diff:
         tuple(blocks),
         len(before.messages),
         len(after.messages),
-        len({(block.message, block.what is What.ADDED) for block in blocks}),
+        len({block.message for block in blocks if block.what is not What.ADDED}),
         count.transcript(before),
         count.transcript(after),
     )

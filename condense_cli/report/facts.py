@@ -147,7 +147,7 @@ def build(
             for receipt in condensation.passes
         ],
         summaries=[],
-        warnings=[*condensation.warnings, *_already_invalid(condensation)],
+        warnings=[*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)],
         changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
     )
 
@@ -175,6 +175,25 @@ def _already_invalid(condensation: Condensation) -> list[str]:
     return [f"The input breaks a rule of its API already: {violations[0].said}{more}"]
 
 
+def _shortcomings(condensation: Condensation) -> list[str]:
+    """What a program that reads the report, or a pipe, would otherwise not be told."""
+    found = []
+    unparsed = condensation.before.source.unparsed
+    if unparsed:
+        first = condensation.before.source.line_of(min(unparsed))
+        found.append(f"{len(unparsed)} lines are not JSON and were kept as they are (the first is line {first}).")
+    if condensation.is_target_missed:
+        found.append(
+            f"The target of {condensation.target:,} tokens was not reached: "
+            f"this configuration gets down to {condensation.tokens_after:,}."
+        )
+    if not condensation.changes and any("not available" in receipt.reason for receipt in condensation.passes[1:]):
+        found.append(
+            "Nothing was changed: the passes of this configuration need summaries, which are not available yet."
+        )
+    return found
+
+
 def _explained(receipt: Receipt) -> Explained:
     return Explained(
         receipt.pass_id,
@@ -198,12 +217,7 @@ def summary(report: Report) -> str:
     return (
         f"{tokens.before:,} → {tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{estimated}), "
         f"{report.messages.before:,} → {report.messages.after:,} messages, {report.configuration}"
-        + (f"; the target of {tokens.target:,} tokens was not reached" if is_target_missed(report) else "")
     )
-
-
-def is_target_missed(report: Report) -> bool:
-    return report.tokens.target is not None and report.tokens.after > report.tokens.target
 
 
 def to_json(value: Any) -> str:

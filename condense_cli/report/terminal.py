@@ -8,11 +8,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..passes.pipeline import Condensation
+from ..passes.pipeline import SWITCHED_OFF, Condensation
 from ..passes.receipts import Receipt
 from ..tokens import Counter
 from .diff import BlockDiff, Diff, What, compare
-from .facts import Report, by_content, is_target_missed
+from .facts import Report, by_content
 from .visible import visible
 
 _BAR = 40
@@ -100,6 +100,8 @@ def _contents(contents: list[tuple[str, str, int, int]]) -> Table:
 def _passes(report: Report, verbose: bool) -> Table:
     table = _table("pass", "status", "tokens after", "changes", "", right=(2, 3))
     for entry in report.passes:
+        if entry.reason == SWITCHED_OFF:
+            continue
         note = Text(visible(entry.reason), style="dim")
         if verbose and entry.status == "completed":
             note = Text(f"{entry.seconds * 1000:.0f} ms", style="dim")
@@ -117,21 +119,19 @@ def _notes(report: Report) -> Iterator[RenderableType]:
     tokens = report.tokens
     model = report.model or "model unknown"
     if tokens.exact:
-        counted = f"Counted with {tokens.encoding}, exact for {model}."
+        counted = f"Text is counted exactly for {model} ({tokens.encoding})."
     else:
         counted = f"Tokens are estimates for {model}, counted with {tokens.encoding}."
     if tokens.estimated.before:
-        counted += f" {tokens.estimated.before:,} of them stand for images and encrypted thinking."
+        counted += f" {tokens.estimated.before:,} of them stand for images, documents and encrypted thinking."
     if tokens.overhead:
         counted += f" Every request carries about {tokens.overhead:,} more (system prompt and tools)."
     yield ""
     yield Text(
         visible(f"{report.input}: {report.format}, configuration {report.configuration}. {counted}"), style="dim"
     )
-    if not tokens.saved:
+    if not tokens.saved and not report.warnings:
         yield Text("Nothing was changed: no pass ran, or nothing exceeded its limits.", style="bold")
-    if is_target_missed(report):
-        yield Text(f"The target of {tokens.target:,} tokens was not reached.", style="bold yellow")
     for warning in report.warnings:
         yield Text(visible(f"Warning: {warning}"), style="yellow")
 
@@ -144,7 +144,12 @@ def render_diff_line(diff: Diff) -> Text:
     text = Text()
     if not diff.blocks:
         return text.append(f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens.")
-    text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({percent:.1f} % saved)", style="bold")
+    what = (
+        f"{percent:.1f} % saved"
+        if saved >= 0
+        else f"{diff.tokens_after / max(1, diff.tokens_before):.1f} times as many"
+    )
+    text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what})", style="bold")
     text.append(
         f"   {diff.messages_changed:,} of {diff.messages_before:,} messages differ; blocks: {', '.join(counts)}"
     )
@@ -183,7 +188,7 @@ def shortened(label: str, width: int) -> str:
 
 def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Text]:
     for hunk in block.hunks():
-        shown = hunk.lines if limit is None else hunk.lines[: 1 if hunk.sign == " " else limit]
+        shown = hunk.lines if limit is None else hunk.lines[: {" ": 1, "-": limit}.get(hunk.sign)]
         style = {"-": "red", "+": "green"}.get(hunk.sign, "dim")
         for line in shown:
             line = visible(line if limit is None else line[: 2 * width]).expandtabs(4)
