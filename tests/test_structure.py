@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "condense_cli"
 FLOORS = [
     {"errors", "transcript", "markers", "models"},
     {"jsontext"},
-    {"tools", "tokens", "exchanges", "validity"},
+    {"tools", "tokens", "exchanges", "validity", "prices", "economics"},
     {"formats", "config"},
     {"passes"},
     {"report"},
@@ -21,7 +21,10 @@ FLOORS = [
 """From the ground up: a module may import from its own floor and those below."""
 
 FLOOR_OF = {name: level for level, names in enumerate(FLOORS) for name in names}
-CORE = {"transcript", "markers", "models", "jsontext", "tools", "tokens", "exchanges", "validity", "formats", "passes"}
+CORE = {
+    "transcript", "markers", "models", "jsontext", "tools", "tokens", "exchanges", "validity", "economics", "formats",
+    "passes",
+}  # fmt: skip
 EDGE_CALLS = {"print", "input", "open", "breakpoint"}
 EDGE_MODULES = {"os", "sys", "time", "datetime", "random", "subprocess", "socket", "pathlib", "rich", "typer"}
 
