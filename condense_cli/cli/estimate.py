@@ -86,11 +86,13 @@ def estimate(
         if json:
             write_text(to_json(estimate))
             return
+        from rich.text import Text
+
         from ..report.estimate_terminal import render_estimate
 
         screen = console()
         for part in render_estimate(estimate):
-            screen.print(part)
+            screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
 
 
 estimate.__doc__ = (estimate.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
@@ -37,24 +36,24 @@ def pays_after(cost: Cost) -> str:
     return f"{turns:,.0f} turns" if turns >= _LONG else f"{turns:,.1f} turns"
 
 
-def cost_lines(cost: Cost, model: str | None, *, is_changed: bool) -> Iterator[str]:
-    """The costs of one run in sentences: first the figures, then what they rest on."""
+def cost_figures(cost: Cost, model: str | None, *, is_changed: bool) -> str:
+    """The costs of one run in a line; empty if nobody asked for them."""
     if cost.prices is None:
-        return
+        return ""
     if cost.next_turn_before is None:
-        yield unknown_price(cost.prices, model)
-        return
-    yield f"Next turn: {dollars(cost.next_turn_before)} → {dollars(cost.next_turn_after)}."
-    if is_changed:
-        when = pays_after(cost)
-        pays = {
-            "never": "It never pays for itself.",
-            "unknown": "When it pays is unknown.",
-            "next turn": "It pays with the next turn.",
-        }
-        yield f"One-off cost: {dollars(cost.one_off)}. " + pays.get(when, f"It pays after {when}.")
-    yield f"Prices: {cost.prices}."
-    yield from cost.assumed
+        return unknown_price(cost.prices, model)
+    if not is_changed:
+        return f"Next turn: {dollars(cost.next_turn_before)}."
+    after = pays_after(cost)
+    pays = {
+        "never": "never pays",
+        "unknown": "when it pays is unknown",
+        "next turn": "pays with the next turn",
+    }
+    return (
+        f"Next turn: {dollars(cost.next_turn_before)} → {dollars(cost.next_turn_after)}; "
+        f"one-off cost {dollars(cost.one_off)}, {pays.get(after, f'pays after {after}')}."
+    )
 
 
 def unknown_price(table: str, model: str | None) -> str:

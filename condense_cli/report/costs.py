@@ -98,7 +98,7 @@ def assumptions(price: Price | None) -> list[str]:
         sentences.append("No price of writing to the cache is known, so the one-off cost is not.")
     return [
         *sentences,
-        "The beginning that did not change is read from the cache; the rest is written to it anew, once.",
+        "What follows the first change is written to the cache anew: the one-off cost, on top of the next turn.",
         "New messages and answers cost the same either way and are not counted.",
         *price.assumed[:1],
     ]

@@ -71,9 +71,17 @@ def sentences(estimate: Estimate) -> Iterator[str]:
             yield _window(estimate, prices.window)
         yield f"Prices: {prices.model} by {prices.provider}, {prices.table}."
     yield from estimate.assumed
+    for (name, reason), presets in _skipped(estimate).items():
+        yield f"“{name}” is skipped: {reason} ({', '.join(presets)})."
+
+
+def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
+    """Passes that do not run, with the presets they are in: the same pass often is in several."""
+    found: dict[tuple[str, str], list[str]] = {}
     for option in estimate.presets:
         for skipped in option.skipped:
-            yield f"{option.preset} skips “{skipped.name}”: {skipped.reason}."
+            found.setdefault((skipped.name, skipped.reason), []).append(option.preset)
+    return found
 
 
 def _overhead(estimate: Estimate) -> str:
