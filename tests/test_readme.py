@@ -65,7 +65,7 @@ def test_every_key_is_documented() -> None:
     import msgspec
 
     from condense_cli.config import models
-    from condense_cli.report import diff_json, facts
+    from condense_cli.report import diff_json, estimate, facts
 
     def keys(module: object) -> set[str]:
         kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
@@ -74,4 +74,4 @@ def test_every_key_is_documented() -> None:
     configuration = (PROJECT / "docs" / "configuration.md").read_text()
     report = (PROJECT / "docs" / "json-report.md").read_text()
     assert {key for key in keys(models) if key not in configuration} == {"provider"}
-    assert {key for key in keys(facts) | keys(diff_json) if key not in report} == set()
+    assert {key for key in keys(facts) | keys(diff_json) | keys(estimate) if key not in report} == set()

@@ -14,8 +14,8 @@ EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense estimate session.jsonl                   all presets\n"
     "condense estimate session.jsonl speed mine.yaml   these two\n"
-    "condense estimate session.jsonl --model claude-opus-4-5 --overhead-tokens 20000\n"
-    "condense estimate session.jsonl --json | jq '.presets[] | {preset, saved_percent}'"
+    "condense estimate session.jsonl -m claude-opus-4-5 --overhead-tokens 20000\n"
+    "condense estimate session.jsonl --json | jq '.presets[].saved_percent'"
 )
 
 

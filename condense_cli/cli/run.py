@@ -25,7 +25,7 @@ EXAMPLES = (
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
     "cat session.jsonl | condense run - | next-program\n"
-    "condense run session.jsonl --cost           also what the next turn costs and when it pays\n"
+    "condense run session.jsonl --cost           and when that pays\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent"
 )
 

@@ -98,7 +98,8 @@ def assumptions(price: Price | None) -> list[str]:
         sentences.append("No price of writing to the cache is known, so the one-off cost is not.")
     return [
         *sentences,
-        "What follows the first change is written to the cache anew: the one-off cost, on top of the next turn.",
+        "The beginning up to the first change is still read from the cache. "
+        "What follows is written to it anew: the one-off cost, on top of the next turn.",
         "New messages and answers cost the same either way and are not counted.",
         *price.assumed[:1],
     ]
