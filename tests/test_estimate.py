@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from build import anthropic, assistant, claude_line, conversation, cut_to, one_pass, read_turn, text, user
+from build import anthropic, assistant, call, claude_line, conversation, cut_to, one_pass, result, text, user
 from build import condense as run_passes
 from helpers import as_lines, condense, condense_on_terminal, session
 from rich.cells import cell_len
@@ -50,45 +50,49 @@ def costing(read: str | None = "0.1", write: str | None = "1.25", input: str = "
 # --- Which tokens ----------------------------------------------------------------------------------------------------
 
 
-def tokens_of(result: Condensation, messages: int) -> int:
-    return sum(COUNT.message(message) for message in result.before.messages[:messages])
+def tokens_of(condensed: Condensation, messages: int) -> int:
+    return sum(COUNT.message(message) for message in condensed.before.messages[:messages])
 
 
 def test_the_prefix_ends_before_the_first_changed_block() -> None:
-    result = run_passes(anthropic(*conversation()))
-    kept = tokens_of(result, 2) + MESSAGE_TOKENS  # The first result is the first to go: of its message the frame stays.
-    assert rewrite_of(result, COUNT, 0) == Rewrite(kept, result.tokens_before - kept, result.tokens_after - kept)
+    condensed = run_passes(anthropic(*conversation()))
+    kept = (
+        tokens_of(condensed, 2) + MESSAGE_TOKENS
+    )  # The first result is the first to go: of its message the frame stays.
+    assert rewrite_of(condensed, COUNT, 0) == Rewrite(
+        kept, condensed.tokens_before - kept, condensed.tokens_after - kept
+    )
 
 
-def test_blocks_before_the_changed_one_in_its_message_stay_cached() -> None:
-    call, answer = read_turn("toolu_x")
-    call["content"].insert(0, text("I will look at the file now."))
-    result = run_passes(anthropic(user("Go."), call, answer, *conversation()[1:]), one_pass())
+def test_of_a_message_only_the_blocks_before_the_changed_one_stay_cached() -> None:
+    said = "I will write the file now, and then look at it."
+    long, short = call("toolu_x", "Write", content="x y z " * 200), call("toolu_y", "Read", file_path="a")
+    turn = [assistant([text(said), long, short]), user([result("toolu_x", "ok"), result("toolu_y", "ok")])]
     parameters = one_pass(individual_config={"defaults": {"tool_parameters": {"operation": "suppress"}}})
-    call["content"][1]["input"]["more"] = "x y z " * 200
-    by_parameters = run_passes(anthropic(user("Go."), call, answer, *conversation()[1:]), parameters)
-    kept = tokens_of(result, 1) + MESSAGE_TOKENS + COUNT("I will look at the file now.")
-    assert rewrite_of(by_parameters, COUNT, 0).prefix == kept
+    condensation = run_passes(anthropic(user("Go."), *turn, *conversation()[1:]), parameters)
+    assert condensation.transcript.messages[1].blocks[2] == condensation.before.messages[1].blocks[2]
+    kept = tokens_of(condensation, 1) + MESSAGE_TOKENS + COUNT(said)
+    assert rewrite_of(condensation, COUNT, 0).prefix == kept
 
 
 def test_the_overhead_comes_before_everything() -> None:
-    result = run_passes(anthropic(*conversation()))
-    without, with_it = rewrite_of(result, COUNT, 0), rewrite_of(result, COUNT, 1_000)
+    condensed = run_passes(anthropic(*conversation()))
+    without, with_it = rewrite_of(condensed, COUNT, 0), rewrite_of(condensed, COUNT, 1_000)
     assert with_it == Rewrite(without.prefix + 1_000, without.old_suffix, without.new_suffix)
 
 
 def test_without_a_change_everything_stays_cached() -> None:
-    result = run_passes(anthropic(user("Hi."), assistant("Hello.")))
-    assert rewrite_of(result, COUNT, 0) == Rewrite(result.tokens_before, 0, 0)
+    condensed = run_passes(anthropic(user("Hi."), assistant("Hello.")))
+    assert rewrite_of(condensed, COUNT, 0) == Rewrite(condensed.tokens_before, 0, 0)
 
 
 # --- How much money --------------------------------------------------------------------------------------------------
 
 
 def test_costs_are_those_of_the_formulas() -> None:
-    result = run_passes(anthropic(*conversation()), one_pass(individual_config=cut_to(3)))
-    rewrite = rewrite_of(result, COUNT, 50)
-    cost = cost_of(result, COUNT, 50, fixed(costing()))
+    condensed = run_passes(anthropic(*conversation()), one_pass(individual_config=cut_to(3)))
+    rewrite = rewrite_of(condensed, COUNT, 50)
+    cost = cost_of(condensed, COUNT, 50, fixed(costing()))
     assert Decimal(cost.next_turn_before or 0) == rewrite.before * Decimal("0.1")
     assert Decimal(cost.next_turn_after or 0) == rewrite.after * Decimal("0.1")
     assert Decimal(cost.one_off or 0) == rewrite.new_suffix * Decimal("1.15")
@@ -124,10 +128,13 @@ def test_what_changes_nothing_never_pays() -> None:
 
 
 def test_each_request_has_the_price_of_its_size() -> None:
-    result = run_passes(anthropic(*conversation()))
-    source = PriceSource(lambda tokens: costing(read="2" if tokens > result.tokens_after else "1", write="9"), "t")
-    cost = cost_of(result, COUNT, 0, source)
-    assert (cost.next_turn_before, cost.next_turn_after) == (str(2 * result.tokens_before), str(result.tokens_after))
+    condensed = run_passes(anthropic(*conversation()))
+    source = PriceSource(lambda tokens: costing(read="2" if tokens > condensed.tokens_after else "1", write="9"), "t")
+    cost = cost_of(condensed, COUNT, 0, source)
+    assert (cost.next_turn_before, cost.next_turn_after) == (
+        str(2 * condensed.tokens_before),
+        str(condensed.tokens_after),
+    )
 
 
 @pytest.mark.parametrize(
@@ -272,6 +279,15 @@ def test_nothing_in_a_file_steers_the_terminal(file: Path) -> None:
     assert "evil␛]0;title␇" in shown
 
 
+@pytest.mark.parametrize("content", [[], [user("Hello.")]])
+def test_a_transcript_with_next_to_nothing_in_it_has_an_estimate(tmp_path: Path, content: list[dict[str, Any]]) -> None:
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps(content))
+    done = condense("estimate", path, *OPUS, "--format", "anthropic")
+    assert done.status == ExitStatus.DONE
+    assert "0.0 %" in done.text
+
+
 def test_standard_input_is_read(file: Path) -> None:
     done = condense("estimate", "-", "--json", stdin=file.read_bytes())
     assert done.json["input"] == "standard input"
@@ -339,3 +355,11 @@ def test_in_a_pipe_costs_are_a_second_line(file: Path) -> None:
     first, second = with_costs.stderr.splitlines()
     assert first + "\n" == without.stderr
     assert second.startswith("condense: Next turn: $")
+
+
+def test_figures_say_only_what_applies(file: Path) -> None:
+    """A run that changes nothing has no one-off cost to name; one that does names it and when it pays."""
+    changed, unchanged = (condense("run", file, *OPUS, "--cost", "-p", name).stderr for name in ("speed", "quality"))
+    assert "one-off cost $" in changed
+    assert "pays after" in changed
+    assert "one-off" not in unchanged

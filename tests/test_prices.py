@@ -52,12 +52,14 @@ def test_routing_and_version_suffixes_do_not_matter(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "bare"),
     [
+        ("claude-opus-5[1m]", "claude-opus-5"),
+        ("anthropic.claude-3-5-sonnet-20241022-v2:0", "claude-3-5-sonnet-20241022"),
         ("openai/gpt-4.1", "gpt-4.1"),  # The dot of a version is not the dot of a routing prefix.
         ("claude-v1", "claude-v1"),  # A version that is the name.
         ("deepseek-v3", "deepseek-v3"),
     ],
 )
-def test_nothing_else_is_taken_from_a_name(name: str, bare: str) -> None:
+def test_only_routing_and_suffixes_are_taken_from_a_name(name: str, bare: str) -> None:
     assert bare_name(name) == bare
 
 

@@ -29,7 +29,7 @@ def render_estimate(estimate: Estimate) -> Iterator[RenderableType]:
 
 def _table(estimate: Estimate) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
-    table.add_column("preset", overflow="fold")
+    table.add_column("preset", overflow="fold", min_width=7)
     for column in ("tokens", "saved", "one-off", "next turn", "pays after"):
         table.add_column(column, justify="right", no_wrap=True)
     for option in estimate.presets:
