@@ -147,9 +147,13 @@ SHAPE: dict[str, Any] = {
     "cost": {
         "currency": str,
         "spent": str,
+        "one_off": (str, type(None)),
         "next_turn_before": (str, type(None)),
         "next_turn_after": (str, type(None)),
         "breakeven_turns": (float, type(None)),
+        "pays": (bool, type(None)),
+        "prices": (str, type(None)),
+        "assumed": [str],
     },
     "passes": [
         {
@@ -214,14 +218,15 @@ def check_shape(value: Any, shape: Any, where: str = "$") -> None:
             check_shape(item, shape[0] if shape else None, f"{where}[{index}]")
     else:
         assert isinstance(value, shape), where
-        assert isinstance(value, bool) == (shape is bool), where
+        assert not isinstance(value, bool) or bool in (shape if isinstance(shape, tuple) else (shape,)), where
 
 
 def test_the_json_report_has_the_documented_shape(file: Path) -> None:
     """Exactly the keys of condense_cli/report/facts.py, each of its type."""
-    done = condense("run", file, "-p", "speed", "--json")
-    assert (done.status, done.stderr) == (ExitStatus.DONE, "")
-    check_shape(done.json, SHAPE)
+    for model in ((), ("--model", "claude-opus-4-5")):
+        done = condense("run", file, "-p", "speed", "--json", *model)
+        assert (done.status, done.stderr) == (ExitStatus.DONE, "")
+        check_shape(done.json, SHAPE)
 
 
 def test_the_json_report_adds_up(file: Path) -> None:
@@ -422,7 +427,7 @@ def test_the_version_is_the_packages() -> None:
         assert condense(flag) == Outcome(0, f"condense {condense_cli.__version__}\n".encode(), "")
 
 
-@pytest.mark.parametrize("command", [(), ("run",), ("diff",)], ids=["condense", "run", "diff"])
+@pytest.mark.parametrize("command", [(), ("run",), ("diff",), ("estimate",)], ids=" ".join)
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_every_help_page_has_examples_and_fits(command: tuple[str, ...], flag: str) -> None:
     """Help is exit status 0 on standard output, shows examples, and is no wider than 80 columns."""

@@ -42,7 +42,12 @@ def test_console_sessions_print_what_they_show(session: str, workplace: Path) ->
             command, shell=True, cwd=workplace, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
         )
         printed += done.stdout
-    assert printed == shown
+    assert _without_prices(printed) == _without_prices(shown)
+
+
+def _without_prices(output: str) -> str:
+    """Prices come from a package that is updated, and what they decide comes from it too."""
+    return re.sub(r"\$\d+\.\d+|\d+\.\d turns", "#", output)
 
 
 @pytest.mark.parametrize("code", PYTHON)
@@ -65,7 +70,7 @@ def test_every_key_is_documented() -> None:
     import msgspec
 
     from condense_cli.config import models
-    from condense_cli.report import diff_json, facts
+    from condense_cli.report import diff_json, estimate, facts
 
     def keys(module: object) -> set[str]:
         kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
@@ -74,4 +79,4 @@ def test_every_key_is_documented() -> None:
     configuration = (PROJECT / "docs" / "configuration.md").read_text()
     report = (PROJECT / "docs" / "json-report.md").read_text()
     assert {key for key in keys(models) if key not in configuration} == {"provider"}
-    assert {key for key in keys(facts) | keys(diff_json) if key not in report} == set()
+    assert {key for key in keys(facts) | keys(diff_json) | keys(estimate) if key not in report} == set()

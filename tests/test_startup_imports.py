@@ -102,3 +102,12 @@ def test_run_without_a_model_imports_no_client(tmp_path: Path, stand_ins: Path, 
     assert "left out #" in printed, "nothing was condensed"
     assert {"splintr", "msgspec", "yaml"} <= modules, "the work itself was not seen"
     assert not modules & NEVER
+
+
+# `condense run` loads the prices when it is asked for costs: the test above would see them.
+def test_costs_import_the_prices(tmp_path: Path, stand_ins: Path) -> None:
+    path = tmp_path / "small.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in dialogue()))
+    _, modules = outcome(stand_ins, "run", str(path), "--preset", "speed", "--cost")
+    assert "genai_prices" in modules
+    assert not modules & (NEVER - {"genai_prices", "pydantic"})

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "condense_cli"
 FLOORS = [
     {"errors", "transcript", "markers", "models"},
     {"jsontext", "xmlcalls"},
-    {"tools", "tokens", "exchanges", "validity"},
+    {"tools", "tokens", "exchanges", "validity", "prices", "economics"},
     {"formats", "config"},
     {"passes"},
     {"report"},
@@ -31,6 +31,7 @@ CORE = {
     "tokens",
     "exchanges",
     "validity",
+    "economics",
     "formats",
     "passes",
 }

@@ -10,6 +10,7 @@ import typer
 from .. import __version__
 from .console import DEBUG_VARIABLE, prepare_process
 from .diff import diff
+from .estimate import estimate
 from .run import run
 
 app = typer.Typer(
@@ -18,6 +19,7 @@ app = typer.Typer(
     epilog="Examples:\n\n\b\ncondense run session.jsonl --preset cost\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense diff session.jsonl small.jsonl\n"
+    "condense estimate session.jsonl\n"
     "cat session.jsonl | condense run - --preset speed | next-program\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable or no transcript, "
     "4 target missed with --strict, 130 interrupted.",
@@ -29,6 +31,7 @@ app = typer.Typer(
 
 app.command()(run)
 app.command()(diff)
+app.command()(estimate)
 
 
 def _version(value: bool) -> None:

@@ -15,7 +15,7 @@ from .console import console, exits, say, write_out, write_text
 if TYPE_CHECKING:
     from ..config.models import Configuration
     from ..passes.pipeline import Condensation
-    from ..report.facts import Report
+    from ..report.facts import Cost, Report
     from ..tokens import Counter
     from ..transcript import Transcript
 
@@ -25,6 +25,7 @@ EXAMPLES = (
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
     "cat session.jsonl | condense run - | next-program\n"
+    "condense run session.jsonl --cost           and when that pays\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent"
 )
 
@@ -62,13 +63,14 @@ def run(
         Path | None, typer.Option("--report", metavar="FILE", help="Write the JSON report there as well.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False,
+    cost: Annotated[bool, typer.Option("--cost", help="Show what the next turn costs and when it pays.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False,
     format: Annotated[
         str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
     ] = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff and timings.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff, timings and costs.")] = False,
 ) -> None:
     """Condense a transcript.
 
@@ -116,6 +118,7 @@ def run(
             configuration=name,
             size_after=len(data),
             explain=explain,
+            cost=_cost(result, counter) if cost or verbose or json or report is not None else None,
         )
         if report is not None:
             from ..files import write_bytes
@@ -201,13 +204,28 @@ def _write(data: bytes, output: str | None, writes_stdout: bool, dry_run: bool) 
         write_bytes(Path(output), data)
 
 
+def _cost(result: Condensation, counter: Counter) -> Cost:
+    """What the run means in money. Only where it is shown: the prices take longer to load than a small run takes."""
+    from datetime import UTC, datetime
+
+    from ..report.costs import PriceSource, cost_of
+    from ..report.facts import overhead_of
+
+    overhead, _ = overhead_of(result.before, counter)
+    return cost_of(result, counter, overhead, PriceSource.of(result.before.model, datetime.now(UTC)))
+
+
 def _show(
     result: Condensation, report: Report, counter: Counter, writes_stdout: bool, verbose: bool, explain: bool
 ) -> None:
-    from ..report.facts import summary
-
     if writes_stdout and not (verbose or explain):
+        from ..report.cost_text import cost_figures
+        from ..report.facts import summary
+
         say(f"condense: {summary(report)}")
+        figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
+        if figures:
+            say(f"condense: {figures}")
         for warning in report.warnings:
             say(f"condense: warning: {warning}")
         return

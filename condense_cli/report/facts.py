@@ -41,13 +41,20 @@ class Tokens(msgspec.Struct, frozen=True):
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """Money in `currency`; null where a price is unknown."""
+    """Money in `currency`, as digits; null where a price is unknown or was not asked for.
+
+    A turn is one request to the model. `one_off` comes on top of the first; `pays` is false for never.
+    """
 
     currency: str = "USD"
     spent: str = "0"
+    one_off: str | None = None
     next_turn_before: str | None = None
     next_turn_after: str | None = None
     breakeven_turns: float | None = None
+    pays: bool | None = None
+    prices: str | None = None
+    assumed: list[str] = []
 
 
 class Pass(msgspec.Struct, frozen=True):
@@ -105,8 +112,12 @@ def build(
     configuration: str,
     size_after: int,
     explain: bool,
+    cost: Cost | None = None,
 ) -> Report:
-    """The report of a run. `source` and `output` are names to show, `size_after` the bytes of the result."""
+    """The report of a run. `source` and `output` are names to show, `size_after` the bytes of the result.
+
+    `cost` is None where nobody asked for it: prices take longer to load than a small run takes.
+    """
     before, after = condensation.before, condensation.transcript
     saved = condensation.tokens_before - condensation.tokens_after
     overhead, overhead_source = overhead_of(before, count)
@@ -125,14 +136,14 @@ def build(
             saved=saved,
             saved_percent=round(100 * saved / condensation.tokens_before, 1) if condensation.tokens_before else 0.0,
             encoding=encoding.name,
-            exact=encoding.exact and not _estimated(before),
+            exact=encoding.exact and not estimated_tokens(before),
             overhead=overhead,
             overhead_source=overhead_source,
-            estimated=Pair(_estimated(before), _estimated(after)),
+            estimated=Pair(estimated_tokens(before), estimated_tokens(after)),
             target=condensation.target,
         ),
         bytes=Pair(len(before.source.data), size_after),
-        cost=Cost(),
+        cost=cost or Cost(),
         passes=[
             Pass(
                 receipt.id,
@@ -163,7 +174,8 @@ def overhead_of(transcript: Transcript, count: Counter) -> tuple[int, str]:
     return 0, "unknown"
 
 
-def _estimated(transcript: Transcript) -> int:
+def estimated_tokens(transcript: Transcript) -> int:
+    """The part of a transcript's tokens that stands for what cannot be counted: images, encrypted thinking."""
     return sum(block.estimate for _, block in transcript.blocks())
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from ..passes.pipeline import SWITCHED_OFF, Condensation
 from ..passes.receipts import Receipt
 from ..tokens import Counter
+from .cost_text import cost_figures
 from .diff import BlockDiff, Diff, What, compare
 from .facts import Report, by_content
 from .visible import visible
@@ -52,6 +53,7 @@ def render_run(
         yield _contents(contents)
     yield ""
     yield _passes(report, verbose)
+    yield from _costs(report)
     yield from _notes(report)
 
 
@@ -113,6 +115,15 @@ def _passes(report: Report, verbose: bool) -> Table:
             note,
         )
     return table
+
+
+def _costs(report: Report) -> Iterator[RenderableType]:
+    figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
+    if figures:
+        yield ""
+        yield Text(visible(figures), style="bold")
+    if report.cost.next_turn_before is not None:
+        yield Text(" ".join([f"Prices: {report.cost.prices}.", *report.cost.assumed]), style="dim")
 
 
 def _notes(report: Report) -> Iterator[RenderableType]:

@@ -1,0 +1,98 @@
+"""`condense estimate`: what presets would bring and cost, side by side."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ..errors import UsageError
+from .console import console, exits, write_text
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense estimate session.jsonl                   all presets\n"
+    "condense estimate session.jsonl speed mine.yaml   these two\n"
+    "condense estimate session.jsonl -m claude-opus-4-5 --overhead-tokens 20000\n"
+    "condense estimate session.jsonl --json | jq '.presets[].saved_percent'"
+)
+
+
+def estimate(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to look at; - reads standard input.")],
+    presets: Annotated[
+        list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets, or files.  [default: all presets]")
+    ] = None,
+    preset: Annotated[
+        list[str] | None, typer.Option("--preset", "-p", metavar="NAME|PATH", help="A preset; may be repeated.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
+    ] = None,
+    overhead_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--overhead-tokens", metavar="N", min=0, help="Tokens of system prompt and tools.  [default: recorded]"
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
+    ] = None,
+    lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
+) -> None:
+    """Show what presets would save and cost. Nothing is written.
+
+    Condensing saves tokens at every turn and costs once: what follows the first change is written to
+    the provider's cache anew. The table says what that costs and after how many turns it has paid.
+    """
+    with exits():
+        if file == "-" and sys.stdin.isatty():
+            raise UsageError(
+                "- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file."
+            )
+
+        from dataclasses import replace
+        from datetime import UTC, datetime
+
+        from .. import formats
+        from ..config.presets import load_preset, preset_names
+        from ..files import read_bytes
+        from ..passes import pipeline
+        from ..report import estimate as facts_of_estimate
+        from ..report.costs import PriceSource
+        from ..report.facts import overhead_of, to_json
+        from ..tokens import Counter, encoding_for
+
+        names = list(dict.fromkeys([*(presets or []), *(preset or [])])) or preset_names()
+        configurations = [(name, load_preset(name)) for name in names]
+        source = "standard input" if file == "-" else file
+        transcript = formats.parse(read_bytes(file), name=source, format=format, lenient=lenient)
+        if model:
+            transcript = replace(transcript, model=model)
+        encoding = encoding_for(transcript.model)
+        count = Counter(encoding.name)
+        estimate = facts_of_estimate.build(
+            transcript,
+            [(name, pipeline.condense(transcript, configuration, count)) for name, configuration in configurations],
+            count=count,
+            encoding=encoding,
+            overhead=overhead_of(transcript, count) if overhead_tokens is None else (overhead_tokens, "option"),
+            source=source,
+            price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+        )
+        if json:
+            write_text(to_json(estimate))
+            return
+        from rich.text import Text
+
+        from ..report.estimate_terminal import render_estimate
+
+        screen = console()
+        for part in render_estimate(estimate):
+            screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
+
+
+estimate.__doc__ = (estimate.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

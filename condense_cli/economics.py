@@ -1,0 +1,150 @@
+"""What condensing costs and when it pays. Pure arithmetic in US dollars and tokens; money is Decimal.
+
+A request is read from the provider's cache as far as it begins like the one before. Condensing keeps
+a prefix P, and replaces the suffix S by S', which is written to the cache anew, once. With w and r as
+the price of writing and reading a token of the cache and L as the price of the summaries:
+
+    warm   k = ((w − r) · S' + L) / (r · (S − S'))
+    cold   the cache has expired and all is written anyway: it pays at once if L < w · (S − S')
+
+https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing (write 1.25, read 0.1)
+https://platform.openai.com/docs/guides/prompt-caching (write 1 before GPT-5.6, read 0.1 to 0.5)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Final
+
+from .prices import Price
+
+NEVER: Final = Decimal("Infinity")
+"""The break-even of what never pays for itself."""
+
+_NOTHING: Final = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Dollars per input token when it is written to the cache, and when it is read from there.
+
+    A `write` of None is unknown. Without a cache both are the price of input.
+    """
+
+    write: Decimal | None
+    read: Decimal
+
+    @classmethod
+    def of(cls, price: Price) -> Rates:
+        """The rates of a model whose cache entries live for five minutes."""
+        if price.cache_read is None:
+            return cls(price.input, price.input)
+        return cls(price.cache_write_5m, price.cache_read)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Tokens of a request: the prefix that stays, and the suffix before and after condensing."""
+
+    prefix: int
+    old_suffix: int
+    new_suffix: int
+
+    @property
+    def before(self) -> int:
+        return self.prefix + self.old_suffix
+
+    @property
+    def after(self) -> int:
+        return self.prefix + self.new_suffix
+
+
+@dataclass(frozen=True, slots=True)
+class Economics:
+    """Dollars and turns. A turn is one request; its new messages and its answer cost the same either way.
+
+    `one_off` comes on top of the first turn: summaries, and the new suffix written instead of read.
+    A break-even of `k` turns means that k turns cost the same with and without condensing; up to 1
+    it pays with the next turn, and NEVER is NEVER. None is unknown.
+    """
+
+    next_turn_before: Decimal
+    next_turn_after: Decimal
+    one_off: Decimal | None
+    warm: Decimal | None
+    cold: Decimal | None
+
+
+def weigh(rewrite: Rewrite, before: Rates, after: Rates | None = None, summaries: Decimal = _NOTHING) -> Economics:
+    """What a rewrite costs and brings.
+
+    `after` are the rates of the smaller request, where its size changes them; `summaries` is the
+    price L of the calls that wrote summaries, in dollars.
+    """
+    after = after or before
+    old_turn = before.read * rewrite.before
+    new_turn = after.read * rewrite.after
+    saving = old_turn - new_turn
+    if before.write is None or after.write is None:
+        return Economics(old_turn, new_turn, None, None, None)
+    one_off = (after.write - after.read) * rewrite.new_suffix + summaries
+    first_saving = before.write * rewrite.before - after.write * rewrite.after
+    return Economics(old_turn, new_turn, one_off, _warm(one_off, saving), _cold(summaries, first_saving, saving))
+
+
+def _warm(one_off: Decimal, saving: Decimal) -> Decimal:
+    """Turns after which a saving per turn has paid for what was spent once."""
+    if saving <= 0:
+        return NEVER
+    return max(_NOTHING, one_off) / saving
+
+
+def _cold(summaries: Decimal, first_saving: Decimal, saving: Decimal) -> Decimal:
+    """The same with an expired cache: the first turn saves at the price of writing, the others at that of reading."""
+    if first_saving > 0 and summaries <= first_saving:
+        return summaries / first_saving
+    if saving <= 0:
+        return NEVER
+    return 1 + (summaries - first_saving) / saving
+
+
+class Accounting(StrEnum):
+    """What a provider means by input tokens."""
+
+    ANTHROPIC = "anthropic"
+    """Without those read from the cache and those written to it."""
+    OPENAI = "openai"
+    """All of them, cached ones included."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallUsage:
+    """Tokens of one call, as its provider reports them."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+
+
+def cost_of_call(usage: CallUsage, price: Price, accounting: Accounting) -> Decimal | None:
+    """Dollars that a call cost; None if it used something whose price is unknown."""
+    fresh = usage.input_tokens
+    if accounting is Accounting.OPENAI:
+        fresh = max(0, fresh - usage.cache_write_tokens - usage.cache_read_tokens)
+    parts = [
+        (fresh, price.input),
+        (usage.output_tokens, price.output),
+        (usage.cache_write_tokens, price.cache_write_5m),
+        (usage.cache_read_tokens, price.cache_read),
+    ]
+    cost = _NOTHING
+    for tokens, each in parts:
+        if not tokens:
+            continue
+        if each is None:
+            return None
+        cost += tokens * each
+    return cost

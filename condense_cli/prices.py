@@ -1,0 +1,162 @@
+"""Prices of models, from the table that the package genai-prices brings along, offline.
+
+Importing that package takes a fifth of a second, so it happens inside the functions, when a cost is
+asked for. What the table does not know is None: never guessed, never 0.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, Provider
+
+_PER: Final = 1_000_000
+"""The table gives US dollars per million tokens."""
+
+ANTHROPIC_WRITE_5M: Final = Decimal("1.25")
+ANTHROPIC_WRITE_1H: Final = Decimal(2)
+"""A cache write as a multiple of the input price:
+https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing"""
+
+_ROUTING: Final = re.compile(
+    r"^(?:(?:us|eu|apac|au|jp|ca|global|us-gov)\.)?"
+    r"(?:anthropic|openai|amazon|meta|mistral|deepseek|cohere|google|qwen|moonshotai?)\."
+)
+"""Bedrock names: an inference region and the maker before the model, as in `us.anthropic.claude-…`."""
+_VERSION: Final = re.compile(r"(?:@[\w-]+|-v\d+:\d+(?::\d+k)?|\[\w+\])$")
+"""Bedrock's `-v1:0`, Vertex's `@20250101`, Claude Code's `[1m]`."""
+
+_OPENAI_VERSION: Final = re.compile(r"^gpt-(\d+)(?:[.-](\d{1,2})(?!\d))?")
+_OPENAI_CHARGES_WRITES: Final = (5, 6)
+"""From GPT-5.6 on a cache write costs more than input: https://platform.openai.com/docs/guides/prompt-caching"""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in US dollars per token; `window` is its context window in tokens.
+
+    A cache price of None is unknown; if reading is None, the table knows of no cache for this model.
+    `assumed` are sentences about prices that the table lacks and a rule of the vendor gave.
+    """
+
+    model: str
+    provider: str
+    input: Decimal
+    output: Decimal | None
+    cache_read: Decimal | None
+    cache_write_5m: Decimal | None
+    cache_write_1h: Decimal | None
+    window: int | None = None
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Which prices these are: the package's version, and the newest change of a price that it dates."""
+
+    version: str
+    newest_change: date | None
+
+    def __str__(self) -> str:
+        changed = f", newest dated change {self.newest_change}" if self.newest_change else ""
+        return f"genai-prices {self.version}{changed}"
+
+
+def bare_name(model: str) -> str:
+    """A model's own name, without routing (`openai/`, `us.anthropic.`) and without version suffixes."""
+    bare = _ROUTING.sub("", model.strip().lower().rsplit("/", 1)[-1])
+    return _VERSION.sub("", bare)
+
+
+def price_of(model: str | None, when: datetime, input_tokens: int = 0) -> Price | None:
+    """Price of a model at a time, for requests of so many input tokens: some cost more above a limit.
+
+    None where the table does not know the model or the price of its input.
+    """
+    if not model or model.endswith(":free"):  # A reseller's gift; the table has the maker's prices.
+        return None
+    from genai_prices.data_snapshot import get_snapshot
+
+    try:
+        provider, info = get_snapshot().find_provider_model(bare_name(model), None, None, None)
+    except LookupError:
+        return None
+    return _price(provider, info, when, input_tokens)
+
+
+def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: int) -> Price | None:
+    prices = info.get_prices(when)
+
+    def per_token(value: Any) -> Decimal | None:
+        price = _in_tier(value, input_tokens)
+        return None if price is None else price / _PER
+
+    paid = per_token(prices.input_mtok)
+    if paid is None:
+        return None
+    read = per_token(prices.cache_read_mtok)
+    write = per_token(prices.cache_write_5m_mtok)
+    if write is None:
+        write = per_token(prices.cache_write_mtok)
+    write_1h = per_token(prices.cache_write_1h_mtok)
+    assumed = []
+    if read is not None and provider.id == "anthropic":
+        if write is None:
+            write = paid * ANTHROPIC_WRITE_5M
+            assumed.append(f"A cache write is taken to cost {ANTHROPIC_WRITE_5M} times the input price.")
+        if write_1h is None:
+            write_1h = paid * ANTHROPIC_WRITE_1H
+            assumed.append(f"A cache write for an hour is taken to cost {ANTHROPIC_WRITE_1H} times the input price.")
+    elif read is not None and write is None and provider.id == "openai" and not _openai_charges_writes(info.id):
+        write = paid
+        assumed.append("A cache write is taken to cost no more than input.")
+    return Price(
+        info.id,
+        provider.name,
+        paid,
+        per_token(prices.output_mtok),
+        read,
+        write,
+        write_1h,
+        info.context_window,
+        tuple(assumed),
+    )
+
+
+def _in_tier(value: Any, input_tokens: int) -> Decimal | None:
+    """A price, or of a price in tiers the one that holds for all tokens of a request of that size."""
+    from genai_prices.types import TieredPrices
+
+    if not isinstance(value, TieredPrices):
+        return value if isinstance(value, Decimal) else None
+    reached = [tier.price for tier in value.tiers if input_tokens > tier.start]
+    return reached[-1] if reached else value.base
+
+
+def _openai_charges_writes(model: str) -> bool:
+    version = _OPENAI_VERSION.match(model)
+    return version is not None and (int(version[1]), int(version[2] or 0)) >= _OPENAI_CHARGES_WRITES
+
+
+@cache
+def table(on: date) -> Table:
+    """Version of the installed table, and the newest change in it that is not after that day."""
+    import genai_prices
+    from genai_prices.data_snapshot import get_snapshot
+    from genai_prices.types import StartDateConstraint
+
+    starts = [
+        conditional.constraint.start_date
+        for provider in get_snapshot().providers
+        for info in provider.models
+        if isinstance(info.prices, list)
+        for conditional in info.prices
+        if isinstance(conditional.constraint, StartDateConstraint)
+    ]
+    return Table(genai_prices.__version__, max((start for start in starts if start <= on), default=None))

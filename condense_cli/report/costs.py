@@ -1,0 +1,105 @@
+"""What a run means in money: which tokens stay cached, which are written anew, and when that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from .. import prices
+from ..economics import NEVER, Economics, Rates, Rewrite, weigh
+from ..passes.pipeline import Condensation
+from ..prices import Price
+from ..tokens import MESSAGE_TOKENS, Counter
+from ..transcript import Message, Transcript
+from .facts import Cost
+
+PriceFor = Callable[[int], Price | None]
+"""The price for requests of so many tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceSource:
+    """The prices of one model at one time; `table` says where they are from."""
+
+    price_for: PriceFor
+    table: str
+
+    @classmethod
+    def of(cls, model: str | None, when: datetime) -> PriceSource:
+        return cls(lambda tokens: prices.price_of(model, when, tokens), str(prices.table(when.date())))
+
+
+def rewrite_of(result: Condensation, count: Counter, overhead: int) -> Rewrite:
+    """The tokens before the first block that a run changed (with the overhead, which comes first), and the rest."""
+    kept = _kept(result.before, result.transcript, count)
+    return Rewrite(overhead + kept, result.tokens_before - kept, result.tokens_after - kept)
+
+
+def _kept(before: Transcript, after: Transcript, count: Counter) -> int:
+    """Tokens of the beginning that two transcripts share, block by block."""
+    tokens = 0
+    for old, new in zip(before.messages, after.messages, strict=False):
+        if old.role is not new.role:
+            break
+        tokens += MESSAGE_TOKENS + sum(_same_blocks(old, new, count))
+        if old.blocks != new.blocks:
+            break
+    return tokens
+
+
+def _same_blocks(old: Message, new: Message, count: Counter) -> Iterator[int]:
+    for mine, other in zip(old.blocks, new.blocks, strict=False):
+        if mine != other:
+            return
+        yield count.block(mine)
+
+
+def weigh_run(result: Condensation, count: Counter, overhead: int, source: PriceSource) -> Economics | None:
+    """Costs and break-even of a run; None where the price of the model is unknown."""
+    rewrite = rewrite_of(result, count, overhead)
+    before, after = source.price_for(rewrite.before), source.price_for(rewrite.after)
+    if before is None or after is None:
+        return None
+    return weigh(rewrite, Rates.of(before), Rates.of(after))
+
+
+def cost_of(result: Condensation, count: Counter, overhead: int, source: PriceSource) -> Cost:
+    """The facts of `weigh_run`, in the shape of the report."""
+    economics = weigh_run(result, count, overhead, source)
+    if economics is None:
+        return Cost(prices=source.table)
+    warm = economics.warm
+    return Cost(
+        one_off=as_money(economics.one_off),
+        next_turn_before=as_money(economics.next_turn_before),
+        next_turn_after=as_money(economics.next_turn_after),
+        breakeven_turns=None if warm is None or warm == NEVER else round(float(warm), 2),
+        pays=None if warm is None else warm != NEVER,
+        prices=source.table,
+        assumed=assumptions(source.price_for(0)),
+    )
+
+
+def as_money(amount: Decimal | None) -> str | None:
+    """Dollars as plain digits, without loss."""
+    return None if amount is None else format(amount.normalize(), "f")
+
+
+def assumptions(price: Price | None) -> list[str]:
+    """What the costs of a model rest on, in sentences."""
+    if price is None:
+        return []
+    if price.cache_read is None:
+        return ["No price of cached input is known; every turn is taken at the full price of input."]
+    sentences = ["The next turn comes before the cache expires (5 minutes); after that, condensing pays at once."]
+    if price.cache_write_5m is None:
+        sentences.append("No price of writing to the cache is known, so the one-off cost is not.")
+    return [
+        *sentences,
+        "The beginning up to the first change is still read from the cache. "
+        "What follows is written to it anew: the one-off cost, on top of the next turn.",
+        "New messages and answers cost the same either way and are not counted.",
+        *price.assumed[:1],
+    ]

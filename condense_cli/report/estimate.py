@@ -1,0 +1,138 @@
+"""What each of several presets would bring, and cost: the facts of `condense estimate`.
+
+Documented in docs/json-report.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from .. import __version__
+from ..passes.pipeline import Condensation
+from ..passes.receipts import Status
+from ..prices import Price
+from ..tokens import Counter, Encoding
+from ..transcript import Transcript
+from .costs import PriceSource, as_money, assumptions, cost_of, rewrite_of
+from .facts import SHAPE, Cost, estimated_tokens
+
+
+class Prices(msgspec.Struct, frozen=True):
+    """Prices in dollars per token for requests of the size before; null where unknown. `window` is in tokens."""
+
+    table: str
+    model: str
+    provider: str
+    input: str
+    output: str | None
+    cache_read: str | None
+    cache_write: str | None
+    window: int | None
+
+
+class Before(msgspec.Struct, frozen=True):
+    """Tokens of the transcript as it is. `estimated` is the part that stands for images and the like."""
+
+    messages: int
+    tokens: int
+    encoding: str
+    exact: bool
+    estimated: int
+    overhead: int
+    overhead_source: str
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    name: str
+    reason: str
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One preset. `kept_prefix` tokens (overhead included) stay in the cache, `rewritten` are written to it anew."""
+
+    preset: str
+    tokens_after: int
+    saved: int
+    saved_percent: float
+    kept_prefix: int
+    rewritten: int
+    cost: Cost
+    skipped: list[Skipped]
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    version: int
+    condense: str
+    input: str
+    format: str
+    model: str | None
+    before: Before
+    prices: Prices | None
+    presets: list[Option]
+    assumed: list[str]
+    warnings: list[str]
+
+
+def build(
+    transcript: Transcript,
+    condensations: Iterable[tuple[str, Condensation]],
+    *,
+    count: Counter,
+    encoding: Encoding,
+    overhead: tuple[int, str],
+    source: str,
+    price_source: PriceSource,
+) -> Estimate:
+    """The facts. `overhead` is (tokens, where that is known from), `source` the input's name to show."""
+    tokens = count.transcript(transcript)
+    estimated = estimated_tokens(transcript)
+    price = price_source.price_for(tokens + overhead[0])
+    return Estimate(
+        version=SHAPE,
+        condense=__version__,
+        input=source,
+        format=transcript.format,
+        model=transcript.model,
+        before=Before(
+            len(transcript.messages),
+            tokens,
+            encoding.name,
+            encoding.exact and not estimated,
+            estimated,
+            *overhead,
+        ),
+        prices=_prices(price, price_source.table) if price else None,
+        presets=[_option(name, result, count, overhead[0], price_source) for name, result in condensations],
+        assumed=assumptions(price),
+        warnings=list(transcript.warnings),
+    )
+
+
+def _option(name: str, result: Condensation, count: Counter, overhead: int, source: PriceSource) -> Option:
+    saved = result.tokens_before - result.tokens_after
+    rewrite = rewrite_of(result, count, overhead)
+    return Option(
+        preset=name,
+        tokens_after=result.tokens_after,
+        saved=saved,
+        saved_percent=round(100 * saved / result.tokens_before, 1) if result.tokens_before else 0.0,
+        kept_prefix=rewrite.prefix,
+        rewritten=rewrite.new_suffix,
+        cost=cost_of(result, count, overhead, source),
+        skipped=[Skipped(entry.name, entry.reason) for entry in result.passes if entry.status is Status.SKIPPED],
+    )
+
+
+def _prices(price: Price, table: str) -> Prices:
+    return Prices(
+        table,
+        price.model,
+        price.provider,
+        format(price.input.normalize(), "f"),
+        as_money(price.output),
+        as_money(price.cache_read),
+        as_money(price.cache_write_5m),
+        price.window,
+    )

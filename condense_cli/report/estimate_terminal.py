@@ -1,0 +1,102 @@
+"""The estimate for people: one table, and below it what the figures rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .cost_text import dollars, pays_after, unknown_price
+from .estimate import Estimate, Option
+from .visible import visible
+
+_NONE = "–"
+
+
+def render_estimate(estimate: Estimate) -> Iterator[RenderableType]:
+    before = estimate.before
+    yield Text(visible(f"{estimate.input}: {before.messages:,} messages, {before.tokens:,} tokens"), style="bold")
+    yield ""
+    yield _table(estimate)
+    yield ""
+    for sentence in sentences(estimate):
+        yield Text(visible(sentence), style="dim")
+    for warning in estimate.warnings:
+        yield Text(visible(f"Warning: {warning}"), style="yellow")
+
+
+def _table(estimate: Estimate) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    table.add_column("preset", overflow="fold", min_width=7)
+    for column in ("tokens", "saved", "one-off", "next turn", "pays after"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for option in estimate.presets:
+        table.add_row(*_row(option, estimate.before.tokens))
+    return table
+
+
+def _row(option: Option, tokens: int) -> Iterator[str | Text]:
+    yield visible(option.preset)
+    yield f"{tokens:,} → {option.tokens_after:,}"
+    yield Text(f"{option.saved_percent:.1f} %", style="bold green" if option.saved else "")
+    cost = option.cost
+    if cost.next_turn_before is None:
+        yield from (Text("unknown", style="yellow"),) * 3
+        return
+    if not option.saved:
+        yield from (_NONE, dollars(cost.next_turn_before), _NONE)
+        return
+    yield dollars(cost.one_off)
+    yield f"{dollars(cost.next_turn_before)} → {dollars(cost.next_turn_after)}"
+    yield pays_after(cost)
+
+
+def sentences(estimate: Estimate) -> Iterator[str]:
+    """What is exact, what is an estimate, and what was assumed."""
+    before, prices = estimate.before, estimate.prices
+    model = estimate.model or "an unknown model"
+    if before.exact:
+        yield f"Tokens are exact for {model} (counted with {before.encoding})."
+    else:
+        yield f"Tokens are estimates for {model}, counted with {before.encoding}."
+    if before.estimated:
+        yield f"{before.estimated:,} tokens stand for images and encrypted thinking."
+    yield _overhead(estimate)
+    if prices is None:
+        yield unknown_price(estimate.presets[0].cost.prices or "", estimate.model)
+    else:
+        if prices.window:
+            yield _window(estimate, prices.window)
+        yield f"Prices: {prices.model} by {prices.provider}, {prices.table}."
+    yield from estimate.assumed
+    for (name, reason), presets in _skipped(estimate).items():
+        yield f"“{name}” is skipped: {reason} ({', '.join(presets)})."
+
+
+def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
+    """Passes that do not run, with the presets they are in: the same pass often is in several."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for option in estimate.presets:
+        for skipped in option.skipped:
+            found.setdefault((skipped.name, skipped.reason), []).append(option.preset)
+    return found
+
+
+def _overhead(estimate: Estimate) -> str:
+    before = estimate.before
+    if before.overhead_source == "unknown":
+        return "System prompt and tools are not in the file and not counted; give them with --overhead-tokens N."
+    known = {
+        "request": "the request in the file",
+        "recorded usage": "the usage in the file",
+        "option": "--overhead-tokens",
+    }
+    source = known[before.overhead_source]
+    return f"Every turn carries {before.overhead:,} tokens of system prompt and tools (from {source})."
+
+
+def _window(estimate: Estimate, window: int) -> str:
+    whole = estimate.before.tokens + estimate.before.overhead
+    return f"A request now takes {100 * whole / window:.0f} % of the window of {window:,} tokens."
