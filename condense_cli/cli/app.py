@@ -10,6 +10,7 @@ import typer
 from .. import __version__
 from .console import DEBUG_VARIABLE, prepare_process
 from .diff import diff
+from .inspect import inspect
 from .run import run
 
 app = typer.Typer(
@@ -29,6 +30,7 @@ app = typer.Typer(
 
 app.command()(run)
 app.command()(diff)
+app.command()(inspect)
 
 
 def _version(value: bool) -> None:
