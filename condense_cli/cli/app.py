@@ -12,6 +12,8 @@ from .console import DEBUG_VARIABLE, prepare_process
 from .diff import diff
 from .inspect import inspect
 from .run import run
+from .show import show
+from .validate import validate
 
 app = typer.Typer(
     name="condense",
@@ -19,8 +21,9 @@ app = typer.Typer(
     epilog="Examples:\n\n\b\ncondense run session.jsonl --preset cost\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense diff session.jsonl small.jsonl\n"
+    "condense inspect session.jsonl\n"
     "cat session.jsonl | condense run - --preset speed | next-program\n\n"
-    "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable or no transcript, "
+    "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
     "4 target missed with --strict, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
@@ -31,6 +34,8 @@ app = typer.Typer(
 app.command()(run)
 app.command()(diff)
 app.command()(inspect)
+app.command()(show)
+app.command()(validate)
 
 
 def _version(value: bool) -> None:
