@@ -137,10 +137,11 @@ def _repeats(found: Inspection, width: int) -> Iterator[RenderableType]:
 def _notes(found: Inspection) -> Iterator[RenderableType]:
     tokens = found.tokens
     yield ""
-    model = found.model or "model unknown"
-    text = f"Counted with {tokens.encoding}, exact for {model}."
-    if not tokens.exact:
-        text = f"Tokens are estimates for {model}, counted with {tokens.encoding}."
+    if tokens.exact:
+        text = f"Counted with {tokens.encoding}, exact for {found.model}."
+    else:
+        model = f"for {found.model}" if found.model else "(model unknown)"
+        text = f"Tokens are estimates {model}, counted with {tokens.encoding}."
     if tokens.estimated:
         text += f" {tokens.estimated:,} of them stand for images and encrypted thinking."
     if tokens.overhead:
