@@ -123,6 +123,20 @@ def test_a_result_belongs_to_tool_and_file_of_its_call() -> None:
     assert found.files[1].tokens == written
 
 
+def test_an_image_in_a_result_is_a_cost_of_its_tool() -> None:
+    """Although it is no text that the tool printed."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}
+    found = inspected(anthropic(user("go"), *read_turn("1", "a.png", [image])))
+    assert found.tools[0].results == found.tokens.estimated > 0
+    assert found.files[0].tokens == found.tools[0].tokens
+
+
+def test_of_calls_that_share_an_id_each_has_its_own_file() -> None:
+    """The result belongs to the first."""
+    found = inspected(anthropic(user("go"), *read_turn("1", "a.py"), assistant([call("1", "Read", file_path="b.py")])))
+    assert [(share.name, share.blocks) for share in found.files] == [("a.py", 2), ("b.py", 1)]
+
+
 def test_the_largest_come_first_and_are_named() -> None:
     """Messages and blocks by size, no more than asked for, with positions that lead back to them."""
     transcript = anthropic(
@@ -167,7 +181,7 @@ def test_a_block_that_stands_earlier_is_a_repeat_as_a_whole() -> None:
 def test_the_same_call_again_is_a_repeat_and_another_tool_with_its_arguments_is_not() -> None:
     """A call is its tool and its arguments."""
     path = "src/a/path/that/is/long/enough.py"
-    calls = [call("1", "Read", file_path=path), call("2", "View", path=path)]
+    calls = [call("1", "Read", file_path=path), call("2", "View", file_path=path)]
     answers = user([result("1", "x"), result("2", "y")])
     assert repeats(user("go"), assistant(calls[:1]), user([result("1", "x")]), assistant([call("9", file_path=path)]))[
         0
@@ -316,7 +330,7 @@ def odd_file(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [40, 80, 120])
 def test_on_a_terminal_every_row_takes_one_line(columns: int, odd_file: Path) -> None:
     """No line is wider than the terminal, none is broken, and nothing in the transcript steers it."""
     done = condense_on_terminal("inspect", odd_file, columns=columns)
@@ -326,6 +340,7 @@ def test_on_a_terminal_every_row_takes_one_line(columns: int, odd_file: Path) ->
     assert max(map(cell_len, lines)) > columns - 15
     assert "\x1b]0;" not in done.text
     assert "\x07" not in done.text
+    assert "\nx␛[31m" in done.plain
     start = next(number for number, line in enumerate(lines) if line.startswith("message"))
     assert [line.split()[0] for line in lines[start + 1 : start + 9]] == [
         f"#{share['message']}" for share in condense("inspect", odd_file, "--json").json["largest_messages"][:8]

@@ -95,11 +95,11 @@ def test_content_goes_before_markers_and_markers_are_the_last_resort() -> None:
     cut = f"0: the value\n{marker}"
     both = anthropic(user(LONG), assistant(cut))
     assert [(hit.found, hit.position) for hit in find(both, content_hash(LONG))] == [(Found.CONTENT, "0:0")]
-    arguments = {"file_path": "a.py", "content": marker}
+    arguments = {"content": marker, "copy": marker}
     cut_only = anthropic(user(cut), assistant([call("1", "Write", **arguments)]))
     hits = find(cut_only, content_hash(LONG))
     assert [(hit.found, hit.position) for hit in hits] == [(Found.MARKER, "0:0"), (Found.MARKER, "1:0")]
-    assert hits[1].text == f"file_path: a.py\ncontent: {marker}"
+    assert hits[1].text == f"content: {marker}\ncopy: {marker}"
     with pytest.raises(CondenseError, match="no marker names it"):
         find(anthropic(*RECORDS), "00000000")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .inspection import BlockShare, Inspection, percent
@@ -72,7 +72,7 @@ def _headline(found: Inspection) -> Text:
     return text
 
 
-def _content_types(found: Inspection, width: int) -> Text:
+def _content_types(found: Inspection, width: int) -> Group:
     rows = [[share.name, f"{share.tokens:,}", _percent(share.percent)] for share in found.content_types]
     if found.tokens.constants:
         constants = found.tokens.constants
@@ -81,7 +81,7 @@ def _content_types(found: Inspection, width: int) -> Text:
     return _with_bars(("content", "tokens", "share"), rows, (1, 2), bars, width)
 
 
-def _tools(found: Inspection, width: int) -> Text:
+def _tools(found: Inspection, width: int) -> Group:
     rows = [
         [
             share.name or "(unknown)",
@@ -98,7 +98,7 @@ def _tools(found: Inspection, width: int) -> Text:
     return _with_bars(columns, rows, (1, 2, 3, 4, 5), bars, width)
 
 
-def _messages(found: Inspection, width: int) -> Text:
+def _messages(found: Inspection, width: int) -> Group:
     rows = [
         [f"#{share.message}", share.role, f"{share.tokens:,}", _percent(share.percent), share.label]
         for share in found.largest_messages
@@ -106,7 +106,7 @@ def _messages(found: Inspection, width: int) -> Text:
     return _table(("message", "", "tokens", "share", "largest part"), rows, (2, 3), width, flexible=4)
 
 
-def _blocks(title: str, shares: Sequence[BlockShare], width: int) -> Text:
+def _blocks(title: str, shares: Sequence[BlockShare], width: int) -> Group:
     rows = [
         [
             f"{share.message}:{share.block}",
@@ -161,7 +161,7 @@ def _with_bars(
     right: Sequence[int],
     bars: Sequence[int],
     width: int,
-) -> Text:
+) -> Group:
     """A table with a bar for every row in the room that is left."""
     taken = sum(_widths(columns, rows)) + _GAP * len(columns)
     room = min(_WIDEST_BAR, max(_SHORTEST_BAR, width - taken))
@@ -185,7 +185,7 @@ def _table(
     flexible: int,
     is_path: bool = False,
     bars: Sequence[Text] = (),
-) -> Text:
+) -> Group:
     """A table that fits: the flexible column gets the room that the others leave, and its texts are shortened to it.
 
     Not a Rich table: that would shorten every column alike, and fill each line up with spaces.
@@ -205,7 +205,7 @@ def _table(
         lines.append(line)
     text = Text("\n").join(lines)
     text.no_wrap, text.overflow = True, "ellipsis"
-    return text
+    return Group(text)  # Printed by itself a Text forgets that it must not be wrapped.
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> str:
