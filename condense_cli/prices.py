@@ -79,15 +79,25 @@ def price_of(model: str | None, when: datetime, input_tokens: int = 0) -> Price 
 
     None where the table does not know the model or the price of its input.
     """
-    if not model or model.endswith(":free"):  # A reseller's gift; the table has the maker's prices.
-        return None
+    found = (
+        None if not model or model.endswith(":free") else _find(model)
+    )  # Free at a reseller is not the maker's price.
+    return _price(*found, when, input_tokens) if found else None
+
+
+def context_window(model: str | None) -> int | None:
+    """Tokens of a model's context window; None where the table does not know it."""
+    found = _find(model) if model else None
+    return found[1].context_window if found else None
+
+
+def _find(model: str) -> tuple[Provider, ModelInfo] | None:
     from genai_prices.data_snapshot import get_snapshot
 
     try:
-        provider, info = get_snapshot().find_provider_model(bare_name(model), None, None, None)
+        return get_snapshot().find_provider_model(bare_name(model), None, None, None)
     except LookupError:
         return None
-    return _price(provider, info, when, input_tokens)
 
 
 def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: int) -> Price | None:

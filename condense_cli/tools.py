@@ -77,6 +77,13 @@ def main_argument(call: Block) -> str:
     return strings[0][1] if strings else ""
 
 
+def path_argument(call: Block) -> str | None:
+    """The file or folder that a call names as what it works on."""
+    arguments = arguments_of(call) or {}
+    values = (arguments.get(key) for key in PATH_ARGUMENTS)
+    return next((value for value in values if isinstance(value, str) and value), None)
+
+
 def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, str]]:
     """Every string inside a JSON value, with its path."""
     if isinstance(value, str):

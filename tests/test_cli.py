@@ -421,13 +421,18 @@ def test_the_model_decides_how_tokens_are_counted(file: Path) -> None:
 # --- Help and version ------------------------------------------------------------------------------------------------
 
 
+COMMANDS = ("run", "diff", "estimate", "inspect", "show", "validate")
+
+
 def test_the_version_is_the_packages() -> None:
     """`--version` prints name and version, and nothing else."""
     for flag in ("--version", "-V"):
         assert condense(flag) == Outcome(0, f"condense {condense_cli.__version__}\n".encode(), "")
 
 
-@pytest.mark.parametrize("command", [(), ("run",), ("diff",), ("estimate",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [(), *((name,) for name in COMMANDS)], ids=lambda command: command[0] if command else "condense"
+)
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_every_help_page_has_examples_and_fits(command: tuple[str, ...], flag: str) -> None:
     """Help is exit status 0 on standard output, shows examples, and is no wider than 80 columns."""

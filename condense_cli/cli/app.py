@@ -11,7 +11,10 @@ from .. import __version__
 from .console import DEBUG_VARIABLE, prepare_process
 from .diff import diff
 from .estimate import estimate
+from .inspect import inspect
 from .run import run
+from .show import show
+from .validate import validate
 
 app = typer.Typer(
     name="condense",
@@ -20,8 +23,9 @@ app = typer.Typer(
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense diff session.jsonl small.jsonl\n"
     "condense estimate session.jsonl\n"
+    "condense inspect session.jsonl\n"
     "cat session.jsonl | condense run - --preset speed | next-program\n\n"
-    "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable or no transcript, "
+    "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
     "4 target missed with --strict, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
@@ -32,6 +36,9 @@ app = typer.Typer(
 app.command()(run)
 app.command()(diff)
 app.command()(estimate)
+app.command()(inspect)
+app.command()(show)
+app.command()(validate)
 
 
 def _version(value: bool) -> None:

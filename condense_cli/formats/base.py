@@ -35,12 +35,35 @@ def nothing_follows(transcript: Transcript, edits: RecordEdits, gone: frozenset[
 
 
 @dataclass(frozen=True, slots=True)
+class FileFault:
+    """Something wrong with the file at one record, which no API sees but a client stumbles over.
+
+    A fault that is a `note` is worth knowing and harms nothing.
+    """
+
+    rule: str
+    record: int
+    said: str
+    is_note: bool = False
+
+
+FileRule = Callable[[Transcript], Iterator[FileFault]]
+Sizes = Callable[[Transcript], dict[str, int]]
+
+
+def sizes_unknown(transcript: Transcript) -> dict[str, int]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
 class Format:
     """One row of the table of formats.
 
     `evidence` looks at one record. A format that `is_default` may be chosen without any proof, when
     every record may be its own. `read` gets the values from the start. `complete` adds to the edits
-    what follows in this format from them and from the records that go altogether.
+    what follows in this format from them and from the records that go altogether. `rules` are what a
+    client demands of the file besides the rules of the API. `sizes` tells what the bytes of the file
+    are for, in a format where many of them never reach the model.
     """
 
     name: str
@@ -50,6 +73,8 @@ class Format:
     read: Callable[[Document, Iterator[Any]], Transcript]
     is_default: bool = False
     complete: Complete = nothing_follows
+    rules: tuple[FileRule, ...] = ()
+    sizes: Sizes = sizes_unknown
 
 
 def not_a_message(record: int, value: Any, why: str) -> UnknownFormatError:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import jsontext
 from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript, Usage
-from . import claude_display, claude_links, estimates
+from . import claude_display, claude_faults, claude_links, claude_sizes, estimates
 from .anthropic import BlockReader
 from .base import Evidence, Format, RecordEdits
 from .claude_chain import Node, live_chain
@@ -194,4 +194,6 @@ FORMAT = Format(
     evidence,
     read,
     complete=complete,
+    rules=claude_faults.RULES,
+    sizes=claude_sizes.sizes,
 )

@@ -18,20 +18,23 @@ from .base import RecordEdits
 LINKS: Final = ("parentUuid", "leafUuid", "sourceToolAssistantUUID", "logicalParentUuid")
 
 
-class _Links(msgspec.Struct):
+class Links(msgspec.Struct):
+    """What one record is called, and the records that it names."""
+
     uuid: Any = None
+    type: Any = None
     parentUuid: Any = None
     leafUuid: Any = None
     sourceToolAssistantUUID: Any = None
     logicalParentUuid: Any = None
 
 
-_decode_links = msgspec.json.Decoder(_Links).decode
+_decode_links = msgspec.json.Decoder(Links).decode
 
 
 def relink(source: Source, edits: RecordEdits, gone: frozenset[int]) -> None:
     """Add edits to every record that names one of the records that go."""
-    links = {record: found for record in range(len(source.spans)) if (found := _links(source, record))}
+    links = read_links(source)
     parents = {links[record].uuid: links[record].parentUuid for record in gone if record in links}
     for record, found in links.items():
         if record in gone:
@@ -42,7 +45,12 @@ def relink(source: Source, edits: RecordEdits, gone: frozenset[int]) -> None:
                 edits[record][(key,)] = json.dumps(_surviving(target, parents))
 
 
-def _links(source: Source, record: int) -> _Links | None:
+def read_links(source: Source) -> dict[int, Links]:
+    """The links of every record that is an object, by its number."""
+    return {record: found for record in range(len(source.spans)) if (found := _links(source, record))}
+
+
+def _links(source: Source, record: int) -> Links | None:
     if record in source.unparsed:
         return None
     try:
@@ -51,7 +59,7 @@ def _links(source: Source, record: int) -> _Links | None:
         value = jsontext.parse(source.raw(record))
         if not isinstance(value, dict):
             return None
-        return _Links(**{key: value.get(key) for key in ("uuid", *LINKS)})
+        return Links(**{key: value.get(key) for key in ("uuid", "type", *LINKS)})
 
 
 def _surviving(uuid: str, parents: dict[Any, Any]) -> str | None:

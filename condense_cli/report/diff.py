@@ -10,8 +10,9 @@ from enum import StrEnum
 from ..exchanges import calls_by_id
 from ..markers import content_hash, gaps_in, parse_gap
 from ..tokens import Counter
-from ..tools import arguments_of, main_argument, readable_arguments, string_values
+from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, Message, Role, Transcript
+from .labels import call_label, readable
 
 _DIFFLIB_LINES = 5_000
 """Above this many lines difflib takes too long; rapidfuzz finds the same edits in linear memory."""
@@ -138,11 +139,11 @@ def _compare_messages(
             message.role,
             block.kind,
             _what(a, b),
-            _label(block, calls),
+            call_label(block, calls),
             count.block(a) if a else 0,
             count.block(b) if b else 0,
-            _readable(a),
-            _readable(b),
+            readable(a) if a else "",
+            readable(b) if b else "",
         )
 
 
@@ -180,19 +181,6 @@ def _what(a: Block | None, b: Block | None) -> What:
         return What.CHANGED
     is_marker = [parse_gap(value) is not None for value in new]
     return What.SUPPRESSED if all(is_marker) else What.CUT
-
-
-def _readable(block: Block | None) -> str:
-    if block is None:
-        return ""
-    return readable_arguments(block) if block.kind is BlockKind.TOOL_CALL else block.text
-
-
-def _label(block: Block, calls: dict[str, Block]) -> str:
-    call = block if block.kind is BlockKind.TOOL_CALL else calls.get(block.answers or "")
-    if call is None:
-        return block.tool or ""
-    return f"{call.tool} {main_argument(call)}".strip()
 
 
 def line_hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:

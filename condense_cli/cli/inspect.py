@@ -1,0 +1,60 @@
+"""`condense inspect`: what fills a transcript."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .console import console, exits, write_text
+from .reading import name_of, read_transcript
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense inspect session.jsonl\n"
+    "condense inspect session.jsonl --top 3\n"
+    "condense inspect session.jsonl --model claude-opus-4-5\n"
+    "condense inspect session.jsonl --json | jq .repeats.tokens"
+)
+
+
+def inspect(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to look at; - reads standard input.")],
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="NAME", help="Model that reads it.  [default: the recorded one]"),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Entries of each list.")] = 10,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
+    ] = None,
+    lenient: Annotated[bool, typer.Option("--lenient", help="Pass over lines that are not JSON.")] = False,
+) -> None:
+    """Show what fills a transcript, in tokens.
+
+    By content type, tool, file and message; the largest blocks; what is repeated. A block is named by its
+    message and its position in it, as in 12:0; condense show prints it.
+    """
+    with exits():
+        from dataclasses import replace
+
+        from ..report import facts, inspection
+        from ..tokens import Counter, encoding_for
+
+        transcript = read_transcript(file, format, lenient)
+        if model:
+            transcript = replace(transcript, model=model)
+        encoding = encoding_for(transcript.model)
+        found = inspection.inspect(transcript, Counter(encoding.name), encoding, source=name_of(file), top=top)
+        if json:
+            write_text(facts.to_json(found))
+            return
+        from ..report.inspection_terminal import render
+
+        screen = console()
+        for part in render(found, screen.width):
+            screen.print(part)
+
+
+inspect.__doc__ = (inspect.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

@@ -1,0 +1,119 @@
+"""`condense show`: the content of a block or message, or what a marker stands for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import UsageError
+from .console import exits, say, write_out, write_text
+from .reading import name_of, read_transcript
+
+if TYPE_CHECKING:
+    from ..report.lookup import Hit
+    from ..transcript import Block, Transcript
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense show session.jsonl 12              all of message 12\n"
+    "condense show session.jsonl 12:0            its first block\n"
+    "condense show session.jsonl 5f2c91d8        what the marker stands for\n"
+    "condense show session.jsonl 12:0 --raw | jq .message.usage"
+)
+
+_NO_TEXT = "(no text here; --raw prints the record)"
+
+
+def show(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to look in; - reads standard input.")],
+    what: Annotated[
+        str, typer.Argument(metavar="HASH|MESSAGE[:BLOCK]", help="Hash in a marker, or a position, counted from 0.")
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Print the records as they stand in the file.")] = False,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
+    ] = None,
+    lenient: Annotated[bool, typer.Option("--lenient", help="Pass over lines that are not JSON.")] = False,
+) -> None:
+    """Print the content of a block or message, as the model reads it.
+
+    For the hash in a marker of a condensed file, FILE is the original: this prints what was left out,
+    together with what was kept of it.
+    """
+    with exits():
+        if json and raw:
+            raise UsageError("--json and --raw cannot be used together.", "Name one of them.")
+        from ..report.lookup import find
+
+        transcript = read_transcript(file, format, lenient)
+        hits = find(transcript, what)
+        if json:
+            from ..report import facts
+            from ..report.lookup_json import as_report
+
+            write_text(facts.to_json(as_report(transcript, hits, source=name_of(file), query=what)))
+        elif raw:
+            _print_records(transcript, hits)
+        else:
+            _print(transcript, hits)
+
+
+show.__doc__ = (show.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
+
+
+def _print(transcript: Transcript, hits: Sequence[Hit]) -> None:
+    from ..exchanges import calls_by_id
+    from ..report.lookup import Found
+
+    calls = calls_by_id(transcript.messages)
+    if not hits:
+        say("condense: the message has no content.")
+    elif hits[0].found is Found.POSITION and len(hits) > 1:
+        _print_lines(f"--- {_heading(hit, calls)}\n{hit.text or _NO_TEXT}" for hit in hits)
+    elif len({hit.text for hit in hits}) > 1:
+        say("condense: several blocks match; name one by its position:")
+        _print_lines(_heading(hit, calls) for hit in hits)
+    else:
+        if hits[0].found is Found.MARKER:
+            say("condense: the original is not in this file; this block has the marker that names it.")
+        if len(hits) > 1:
+            say(f"condense: the same stands {len(hits)} times: {', '.join(hit.position for hit in hits)}")
+        if not hits[0].text:
+            say(f"condense: {_NO_TEXT[1:-1]}.")
+        _print_text(hits[0].text)
+
+
+def _heading(hit: Hit, calls: Mapping[str, Block]) -> str:
+    from ..report.labels import call_label
+
+    kind = hit.block.kind.value.replace("_", " ")
+    label = " ".join(call_label(hit.block, calls).split())
+    return f"{hit.position}  {hit.message.role.value} {kind}  {label}".rstrip()
+
+
+def _print_lines(pieces: Iterable[str]) -> None:
+    _print_text("".join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces))
+
+
+def _print_text(text: str) -> None:
+    """A pipe gets the text as it is; on a terminal nothing in it may steer, and the prompt gets its own line."""
+    if sys.stdout.isatty():
+        from ..report.visible import visible
+
+        write_text(visible(text) + ("\n" if text and not text.endswith("\n") else ""))
+        return
+    try:
+        write_out(text.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        write_text(text)
+
+
+def _print_records(transcript: Transcript, hits: Sequence[Hit]) -> None:
+    from .. import jsontext
+
+    records = dict.fromkeys(hit.block.place.record for hit in hits)
+    _print_lines(jsontext.decode(transcript.source.raw(record)) for record in records)

@@ -1,0 +1,296 @@
+"""What fills a transcript, in the shape that the JSON report has. Documented in docs/json-report.md."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from .. import formats
+from ..exchanges import calls_by_id
+from ..prices import context_window
+from ..tokens import MESSAGE_TOKENS, Counter, Encoding
+from ..tools import path_argument
+from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role, Transcript
+from .facts import SHAPE, overhead_of
+from .labels import block_label
+from .repeats import find_repeats
+
+_KIND_NAMES: Final = {
+    BlockKind.THINKING: "thinking",
+    BlockKind.TOOL_CALL: "tool parameters",
+    BlockKind.TOOL_RESULT: "tool results",
+    BlockKind.IMAGE: "images",
+    BlockKind.OPAQUE: "opaque",
+}
+CONTENT_TYPES: Final = (
+    "user text",
+    "client text",
+    "assistant text",
+    "system text",
+    "tool parameters",
+    "tool results",
+    "thinking",
+    "images",
+    "opaque",
+)
+"""`client text` stands in user messages and was written by the client; `opaque` is anything unknown."""
+
+
+class Share(msgspec.Struct, frozen=True):
+    """Part of the transcript: its tokens, and these in percent of all."""
+
+    name: str
+    tokens: int
+    percent: float
+    blocks: int
+
+
+class ToolShare(msgspec.Struct, frozen=True):
+    name: str
+    tokens: int
+    percent: float
+    calls: int
+    parameters: int
+    results: int
+
+
+class MessageShare(msgspec.Struct, frozen=True):
+    """A message with its constant cost; `label` is that of its largest block."""
+
+    message: int
+    role: str
+    tokens: int
+    percent: float
+    blocks: int
+    label: str
+
+
+class BlockShare(msgspec.Struct, frozen=True):
+    """`block` is the position in the message. `first` is the earlier block that this one equals, as "message:block"."""
+
+    message: int
+    block: int
+    role: str
+    content_type: str
+    tokens: int
+    percent: float
+    label: str
+    first: str | None = None
+
+
+class Repeats(msgspec.Struct, frozen=True):
+    """What stands earlier already: tokens in blocks that are equal as a whole, and in lines of other blocks."""
+
+    tokens: int
+    percent: float
+    block_tokens: int
+    whole_blocks: int
+    line_tokens: int
+    lines: int
+    largest: list[BlockShare]
+
+
+class Total(msgspec.Struct, frozen=True):
+    """`constants` is what messages cost besides their content, `estimated` the part that cannot be counted."""
+
+    total: int
+    constants: int
+    estimated: int
+    encoding: str
+    exact: bool
+    overhead: int
+    overhead_source: str
+
+
+class Window(msgspec.Struct, frozen=True):
+    """The model's context window; `percent` of it is filled by the messages and the overhead."""
+
+    tokens: int
+    percent: float
+
+
+class Inspection(msgspec.Struct, frozen=True):
+    version: int
+    input: str
+    format: str
+    model: str | None
+    messages: int
+    tokens: Total
+    window: Window | None
+    content_types: list[Share]
+    tools: list[ToolShare]
+    files: list[Share]
+    largest_messages: list[MessageShare]
+    largest_blocks: list[BlockShare]
+    repeats: Repeats
+    bytes: dict[str, int]
+    warnings: list[str]
+
+
+def content_type(message: Message, block: Block) -> str:
+    """Which of CONTENT_TYPES a block is."""
+    if block.kind is not BlockKind.TEXT:
+        return _KIND_NAMES[block.kind]
+    if message.role in STANDING_ROLES:
+        return "system text"
+    if message.role is Role.ASSISTANT:
+        return "assistant text"
+    return "client text" if block.injected else "user text"
+
+
+def inspect(transcript: Transcript, count: Counter, encoding: Encoding, *, source: str, top: int = 10) -> Inspection:
+    """What fills the transcript. Lists that may be long hold the `top` largest entries; content types are complete."""
+    total = count.transcript(transcript)
+    calls = calls_by_id(transcript.messages)
+    estimated = sum(block.estimate for _, block in transcript.blocks())
+    overhead, overhead_source = overhead_of(transcript, count)
+    size = context_window(transcript.model)
+    return Inspection(
+        version=SHAPE,
+        input=source,
+        format=transcript.format,
+        model=transcript.model,
+        messages=len(transcript.messages),
+        tokens=Total(
+            total,
+            MESSAGE_TOKENS * len(transcript.messages),
+            estimated,
+            encoding.name,
+            encoding.exact and not estimated,
+            overhead,
+            overhead_source,
+        ),
+        window=Window(size, percent(total + overhead, size)) if size else None,
+        content_types=_by_content_type(transcript, count, total),
+        tools=_by_tool(transcript, count, calls, total)[:top],
+        files=_by_file(transcript, count, calls, total)[:top],
+        largest_messages=_largest_messages(transcript, count, calls, total, top),
+        largest_blocks=[
+            _block_share(message, number, count.block(block), calls, total)
+            for message, number, block in _largest(_numbered(transcript), count, top)
+        ],
+        repeats=_repeats(transcript, count, calls, total, top),
+        bytes={"total": len(transcript.source.data), **formats.format_named(transcript.format).sizes(transcript)},
+        warnings=list(transcript.warnings),
+    )
+
+
+def percent(part: int, whole: int) -> float:
+    return round(100 * part / whole, 1) if whole else 0.0
+
+
+_Numbered = tuple[Message, int, Block]
+
+
+def _numbered(transcript: Transcript) -> Iterator[_Numbered]:
+    for message in transcript.messages:
+        for number, block in enumerate(message.blocks):
+            yield message, number, block
+
+
+def _largest(blocks: Iterable[_Numbered], count: Counter, top: int) -> list[_Numbered]:
+    return sorted(blocks, key=lambda entry: -count.block(entry[2]))[:top]
+
+
+def _by_content_type(transcript: Transcript, count: Counter, total: int) -> list[Share]:
+    tokens: Tally[str] = Tally()
+    blocks: Tally[str] = Tally()
+    for message, block in transcript.blocks():
+        name = content_type(message, block)
+        tokens[name] += count.block(block)
+        blocks[name] += 1
+    present = [name for name in CONTENT_TYPES if blocks[name]]
+    return [Share(name, tokens[name], percent(tokens[name], total), blocks[name]) for name in present]
+
+
+def _by_tool(transcript: Transcript, count: Counter, calls: dict[str, Block], total: int) -> list[ToolShare]:
+    number: Tally[str] = Tally()
+    parameters: Tally[str] = Tally()
+    results: Tally[str] = Tally()
+    for _, block in transcript.blocks():
+        if block.kind is BlockKind.TOOL_CALL:
+            number[block.tool or ""] += 1
+            parameters[block.tool or ""] += count.block(block)
+        elif block.answers is not None:
+            call = calls.get(block.answers)
+            results[(call.tool if call else block.tool) or ""] += count.block(block)
+    names = sorted(number | results, key=lambda name: (-parameters[name] - results[name], name))
+    return [
+        ToolShare(name, tokens, percent(tokens, total), number[name], parameters[name], results[name])
+        for name in names
+        for tokens in (parameters[name] + results[name],)
+    ]
+
+
+def _by_file(transcript: Transcript, count: Counter, calls: dict[str, Block], total: int) -> list[Share]:
+    path_of = {identifier: path_argument(call) for identifier, call in calls.items()}
+    tokens: Tally[str] = Tally()
+    blocks: Tally[str] = Tally()
+    for _, block in transcript.blocks():
+        # A call whose id is taken already speaks for itself.
+        own = block.kind is BlockKind.TOOL_CALL and calls.get(block.call_id or "") is not block
+        path = path_argument(block) if own else path_of.get(block.call_id or "")
+        if path is not None:
+            tokens[path] += count.block(block)
+            blocks[path] += 1
+    return [Share(path, tokens[path], percent(tokens[path], total), blocks[path]) for path, _ in tokens.most_common()]
+
+
+def _largest_messages(
+    transcript: Transcript, count: Counter, calls: dict[str, Block], total: int, top: int
+) -> list[MessageShare]:
+    largest = sorted(transcript.messages, key=lambda message: -count.message(message))[:top]
+    shares = []
+    for message in largest:
+        tokens = count.message(message)
+        block = max(message.blocks, key=count.block, default=None)
+        label = block_label(block, calls) if block else ""
+        share = percent(tokens, total)
+        shares.append(MessageShare(message.index, message.role.value, tokens, share, len(message.blocks), label))
+    return shares
+
+
+def _block_share(
+    message: Message, number: int, tokens: int, calls: dict[str, Block], total: int, first: str | None = None
+) -> BlockShare:
+    block = message.blocks[number]
+    return BlockShare(
+        message.index,
+        number,
+        message.role.value,
+        content_type(message, block),
+        tokens,
+        percent(tokens, total),
+        block_label(block, calls),
+        first,
+    )
+
+
+def _repeats(transcript: Transcript, count: Counter, calls: dict[str, Block], total: int, top: int) -> Repeats:
+    found = find_repeats(transcript, count)
+    whole = [repeat for repeat in found if repeat.first]
+    in_blocks = sum(repeat.tokens for repeat in whole)
+    in_lines = sum(repeat.tokens for repeat in found) - in_blocks
+    by_index = {message.index: message for message in transcript.messages}
+    return Repeats(
+        in_blocks + in_lines,
+        percent(in_blocks + in_lines, total),
+        in_blocks,
+        len(whole),
+        in_lines,
+        sum(repeat.lines for repeat in found if not repeat.first),
+        [
+            _block_share(
+                by_index[repeat.message],
+                repeat.block,
+                repeat.tokens,
+                calls,
+                total,
+                "{}:{}".format(*repeat.first) if repeat.first else None,
+            )
+            for repeat in sorted(found, key=lambda repeat: -repeat.tokens)[:top]
+        ],
+    )

@@ -1,0 +1,108 @@
+"""Finding a block again: by its position, or by the hash that a marker names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from ..errors import CondenseError, UsageError
+from ..markers import content_hash, gaps_in
+from ..tools import arguments_of, string_values
+from ..transcript import Block, BlockKind, JsonPath, Message, Transcript
+from .labels import readable
+
+_HASH: Final = re.compile(r"#?([0-9a-fA-F]{8})")
+_POSITION: Final = re.compile(r"#?(\d{1,7})(?::(\d{1,7}))?", re.ASCII)
+
+
+class Found(StrEnum):
+    """What a hit is: the block itself, its text or an argument with the hash, or a marker that names the hash."""
+
+    POSITION = "position"
+    CONTENT = "content"
+    ARGUMENT = "argument"
+    MARKER = "marker"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A block that was found; `number` is its position in the message, `text` what to print.
+
+    `path` leads to the argument of a call that is meant, and is empty when the whole block is.
+    """
+
+    message: Message
+    number: int
+    block: Block
+    found: Found
+    text: str
+    path: JsonPath = ()
+
+    @property
+    def position(self) -> str:
+        return f"{self.message.index}:{self.number}"
+
+
+def find(transcript: Transcript, query: str) -> list[Hit]:
+    """Blocks that the query means: a hash, a message number, or message:block.
+
+    A hash finds what it is the hash of, and only if there is nothing the blocks with a marker that
+    names it. Raises UsageError for anything else, and CondenseError when nothing is found.
+    """
+    match = _HASH.fullmatch(query)
+    if match:
+        return _by_hash(transcript, match[1].lower())
+    match = _POSITION.fullmatch(query)
+    if match:
+        return _by_position(transcript, int(match[1]), int(match[2]) if match[2] else None)
+    raise UsageError(
+        f"{query!r} is neither a hash nor a position.",
+        "Name the eight hex digits of a marker (5f2c91d8), a message (12), or a block of it (12:0).",
+    )
+
+
+def _by_position(transcript: Transcript, index: int, number: int | None) -> list[Hit]:
+    total = len(transcript.messages)
+    if index >= total:
+        there = f"it has {total:,}, counted from 0" if total else "it has none"
+        raise CondenseError(f"There is no message {index} in the transcript: {there}.")
+    message = transcript.messages[index]
+    hits = [
+        Hit(message, position, block, Found.POSITION, readable(block)) for position, block in enumerate(message.blocks)
+    ]
+    if number is None:
+        return hits
+    if number >= len(hits):
+        blocks = f"{len(hits)} block{'' if len(hits) == 1 else 's'}, counted from 0"
+        raise CondenseError(f"There is no block {number} in message {index}: it has {blocks}.")
+    return hits[number : number + 1]
+
+
+def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
+    hits = [hit for hit in _contents(transcript) if content_hash(hit.text) == wanted]
+    if not hits:
+        hits = [hit for hit in _contents(transcript) if any(gap.hash == wanted for gap in gaps_in(hit.text))]
+        hits = [
+            Hit(hit.message, hit.number, hit.block, Found.MARKER, readable(hit.block))
+            for hit in {hit.position: hit for hit in hits}.values()
+        ]
+    if not hits:
+        raise CondenseError(
+            f"Nothing in the transcript has the hash {wanted}, and no marker names it.",
+            "Look in the original: the file from which the one with the marker was condensed.",
+        )
+    return hits
+
+
+def _contents(transcript: Transcript) -> Iterator[Hit]:
+    """Every text that a marker can stand for: blocks, and single arguments of calls."""
+    for message in transcript.messages:
+        for number, block in enumerate(message.blocks):
+            if block.text:
+                yield Hit(message, number, block, Found.CONTENT, block.text)
+            if block.kind is BlockKind.TOOL_CALL:
+                for path, value in string_values(arguments_of(block)):
+                    yield Hit(message, number, block, Found.ARGUMENT, value, path)

@@ -1,0 +1,61 @@
+"""Blocks that were found, as JSON. Documented in docs/json-report.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ..exchanges import calls_by_id
+from ..transcript import Transcript
+from .facts import SHAPE
+from .labels import block_label
+from .lookup import Hit
+
+
+class FoundBlock(msgspec.Struct, frozen=True):
+    """`found` is position, content, argument or marker; `path` leads to the argument that is meant."""
+
+    found: str
+    message: int
+    block: int
+    record: int
+    role: str
+    kind: str
+    tool: str | None
+    call_id: str | None
+    label: str
+    path: list[str | int]
+    text: str
+
+
+class Lookup(msgspec.Struct, frozen=True):
+    version: int
+    input: str
+    query: str
+    blocks: list[FoundBlock]
+
+
+def as_report(transcript: Transcript, hits: Sequence[Hit], *, source: str, query: str) -> Lookup:
+    calls = calls_by_id(transcript.messages)
+    return Lookup(
+        SHAPE,
+        source,
+        query,
+        [
+            FoundBlock(
+                hit.found.value,
+                hit.message.index,
+                hit.number,
+                hit.block.place.record,
+                hit.message.role.value,
+                hit.block.kind.value,
+                hit.block.tool,
+                hit.block.call_id,
+                block_label(hit.block, calls),
+                list(hit.path),
+                hit.text,
+            )
+            for hit in hits
+        ],
+    )

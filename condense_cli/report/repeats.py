@@ -1,0 +1,80 @@
+"""Content that stands earlier in the transcript already: whole blocks, and lines of other blocks.
+
+Only exact repeats count. Every line is looked at once, so the work grows with the size alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ..tokens import Counter
+from ..tools import arguments_of, string_values
+from ..transcript import Block, BlockKind, Transcript
+
+SHORTEST: Final = 20
+"""Shorter lines and blocks (brackets, `return None`, "ok") repeat without meaning anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """What a block repeats. `first` is the position of the earlier block that it equals, if it does as a whole."""
+
+    message: int
+    block: int
+    tokens: int
+    lines: int
+    first: tuple[int, int] | None = None
+
+
+def find_repeats(transcript: Transcript, count: Counter) -> list[Repeat]:
+    """Every block that repeats something, in order. Tokens never exceed what the block costs."""
+    blocks: dict[tuple[str | None, str], tuple[int, int]] = {}
+    lines: set[str] = set()
+    found: list[Repeat] = []
+    for message in transcript.messages:
+        for number, block in enumerate(message.blocks):
+            if len(block.text) < SHORTEST:
+                continue
+            first = blocks.setdefault((_tool(block), block.text), (message.index, number))
+            if first != (message.index, number):
+                size = block.text.count("\n") + 1
+                found.append(Repeat(message.index, number, count.block(block) - block.estimate, size, first))
+                continue
+            runs = list(_repeated_runs(block, lines))
+            if runs:
+                tokens = min(sum(count("\n".join(run)) for run in runs), count(block.text))
+                found.append(Repeat(message.index, number, tokens, sum(map(len, runs))))
+    return found
+
+
+def _tool(block: Block) -> str | None:
+    """Calls are equal when tool and arguments are; results may come from anywhere."""
+    return block.tool if block.kind is BlockKind.TOOL_CALL else None
+
+
+def _repeated_runs(block: Block, known: set[str]) -> Iterator[list[str]]:
+    """Neighbouring lines of a block that are known already. Its own lines are known from then on."""
+    for text in _texts(block):
+        run: list[str] = []
+        for line in text.split("\n"):
+            if len(line.strip()) >= SHORTEST:
+                if line in known:
+                    run.append(line)
+                    continue
+                known.add(line)
+            if run:
+                yield run
+                run = []
+        if run:
+            yield run
+
+
+def _texts(block: Block) -> list[str]:
+    """The texts whose lines a model reads: of a call the string values, where line breaks are not escaped."""
+    if block.kind is BlockKind.TOOL_CALL:
+        arguments = arguments_of(block)
+        if arguments is not None:
+            return [value for _, value in string_values(arguments)]
+    return [block.text]

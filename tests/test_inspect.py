@@ -1,0 +1,371 @@
+"""What fills a transcript: the figures add up, name the right blocks, and fit the terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+import real
+from build import (
+    LONG,
+    anthropic,
+    assistant,
+    call,
+    claude_line,
+    openai,
+    read_turn,
+    result,
+    session,
+    text,
+    thinking,
+    user,
+)
+from helpers import as_lines, condense, condense_on_terminal
+from rich.cells import cell_len
+
+from condense_cli.errors import ExitStatus
+from condense_cli.prices import context_window
+from condense_cli.report.inspection import CONTENT_TYPES, Inspection, inspect
+from condense_cli.report.repeats import find_repeats
+from condense_cli.tokens import MESSAGE_TOKENS, Counter, Encoding
+from condense_cli.transcript import Transcript
+
+ENCODING = Encoding("o200k_base", exact=True)
+FILES = [*real.SAMPLES, *(path for path in real.every_file() if real.is_readable(path))]
+SENTENCE = "this line is long enough to be a repeat"
+
+
+def inspected(transcript: Transcript, top: int = 10, count: Counter | None = None) -> Inspection:
+    return inspect(transcript, count or Counter(), ENCODING, source="test", top=top)
+
+
+def tokens_of(found: Inspection) -> dict[str, int]:
+    return {share.name: share.tokens for share in found.content_types}
+
+
+# --- Shares ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_figures_of_real_transcripts_add_up(path: Path) -> None:
+    """Content types are all that is counted but the constants; tools are all calls with all their results."""
+    transcript, count = real.transcript(path), Counter()
+    found = inspected(transcript, top=10**6, count=count)
+    constants = MESSAGE_TOKENS * len(transcript.messages)
+    assert found.tokens.total == count.transcript(transcript)
+    assert found.tokens.constants == constants
+    assert sum(tokens_of(found).values()) == count.transcript(transcript) - constants
+    assert sum(share.blocks for share in found.content_types) == sum(1 for _ in transcript.blocks())
+    assert sum(share.tokens for share in found.largest_messages) == found.tokens.total
+    assert sum(share.tokens for share in found.largest_blocks) == found.tokens.total - constants
+    of_tools = [block for _, block in transcript.blocks() if block.call_id is not None]
+    assert sum(share.tokens for share in found.tools) == sum(map(count.block, of_tools))
+    assert found.repeats.tokens == found.repeats.block_tokens + found.repeats.line_tokens <= found.tokens.total
+    assert sum(share.tokens for share in found.files) <= sum(share.tokens for share in found.tools)
+
+
+def test_texts_are_told_apart_by_who_wrote_them() -> None:
+    """System, user, client and assistant; thinking, calls, results and images beside them."""
+    count = Counter()
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}
+    found = inspected(
+        anthropic(
+            user([text("find it"), text("<system-reminder>be brief</system-reminder>"), image]),
+            assistant([thinking("hm"), text("Looking."), call("1", "Read", file_path="a.py")]),
+            user([result("1", "content")]),
+            assistant([{"type": "new_kind", "value": 1}]),
+        ),
+        count=count,
+    )
+    assert tokens_of(found) == {
+        "user text": count("find it"),
+        "client text": count("<system-reminder>be brief</system-reminder>"),
+        "assistant text": count("Looking."),
+        "tool parameters": count("Read") + count('{"file_path":"a.py"}'),
+        "tool results": count("content"),
+        "thinking": count("hm"),
+        "images": found.tokens.estimated,
+        "opaque": count('{"type":"new_kind","value":1}'),
+    }
+    assert not found.tokens.exact
+    assert tokens_of(inspected(openai({"role": "system", "content": "rules"}, user("a")))).keys() == {
+        "system text",
+        "user text",
+    }
+
+
+def test_a_result_belongs_to_tool_and_file_of_its_call() -> None:
+    """Also where the result itself names neither, and with what the call cost."""
+    count = Counter()
+    arguments = {"file_path": "b.py", "content": "x = 1"}
+    found = inspected(
+        anthropic(
+            user("go"),
+            *read_turn("1", "a.py"),
+            assistant([call("2", "Write", **arguments), call("3", "Bash", command="ls")]),
+            user([result("2", "written"), result("3", "a.py b.py")]),
+            *read_turn("4", "a.py", "short"),
+        ),
+        count=count,
+    )
+    read, bash = found.tools[0], next(share for share in found.tools if share.name == "Bash")
+    read_call = count("Read") + count('{"file_path":"a.py"}')
+    assert (read.name, read.calls, read.parameters) == ("Read", 2, 2 * read_call)
+    assert (read.results, read.tokens) == (count(LONG) + count("short"), read.parameters + read.results)
+    assert (bash.calls, bash.results) == (1, count("a.py b.py"))
+    assert [(share.name, share.blocks) for share in found.files] == [("a.py", 4), ("b.py", 2)]
+    assert found.files[0].tokens == read.tokens
+    written = count("Write") + count(json.dumps(arguments, separators=(",", ":"))) + count("written")
+    assert found.files[1].tokens == written
+
+
+def test_an_image_in_a_result_is_a_cost_of_its_tool() -> None:
+    """Although it is no text that the tool printed."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}
+    found = inspected(anthropic(user("go"), *read_turn("1", "a.png", [image])))
+    assert found.tools[0].results == found.tokens.estimated > 0
+    assert found.files[0].tokens == found.tools[0].tokens
+
+
+def test_of_calls_that_share_an_id_each_has_its_own_file() -> None:
+    """The result belongs to the first."""
+    found = inspected(anthropic(user("go"), *read_turn("1", "a.py"), assistant([call("1", "Read", file_path="b.py")])))
+    assert [(share.name, share.blocks) for share in found.files] == [("a.py", 2), ("b.py", 1)]
+
+
+def test_the_largest_come_first_and_are_named() -> None:
+    """Messages and blocks by size, no more than asked for, with positions that lead back to them."""
+    transcript = anthropic(
+        user("a word"), *read_turn("1", "a.py", "some words here"), *read_turn("2", "b.py"), assistant("the last word")
+    )
+    found = inspected(transcript, top=2)
+    assert [share.message for share in found.largest_messages] == [4, 1]
+    assert found.largest_messages[0].label == "Read b.py"
+    assert [(share.message, share.block) for share in found.largest_blocks] == [(4, 0), (1, 0)]
+    assert found.largest_blocks[0].content_type == "tool results"
+    assert len(found.files) == 2
+    percents = [share.percent for share in inspected(transcript).largest_messages]
+    assert sum(percents) == pytest.approx(100, abs=0.5)
+
+
+def test_a_transcript_without_messages_is_no_problem(tmp_path: Path) -> None:
+    """Nothing fills it, and that is said."""
+    path = tmp_path / "empty.jsonl"
+    path.write_text('{"type": "summary", "summary": "s", "leafUuid": "u"}\n')
+    done = condense("inspect", path)
+    assert done.status == ExitStatus.DONE
+    assert done.text.startswith("0 tokens in 0 messages\n")
+    assert condense("inspect", path, "--json").json["content_types"] == []
+
+
+# --- Repeats ---------------------------------------------------------------------------------------------------------
+
+
+def repeats(*messages: dict[str, Any]) -> list[tuple[int, int, int, tuple[int, int] | None]]:
+    found = find_repeats(anthropic(*messages), Counter())
+    return [(repeat.message, repeat.block, repeat.lines, repeat.first) for repeat in found]
+
+
+def test_a_block_that_stands_earlier_is_a_repeat_as_a_whole() -> None:
+    """The first time counts as nothing; each later one names the first."""
+    turns = [*read_turn("1", "a.py"), *read_turn("2", "b.py"), *read_turn("3", "c.py")]
+    assert repeats(user("go"), *turns) == [(4, 0, 40, (2, 0)), (6, 0, 40, (2, 0))]
+    (block, _) = find_repeats(anthropic(user("go"), *turns), Counter())
+    assert block.tokens == Counter()(LONG)
+
+
+def test_the_same_call_again_is_a_repeat_and_another_tool_with_its_arguments_is_not() -> None:
+    """A call is its tool and its arguments."""
+    path = "src/a/path/that/is/long/enough.py"
+    calls = [call("1", "Read", file_path=path), call("2", "View", file_path=path)]
+    answers = user([result("1", "x"), result("2", "y")])
+    assert repeats(user("go"), assistant(calls[:1]), user([result("1", "x")]), assistant([call("9", file_path=path)]))[
+        0
+    ] == (3, 0, 1, (1, 0))
+    assert repeats(user("go"), assistant(calls), answers) == [(1, 1, 1, None)]
+
+
+def test_lines_that_stand_earlier_are_repeats_wherever_they_stand() -> None:
+    """In results, texts, and string values of calls; not when they are short, and not when they differ a little."""
+    first = f"{SENTENCE}\nreturn None\n{SENTENCE} and more"
+    written = {"file_path": "a.py", "content": f"new\n{SENTENCE}\nreturn None\nalso new"}
+    messages = [
+        user("go"),
+        *read_turn("1", "a.py", first),
+        assistant([call("2", "Write", **written)]),
+        user([result("2", f" {SENTENCE}\nreturn None")]),
+    ]
+    assert repeats(*messages) == [(3, 0, 1, None)]
+    (line,) = find_repeats(anthropic(*messages), Counter())
+    assert line.tokens == Counter()(SENTENCE)
+
+
+def test_lines_repeated_inside_one_block_count_from_the_second_on() -> None:
+    """The first of them is no repeat, and runs of neighbours are counted together."""
+    block = "\n".join([SENTENCE] * 5)
+    (found,) = find_repeats(anthropic(user(block)), Counter())
+    assert (found.lines, found.tokens) == (4, Counter()("\n".join([SENTENCE] * 4)))
+
+
+def test_nothing_is_repeated_where_nothing_is() -> None:
+    """And the report says so."""
+    assert repeats(user("go"), *read_turn("1", "a.py"), assistant("ok"), user("go"), assistant("ok")) == []
+    done = condense("inspect", "-", stdin=as_lines([user("go"), assistant("ok")]))
+    assert "Nothing is repeated." in done.text
+
+
+# --- Bytes and window ------------------------------------------------------------------------------------------------
+
+
+def test_bytes_of_a_session_are_told_apart() -> None:
+    """What is sent, what is only shown, older branches, other records, and what lies between."""
+    records = [
+        {"type": "summary", "summary": "before", "leafUuid": "x"},
+        claude_line("user", "1", None, "Größe", sessionId="s"),
+        claude_line("assistant", "old", "1", "an older branch", reply="m0"),
+        claude_line("assistant", "2", "1", [call("c")], reply="m1"),
+        claude_line("user", "3", "2", [result("c", "file")], toolUseResult={"stdout": "file", "again": "file"}),
+    ]
+    transcript = session(*records)
+    lines = [json.dumps(record) for record in records]
+    sent = sum(len(json.dumps(records[number]["message"]["content"])) for number in (1, 3, 4))
+    display = len(json.dumps(records[4]["toolUseResult"]))
+    assert inspected(transcript).bytes == {
+        "total": len(transcript.source.data),
+        "sent": sent,
+        "display_copies": display,
+        "keys": sum(len(lines[number]) for number in (1, 3, 4)) - sent - display,
+        "not_live": len(lines[2]),
+        "other_records": len(lines[0]),
+        "between": len(lines),
+    }
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_bytes_add_up_to_the_file(path: Path) -> None:
+    """Every byte is for something."""
+    sizes = dict(inspected(real.transcript(path)).bytes)
+    assert sizes.pop("total") == path.stat().st_size
+    assert all(size >= 0 for size in sizes.values())
+    if real.transcript(path).format == "claude-code":
+        assert sum(sizes.values()) == path.stat().st_size
+
+
+class Snapshot:
+    """Stands in for the package of prices: it knows one model."""
+
+    def find_provider_model(self, name: str, *_: object) -> tuple[None, SimpleNamespace]:
+        if name != "claude-known":
+            raise LookupError
+        return None, SimpleNamespace(context_window=1_000)
+
+
+@pytest.fixture
+def known_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("genai_prices.data_snapshot")
+    module.get_snapshot = Snapshot  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "genai_prices", ModuleType("genai_prices"))
+    monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", module)
+
+
+@pytest.mark.usefixtures("known_window")
+def test_the_window_is_that_of_the_model(tmp_path: Path) -> None:
+    """Under any routing prefix; unknown stays unknown."""
+    assert context_window("claude-known") == context_window("anthropic/claude-known") == 1_000
+    assert context_window("claude-other") is None
+    assert context_window(None) is None
+    path = tmp_path / "file.jsonl"
+    path.write_bytes(as_lines([user(LONG), assistant("ok")]))
+    found = condense("inspect", path, "--model", "claude-known", "--json").json
+    assert found["window"] == {"tokens": 1_000, "percent": round(found["tokens"]["total"] / 10, 1)}
+    assert "of a context window of 1,000 tokens" in condense("inspect", path, "-m", "claude-known").text
+    assert condense("inspect", path, "--json").json["window"] is None
+
+
+@pytest.mark.usefixtures("known_window")
+def test_what_every_request_carries_fills_the_window_too() -> None:
+    """System prompt and tools are sent with the messages."""
+    request = {"model": "claude-known", "system": "word " * 300, "messages": [user("go"), assistant("ok")]}
+    found = condense("inspect", "-", "--json", stdin=json.dumps(request).encode()).json
+    assert found["tokens"]["overhead"] >= 300
+    filled = found["tokens"]["total"] + found["tokens"]["overhead"]
+    assert found["window"]["percent"] == round(filled / 10, 1)
+
+
+def test_the_window_of_a_real_model() -> None:
+    """The package's own interface is as it is used."""
+    assert context_window("claude-opus-4-5") == 200_000
+    assert context_window("no-such-model") is None
+
+
+# --- The command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def odd_file(tmp_path: Path) -> Path:
+    """Long paths, wide characters, long tool names, control characters, many sizes."""
+    records = [user("日本語のとても長い行です。" * 40)]
+    for number, name in enumerate(
+        ["Read", "mcp__some_server_with_a_long_name__and_a_long_tool", "x\x1b[31mred", "日本"]
+    ):
+        path = "/home/somebody/work/" + "package/" * 12 + f"{number}\t.py"
+        records += [
+            assistant([call(f"c{number}", name * (1 + 2 * number), file_path=path, content="語" * 300)]),
+            user([result(f"c{number}", f"{LONG}\x1b]0;title\x07 {'wide 語 ' * 100}")]),
+        ]
+    file = tmp_path / "odd.jsonl"
+    file.write_bytes(as_lines(records))
+    return file
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_on_a_terminal_every_row_takes_one_line(columns: int, odd_file: Path) -> None:
+    """No line is wider than the terminal, none is broken, and nothing in the transcript steers it."""
+    done = condense_on_terminal("inspect", odd_file, columns=columns)
+    assert done.status == ExitStatus.DONE
+    lines = done.plain.split("\n")
+    assert max(map(cell_len, lines)) <= columns
+    assert max(map(cell_len, lines)) > columns - 15
+    assert "\x1b]0;" not in done.text
+    assert "\x07" not in done.text
+    assert "\nx␛[31m" in done.plain
+    start = next(number for number, line in enumerate(lines) if line.startswith("message"))
+    assert [line.split()[0] for line in lines[start + 1 : start + 9]] == [
+        f"#{share['message']}" for share in condense("inspect", odd_file, "--json").json["largest_messages"][:8]
+    ]
+
+
+@pytest.mark.parametrize("path", real.SAMPLES, ids=lambda path: path.name)
+def test_json_and_text_say_the_same(path: Path) -> None:
+    """Every content type with its tokens; the text without trailing spaces in its tables."""
+    found = condense("inspect", path, "--json").json
+    shown = condense("inspect", path).text
+    assert found["version"] == 1
+    assert f"{found['tokens']['total']:,} tokens in {found['messages']:,} messages" in shown
+    for share in found["content_types"]:
+        assert share["name"] in CONTENT_TYPES
+        assert f"{share['tokens']:,}" in next(line for line in shown.splitlines() if line.startswith(share["name"]))
+
+
+def test_top_limits_every_list() -> None:
+    """But not the content types."""
+    path = next(path for path in real.SAMPLES if path.name == "bugfix-session.jsonl")
+    found = condense("inspect", path, "--json", "--top", "2").json
+    lists = [found[key] for key in ("tools", "files", "largest_messages", "largest_blocks")]
+    assert {len(entries) for entries in [*lists, found["repeats"]["largest"]]} == {2}
+    assert len(found["content_types"]) > 2
+
+
+def test_what_is_no_transcript_is_refused(tmp_path: Path) -> None:
+    """As by every command."""
+    path = tmp_path / "broken.jsonl"
+    path.write_bytes(as_lines([user("a"), assistant("b")]) + b"{broken\n")
+    for command in (("inspect",), ("validate",)):
+        done = condense(*command, path)
+        assert (done.status, done.stdout) == (ExitStatus.INPUT, b"")
+        assert "--lenient" in done.message
+    assert condense("inspect", path, "--lenient", "--json").json["messages"] == 2

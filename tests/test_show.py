@@ -1,0 +1,267 @@
+"""Finding content again: by position, by the hash in a marker; printed as it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+import real
+from build import (
+    LONG,
+    anthropic,
+    assistant,
+    call,
+    one_pass,
+    openai,
+    result,
+    text,
+    user,
+)
+from build import (
+    condense as condensed_by,
+)
+from helpers import CUT, as_lines, condense, condense_on_terminal, cut_by_speed, session
+
+from condense_cli import api
+from condense_cli.errors import CondenseError, ExitStatus, UsageError
+from condense_cli.markers import Gap, content_hash, gaps_in
+from condense_cli.report.lookup import Found, find
+from condense_cli.tools import arguments_of, string_values
+from condense_cli.transcript import Transcript
+
+CODE = "def total(items):\n    return sum(items)\n"
+RECORDS = [
+    user("Please look."),
+    assistant(
+        [text("Two files."), call("1", "Read", file_path="a.py"), call("2", "Write", file_path="b", content=CODE)]
+    ),
+    user([result("1", LONG), result("2", "done")]),
+    assistant("Found it."),
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(as_lines(RECORDS))
+    return path
+
+
+# --- Finding ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_position_finds_a_message_or_a_block() -> None:
+    """Counted from 0, with or without the sign that reports put before a message's number."""
+    transcript = anthropic(*RECORDS)
+    assert [hit.text for hit in find(transcript, "2")] == [LONG, "done"]
+    assert [hit.text for hit in find(transcript, "#2:1")] == ["done"]
+    assert find(transcript, "1:2")[0].text == f"file_path: b\ncontent:\n{CODE}"
+    assert find(transcript, "1:2")[0].position == "1:2"
+
+
+@pytest.mark.parametrize("query", ["4", "0:1", "99:0"])
+def test_a_position_that_is_not_there_is_named(query: str) -> None:
+    """With how many there are."""
+    with pytest.raises(CondenseError, match=r"There is no (message|block) \d+ in .*counted from 0"):
+        find(anthropic(*RECORDS), query)
+
+
+@pytest.mark.parametrize("query", ["", "#", "abc", "12:", ":1", "-1", "1:2:3", "5f2c91d", "5f2c91d8a", "٣"])
+def test_what_is_neither_hash_nor_position_is_a_usage_error(query: str) -> None:
+    """It is told what would be."""
+    with pytest.raises(UsageError, match="neither a hash nor a position"):
+        find(anthropic(*RECORDS), query)
+
+
+def test_a_hash_finds_a_block_or_a_single_argument() -> None:
+    """In any spelling."""
+    transcript = anthropic(*RECORDS)
+    (block,) = find(transcript, "#" + content_hash(LONG).upper())
+    assert (block.found, block.position, block.text) == (Found.CONTENT, "2:0", LONG)
+    (argument,) = find(transcript, content_hash(CODE))
+    assert (argument.found, argument.position, argument.path, argument.text) == (
+        Found.ARGUMENT,
+        "1:2",
+        ("content",),
+        CODE,
+    )
+
+
+def test_content_goes_before_markers_and_markers_are_the_last_resort() -> None:
+    """A file that holds both the original and a marker shows the original."""
+    marker = str(Gap(content_hash(LONG), 38))
+    cut = f"0: the value\n{marker}"
+    both = anthropic(user(LONG), assistant(cut))
+    assert [(hit.found, hit.position) for hit in find(both, content_hash(LONG))] == [(Found.CONTENT, "0:0")]
+    arguments = {"content": marker, "copy": marker}
+    cut_only = anthropic(user(cut), assistant([call("1", "Write", **arguments)]))
+    hits = find(cut_only, content_hash(LONG))
+    assert [(hit.found, hit.position) for hit in hits] == [(Found.MARKER, "0:0"), (Found.MARKER, "1:0")]
+    assert hits[1].text == f"content: {marker}\ncopy: {marker}"
+    with pytest.raises(CondenseError, match="no marker names it"):
+        find(anthropic(*RECORDS), "00000000")
+
+
+def originals_found(transcript: Transcript) -> int:
+    """How many markers a run leaves, after checking that each leads to the text that it was cut from."""
+    suppress = {"tool_results": {"operation": "suppress"}, "tool_parameters": {"operation": "suppress"}}
+    condensed = condensed_by(transcript, one_pass(individual_config={"defaults": suppress})).transcript
+    before = {(block.place, block.kind): block for _, block in transcript.blocks()}
+    hashes = set()
+    for _, block in condensed.blocks():
+        if not block.changed:
+            continue
+        old = before[block.place, block.kind]
+        pairs = [(old.text, block.text)]
+        if block.edits:
+            values = dict(string_values(arguments_of(old)))
+            pairs = [(values[path], new) for path, new in block.edits]
+        for original, new in pairs:
+            for gap in gaps_in(new):
+                if not gaps_in(original):
+                    assert original in {hit.text for hit in find(transcript, gap.hash)}
+                    hashes.add(gap.hash)
+    return len(hashes)
+
+
+@pytest.mark.parametrize("path", real.SAMPLES, ids=lambda path: path.name)
+def test_every_marker_leads_to_its_original(path: Path) -> None:
+    """What a condensed sample leaves out is found in the sample."""
+    assert originals_found(real.transcript(path)) >= 10
+
+
+def test_every_marker_in_arguments_that_are_a_string_leads_to_its_original() -> None:
+    """The arguments of OpenAI's calls are JSON in a string."""
+    arguments = json.dumps({"path": "a.py", "content": LONG})
+    calls = [{"id": "1", "type": "function", "function": {"name": "write", "arguments": arguments}}]
+    transcript = openai(
+        user("go"),
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "1", "content": "ok"},
+        *([assistant("a"), user("b")] * 4),
+    )
+    assert originals_found(transcript) == 1
+
+
+# --- Printing --------------------------------------------------------------------------------------------------------
+
+
+def test_a_pipe_gets_exactly_the_content(file: Path) -> None:
+    """So that its hash is the one that was asked for."""
+    done = condense("show", file, content_hash(CODE))
+    assert (done.status, done.stderr, done.text) == (ExitStatus.DONE, "", CODE)
+    done = condense("show", file, "2:0")
+    assert hashlib.sha256(done.stdout).hexdigest()[:8] == content_hash(LONG)
+
+
+def test_the_marker_of_a_real_run_is_resolved(tmp_path: Path) -> None:
+    """From the condensed file back to the original, by the command alone."""
+    original, small = tmp_path / "original.jsonl", tmp_path / "small.jsonl"
+    original.write_bytes(as_lines(session()))
+    assert condense("run", original, "--preset", "speed", "-o", small, "-q").status == ExitStatus.DONE
+    marker = gaps_in(api.load(small).messages[2].blocks[0].text)[0]
+    assert condense("show", original, f"#{marker.hash}").text == CUT[0]
+    done = condense("show", small, marker.hash)
+    assert done.text == cut_by_speed(CUT[0])
+    assert "the original is not in this file" in done.message
+
+
+def test_a_message_of_several_blocks_has_a_heading_for_each(file: Path) -> None:
+    """With position, role, kind and label."""
+    done = condense("show", file, "1")
+    assert done.text == (
+        "--- 1:0  assistant text\nTwo files.\n"
+        "--- 1:1  assistant tool call  Read a.py\nfile_path: a.py\n"
+        f"--- 1:2  assistant tool call  Write b\nfile_path: b\ncontent:\n{CODE}"
+    )
+
+
+def test_the_same_content_in_several_places_is_printed_once(tmp_path: Path) -> None:
+    """The places are said beside it."""
+    file = tmp_path / "twice.jsonl"
+    file.write_bytes(as_lines([user(LONG), assistant("ok"), user(LONG), assistant("ok")]))
+    done = condense("show", file, content_hash(LONG))
+    assert done.text == LONG
+    assert "2 times: 0:0, 2:0" in done.message
+
+
+def test_different_blocks_are_listed(tmp_path: Path) -> None:
+    """Two blocks that were cut from the same text in different ways: one has to be named."""
+    marker = str(Gap(content_hash(LONG), 38))
+    file = tmp_path / "cut.jsonl"
+    file.write_bytes(as_lines([user(f"0\n{marker}"), assistant(f"{marker}\n39")]))
+    done = condense("show", file, content_hash(LONG))
+    assert done.text == "0:0  user text\n1:0  assistant text\n"
+    assert "name one by its position" in done.message
+
+
+def test_raw_prints_the_records_as_they_stand(file: Path) -> None:
+    """Byte for byte, each record once."""
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert condense("show", file, "1", "--raw").stdout == lines[1]
+    assert condense("show", file, content_hash(LONG), "--raw").stdout == lines[2]
+
+
+def test_bytes_that_are_no_utf8_come_out_as_they_were(tmp_path: Path) -> None:
+    """Content, not a repair of it."""
+    file = tmp_path / "odd.jsonl"
+    file.write_bytes(b'{"role": "user", "content": "caf\xe9 \\ud800x"}\n{"role": "user", "content": "caf\xe9"}\n')
+    assert condense("show", file, "0:1").stdout == b"caf\xe9"
+    assert condense("show", file, "0:0").status == ExitStatus.DONE
+
+
+def test_json_has_the_documented_shape(file: Path) -> None:
+    """Where it is, what it is, and its text."""
+    (found,) = condense("show", file, content_hash(CODE), "--json").json["blocks"]
+    assert found == {
+        "found": "argument",
+        "message": 1,
+        "block": 2,
+        "record": 1,
+        "role": "assistant",
+        "kind": "tool_call",
+        "tool": "Write",
+        "call_id": "2",
+        "label": "Write b",
+        "path": ["content"],
+        "text": CODE,
+    }
+
+
+def test_what_is_not_found_is_status_1(file: Path) -> None:
+    """With one clear message and nothing on standard output."""
+    for query, said in (("00000000", "00000000"), ("9", "no message 9"), ("0:7", "no block 7")):
+        for option in ((), ("--json",), ("--raw",)):
+            done = condense("show", file, query, *option)
+            assert (done.status, done.stdout) == (ExitStatus.FAILED, b"")
+            assert said in done.message
+    assert condense("show", file, "nothing").status == ExitStatus.USAGE
+    assert condense("show", file, "1", "--json", "--raw").status == ExitStatus.USAGE
+
+
+def test_content_without_text_is_said(tmp_path: Path) -> None:
+    """An image has none; --raw has it."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
+    file = tmp_path / "image.jsonl"
+    file.write_bytes(as_lines([user([image, text("look")]), assistant("ok")]))
+    done = condense("show", file, "0:0")
+    assert done.stdout == b""
+    assert "--raw" in done.message
+    assert "(no text here" in condense("show", file, "0").text
+    assert b"aGVsbG8=" in condense("show", file, "0:0", "--raw").stdout
+
+
+def test_only_on_a_terminal_control_characters_are_replaced(tmp_path: Path) -> None:
+    """A pipe gets the content itself."""
+    steering = "red \x1b[31m and \x1b]0;title\x07 end"
+    file = tmp_path / "steering.jsonl"
+    file.write_bytes(as_lines([user(steering), assistant([text(steering), text("b")])]))
+    assert condense("show", file, "0").text == steering
+    for arguments in (("0",), ("1",), ("0", "--raw")):
+        shown = condense_on_terminal("show", file, *arguments).text
+        assert "\x1b[31m" not in shown
+        assert "\x07" not in shown
+        assert "end" in shown
+        assert shown.endswith("\n")

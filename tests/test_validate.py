@@ -1,0 +1,225 @@
+"""Whether a transcript is valid: every fault with its place, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import real
+from build import anthropic, assistant, call, claude_line, conversation, openai, result, session, text, user
+from helpers import as_lines, condense, condense_on_terminal
+
+from condense_cli.errors import ExitStatus
+from condense_cli.report.validation import Validation, check, line_numbers
+from condense_cli.transcript import Transcript
+from condense_cli.validity import validate
+
+
+def checked(transcript: Transcript) -> Validation:
+    return check(transcript, source="test")
+
+
+def places(transcript: Transcript) -> list[tuple[str, int | None, int | None]]:
+    """Rule, message and line of every fault."""
+    return [(fault.rule, fault.message, fault.line) for fault in checked(transcript).faults]
+
+
+def lines(*records: dict[str, Any]) -> Transcript:
+    from condense_cli import api
+
+    return api.loads(as_lines(list(records)), format="anthropic")
+
+
+# --- Places ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_fault_stands_where_its_block_stands() -> None:
+    """Not where its message begins: messages may be spread over several lines."""
+    transcript = lines(
+        user("a"),
+        assistant([call("1")]),
+        assistant([call("2")]),
+        user([result("1")]),
+        user([text("b"), text(" ")]),
+    )
+    assert places(transcript) == [("calls_answered_next", 1, 3), ("texts_not_blank", 2, 5)]
+
+
+def test_a_doubled_result_stands_where_the_second_one_stands() -> None:
+    """The one that is too many."""
+    transcript = lines(user("a"), assistant([call("1")]), user([result("1")]), user([result("1")]))
+    assert places(transcript) == [("one_result_per_call", 2, 4)]
+
+
+def test_a_message_without_content_has_a_place_too() -> None:
+    """It stands after the one before it."""
+    transcript = lines(user("a"), assistant([]), user("c"), assistant("d"))
+    assert places(transcript) == [("messages_not_empty", 1, 2)]
+    first = openai({"role": "assistant", "content": None}, user("a"))
+    assert [(fault.record, fault.rule) for fault in checked(first).faults] == [(0, "content_beside_no_calls")]
+
+
+def test_lines_that_are_not_json_are_no_messages() -> None:
+    """A message without content is not taken for one of them."""
+    from condense_cli import api
+
+    data = as_lines([user("a")]) + b"{broken\n" + as_lines([assistant([]), user("c"), assistant("d")])
+    assert places(api.loads(data, format="anthropic", lenient=True)) == [("messages_not_empty", 1, 3)]
+
+
+def test_lines_are_counted_in_any_layout() -> None:
+    """Blank lines count, and so do the lines of an indented array."""
+    from condense_cli import api
+
+    records = [user("a"), assistant([call("1")]), user("b")]
+    spaced = api.loads(b"\n\n".join(as_lines([record]) for record in records), format="anthropic")
+    assert places(spaced) == [("calls_answered_next", 1, 4)]
+    indented = json.dumps(records, indent=1)
+    start = indented.index("{", indented.index("}"))
+    transcript = api.loads(indented, format="anthropic")
+    assert places(transcript) == [("calls_answered_next", 1, indented.count("\n", 0, start) + 1)]
+    assert line_numbers(transcript.source, [2, 0, 2]).keys() == {0, 2}
+
+
+def test_every_violation_is_reported_in_the_words_of_the_api() -> None:
+    """None is left out, none is reworded."""
+    transcript = lines(assistant([call("1"), call("1")]), user([text("a"), result("2")]), user([text("")]))
+    found = checked(transcript)
+    assert [fault.said for fault in found.faults] == [violation.said for violation in validate(transcript)]
+    assert len(found.faults) >= 5
+    assert all(fault.api for fault in found.faults)
+    assert not found.valid
+
+
+@pytest.mark.parametrize("path", real.all_files(), ids=lambda path: path.name)
+def test_faults_of_real_transcripts_have_places(path: Path) -> None:
+    """And the samples have no faults."""
+    transcript = real.transcript(path)
+    found = checked(transcript)
+    assert len([fault for fault in found.faults if fault.api]) == len(validate(transcript))
+    for fault in (*found.faults, *found.notes):
+        assert fault.record is not None
+        assert fault.line == transcript.source.data.count(b"\n", 0, transcript.source.spans[fault.record][0]) + 1
+    if path in real.SAMPLES:
+        assert (found.valid, found.notes) == (True, [])
+
+
+# --- Links of a session ----------------------------------------------------------------------------------------------
+
+
+def links(*records: dict[str, Any]) -> list[tuple[str, int | None, int | None]]:
+    return places(session(claude_line("user", "1", None, "a"), claude_line("assistant", "2", "1", "b"), *records))
+
+
+def test_a_session_with_whole_links_is_valid() -> None:
+    """Links to records of any kind are whole, and so is a link to nothing."""
+    assert links({"type": "system", "uuid": "3", "parentUuid": "2"}, claude_line("user", "4", "3", "c")) == []
+    assert links({"type": "last-prompt", "leafUuid": "2"}, claude_line("user", "3", "2", "c")) == []
+
+
+def test_a_parent_that_names_no_record_is_found() -> None:
+    """Resuming would stop there without a word."""
+    assert links(claude_line("user", "3", "gone", "c")) == [("parents_exist", 0, 3)]
+    found = checked(session(claude_line("user", "3", "gone", "c"))).faults[0]
+    assert (found.said, found.api) == ("parentUuid names no record of the file: gone", False)
+
+
+def test_a_leaf_that_names_no_record_is_found() -> None:
+    """In a summary it is a note: older clients open a file with the summaries of other sessions."""
+    assert links({"type": "last-prompt", "leafUuid": "gone"}) == [("leaves_exist", None, 3)]
+    transcript = session(
+        {"type": "summary", "summary": "another session", "leafUuid": "elsewhere"}, claude_line("user", "1", None, "a")
+    )
+    found = checked(transcript)
+    assert found.valid
+    assert [(note.rule, note.line) for note in found.notes] == [("leaves_exist", 1)]
+
+
+def test_a_caller_that_names_no_record_is_found() -> None:
+    """The call that a result hangs below."""
+    assert links(claude_line("user", "3", "2", "c", sourceToolAssistantUUID="gone")) == [("callers_exist", 2, 3)]
+    assert links(claude_line("user", "3", "2", "c", sourceToolAssistantUUID="2")) == []
+
+
+def test_doubled_uuids_are_found_in_the_live_conversation_only() -> None:
+    """Two records under one uuid: the client takes the last. On an older branch nobody asks."""
+    assert links(claude_line("user", "3", "2", "c"), claude_line("user", "3", "2", "d")) == [
+        ("live_uuids_unique", 2, 4)
+    ]
+    aside = [claude_line("user", "x", "1", "c", isSidechain=True), claude_line("user", "x", "1", "d", isSidechain=True)]
+    assert links(*aside) == []
+
+
+# --- The command -----------------------------------------------------------------------------------------------------
+
+
+def test_valid_is_one_line_and_status_0() -> None:
+    """With what was looked at."""
+    done = condense("validate", "-", stdin=as_lines(conversation()))
+    assert (done.status, done.text, done.stderr) == (ExitStatus.DONE, "valid: 14 messages, format anthropic\n", "")
+
+
+def test_invalid_is_one_line_for_each_fault_and_status_3(tmp_path: Path) -> None:
+    """Each with file and line in front, as compilers say it."""
+    file = tmp_path / "broken.jsonl"
+    file.write_bytes(as_lines([user("a"), assistant([call("1")]), user([result("2")])]))
+    done = condense("validate", file)
+    assert (done.status, done.stderr) == (ExitStatus.INPUT, "")
+    first, second, last = done.text.splitlines()
+    assert first.startswith(f"{file}:2: #1: messages.1: `tool_use` ids were found without `tool_result` blocks")
+    assert second.startswith(f"{file}:3: #2: messages.2: unexpected `tool_use_id` found in `tool_result` blocks: 2")
+    assert last == "not valid: 2 faults in 3 messages, format anthropic"
+    assert not done.has_colours
+
+
+def test_json_has_the_documented_shape(tmp_path: Path) -> None:
+    """And the same exit status."""
+    file = tmp_path / "broken.jsonl"
+    file.write_bytes(as_lines([claude_line("user", "1", "gone", "a")]))
+    done = condense("validate", file, "--json")
+    assert done.status == ExitStatus.INPUT
+    assert done.json == {
+        "version": 1,
+        "input": str(file),
+        "format": "claude-code",
+        "messages": 1,
+        "valid": False,
+        "faults": [
+            {
+                "rule": "parents_exist",
+                "said": "parentUuid names no record of the file: gone",
+                "api": False,
+                "message": 0,
+                "record": 0,
+                "line": 1,
+            }
+        ],
+        "notes": [],
+        "warnings": [],
+    }
+    assert condense("validate", "-", "--json", stdin=as_lines(conversation())).json["valid"] is True
+
+
+def test_a_transcript_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    """Ids come from the file."""
+    file = tmp_path / "steering.jsonl"
+    file.write_bytes(as_lines([user("a"), assistant([call("\x1b[31m\x07\n")]), user("b")]))
+    done = condense_on_terminal("validate", file)
+    assert done.status == ExitStatus.INPUT
+    assert "␛[31m␇" in done.plain
+    assert "not valid: 1 fault" in done.plain
+
+
+def test_what_a_run_writes_is_valid(tmp_path: Path) -> None:
+    """The two commands agree."""
+    for path in real.SAMPLES:
+        small = tmp_path / path.name
+        assert condense("run", path, "--preset", "speed", "-o", small, "-q").status == ExitStatus.DONE
+        assert condense("validate", small).status == ExitStatus.DONE
+
+
+def test_anthropic_from_memory_is_checked_too() -> None:
+    """A transcript need not come from a file with lines."""
+    assert checked(anthropic(*conversation())).valid
