@@ -1,13 +1,18 @@
-"""Finding presets: configurations that come with the package, by name."""
+"""Finding presets: configurations that come with the package, by name.
+
+Shells ask for the names while a person types: nothing heavy is imported for them.
+"""
 
 from __future__ import annotations
 
 import difflib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ConfigurationError
-from .loading import load_configuration
-from .models import Configuration
+
+if TYPE_CHECKING:
+    from .models import Configuration
 
 DEFAULT_PRESET = "cost"
 
@@ -25,11 +30,17 @@ def preset_names() -> list[str]:
 
 def load_preset(name: str) -> Configuration:
     """The preset of that name, or the configuration in the file of that path. Raises ConfigurationError."""
-    path = presets_folder() / f"{name}.yaml"
+    from .loading import load_configuration
+
+    return load_configuration(find_preset(name))
+
+
+def find_preset(name: str) -> Path:
+    """The file of the preset of that name; anything that looks like a path is one. Raises ConfigurationError."""
     if name in preset_names():
-        return load_configuration(path)
+        return presets_folder() / f"{name}.yaml"
     if Path(name).suffix or "/" in name or "\\" in name:
-        return load_configuration(Path(name))
+        return Path(name)
     near = difflib.get_close_matches(name, preset_names(), n=1)
     hint = f"Did you mean {near[0]}? " if near else ""
     raise ConfigurationError(
