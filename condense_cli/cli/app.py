@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .config import config_app
 from .console import DEBUG_VARIABLE, prepare_process
 from .diff import diff
+from .presets import presets_app
 from .run import run
 
 app = typer.Typer(
@@ -18,7 +20,8 @@ app = typer.Typer(
     epilog="Examples:\n\n\b\ncondense run session.jsonl --preset cost\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense diff session.jsonl small.jsonl\n"
-    "cat session.jsonl | condense run - --preset speed | next-program\n\n"
+    "cat session.jsonl | condense run - --preset speed | next-program\n"
+    "condense presets new mine.yaml\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable or no transcript, "
     "4 target missed with --strict, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -29,6 +32,8 @@ app = typer.Typer(
 
 app.command()(run)
 app.command()(diff)
+app.add_typer(presets_app, name="presets")
+app.add_typer(config_app, name="config")
 
 
 def _version(value: bool) -> None:

@@ -1,5 +1,6 @@
-"""What flags of one run change in a configuration. A flag narrows what the passes may touch and never widens it.
+"""What flags of one run change in a configuration.
 
+`--keep-recent` replaces what the passes preserve. The others narrow what they may touch and never widen it.
 Where a pass has no condition of its own, the flag becomes its condition. Where it has one, both must hold: the
 configuration cannot say that in one predicate, so a pin holds what the flag leaves out.
 """

@@ -41,9 +41,19 @@ def find_preset(name: str) -> Path:
         return presets_folder() / f"{name}.yaml"
     if Path(name).suffix or "/" in name or "\\" in name:
         return Path(name)
+    raise _unknown(name, " A path to a YAML or JSON file works too.")
+
+
+def read_preset(name: str) -> bytes:
+    """The file of the preset of that name as it is. Raises ConfigurationError."""
+    if name not in preset_names():
+        raise _unknown(name)
+    return (presets_folder() / f"{name}.yaml").read_bytes()
+
+
+def _unknown(name: str, more: str = "") -> ConfigurationError:
     near = difflib.get_close_matches(name, preset_names(), n=1)
     hint = f"Did you mean {near[0]}? " if near else ""
-    raise ConfigurationError(
-        f"There is no preset named {name!r}.",
-        f"{hint}Presets: {', '.join(preset_names())}. A path to a YAML or JSON file works too.",
+    return ConfigurationError(
+        f"There is no preset named {name!r}.", f"{hint}Presets: {', '.join(preset_names())}.{more}"
     )
