@@ -6,7 +6,8 @@
     [condense: 300 characters left out #5f2c91d8]
 
 A marker has a line of its own. The number tells how much is missing; the hash names the whole text it
-was cut from, so that it can be found in the original. A suppressed block is a marker and nothing else.
+was cut from, so that it can be found in the original. A suppressed block is a marker and nothing else;
+in place of an image it is `[condense: image left out #5f2c91d8]`, and the hash names the image's data.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _MARKER: Final = re.compile(
     r" left out #(?P<hash>[0-9a-f]{8})\]",
     re.ASCII,
 )
+_IMAGE: Final = re.compile(r"\[condense: image left out #([0-9a-f]{8})\]", re.ASCII)
 PREFIX: Final = "[condense: "
 
 
@@ -33,13 +35,19 @@ def content_hash(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Content that is missing: whole lines, characters of a line, or both; `hash` names where it was cut from."""
+    """Content that is missing: whole lines, characters of a line, or both; `hash` names where it was cut from.
+
+    An image that is missing has neither.
+    """
 
     hash: str
     lines: int = 0
     characters: int = 0
+    is_image: bool = False
 
     def __str__(self) -> str:
+        if self.is_image:
+            return f"[condense: image left out #{self.hash}]"
         amounts = [
             f"{number} {noun}{'' if number == 1 else 's'}"
             for number, noun in ((self.lines, "line"), (self.characters, "character"))
@@ -53,7 +61,12 @@ class Gap:
 
 def parse_gap(line: str) -> Gap | None:
     """The gap that a line stands for, if it is a marker and nothing else."""
-    match = _MARKER.fullmatch(line) if line.startswith(PREFIX) else None
+    if not line.startswith(PREFIX):
+        return None
+    image = _IMAGE.fullmatch(line)
+    if image:
+        return Gap(image[1], is_image=True)
+    match = _MARKER.fullmatch(line)
     if not match:
         return None
     gap = Gap(match["hash"], int(match["lines"] or 0), int(match["characters"] or 0))

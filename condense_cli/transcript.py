@@ -47,17 +47,19 @@ class BlockKind(StrEnum):
 
 
 class ContentType(StrEnum):
-    """What a pass speaks about. Thinking, images and opaque blocks have no content type."""
+    """What a pass speaks about. Thinking and opaque blocks have no content type."""
 
     MESSAGE_TEXT = "message_text"
     TOOL_PARAMETERS = "tool_parameters"
     TOOL_RESULTS = "tool_results"
+    IMAGES = "images"
 
 
 CONTENT_TYPE_OF_KIND = {
     BlockKind.TEXT: ContentType.MESSAGE_TEXT,
     BlockKind.TOOL_CALL: ContentType.TOOL_PARAMETERS,
     BlockKind.TOOL_RESULT: ContentType.TOOL_RESULTS,
+    BlockKind.IMAGE: ContentType.IMAGES,
 }
 
 
@@ -82,6 +84,8 @@ class Block:
     `is_object` tells that the file holds the arguments as an object, not as JSON in a string.
     `edits` are the string values of a tool call's arguments that were replaced, by their path
     inside the arguments; the rest of the arguments keeps its bytes.
+    `digest` is the hash of an image's data. A block that `stands_in` was an image: its `place` is that
+    of the whole part, which a text part takes.
     """
 
     kind: BlockKind
@@ -97,6 +101,8 @@ class Block:
     is_object: bool = False
     changed: bool = False
     edits: tuple[tuple[JsonPath, str], ...] = ()
+    digest: str = ""
+    stands_in: bool = False
 
     @property
     def content_type(self) -> ContentType | None:
@@ -109,6 +115,10 @@ class Block:
 
     def with_text(self, text: str) -> Block:
         return replace(self, text=text, changed=True)
+
+    def replaced_by(self, text: str, kind: BlockKind) -> Block:
+        """A text block in place of an image; `kind` is what such a text is where the image stands."""
+        return replace(self, kind=kind, text=text, estimate=0, changed=True, stands_in=True)
 
     def with_edits(self, text: str, edits: dict[JsonPath, str]) -> Block:
         return replace(self, text=text, edits=tuple({**dict(self.edits), **edits}.items()), changed=True)

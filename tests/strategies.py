@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import struct
 import uuid
 from typing import Any
 
@@ -31,6 +33,7 @@ ODD_LINES = st.sampled_from(
         str(Gap("0123abcd", 12)),
         str(Gap("0123abcd", 0, 300)),
         str(Gap("89abcdef", 3, 4)),
+        str(Gap("89abcdef", is_image=True)),
         "[condense: 3 lines left out #0123abcd] and more",
         "[condense: 0 lines left out #0123abcd]",
         "   12→    return total",
@@ -52,7 +55,38 @@ ARGUMENTS = st.dictionaries(
     max_size=4,
 )
 TOOLS = st.sampled_from(["Read", "Bash", "Write", "read_file", "mcp__x__y"])
+IMAGE_OPERATIONS = st.sampled_from(
+    [{"operation": "keep"}, {"operation": "suppress"}, {"operation": "suppress", "min_tokens": 300}]
+)
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def picture(width: int, height: int) -> str:
+    """A PNG header of that size as base64: all that an estimate looks at."""
+    size = struct.pack(">II", width, height)
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + size + b"\x08\x06\x00\x00\x00").decode()
+
+
+PICTURES = st.sampled_from([PIXEL, picture(200, 200), picture(800, 600), picture(1600, 1200), "not base64"])
+
+
+@st.composite
+def images(draw: st.DrawFn) -> dict[str, Any]:
+    """A content block with an image: its data, or where it is found."""
+    if draw(st.integers(0, 4)) == 0:
+        source = {"type": "url", "url": "https://example.com/a.png"}
+    else:
+        source = {"type": "base64", "media_type": "image/png", "data": draw(PICTURES)}
+    extra = draw(st.sampled_from([{}, {}, {"cache_control": {"type": "ephemeral"}}]))
+    return {"type": "image", "source": source, **extra}
+
+
+@st.composite
+def image_links(draw: st.DrawFn) -> dict[str, Any]:
+    """The same as a part of a chat-completions message."""
+    data = draw(st.one_of(PICTURES, st.none()))
+    url = "https://example.com/a.png" if data is None else f"data:image/png;base64,{data}"
+    return {"type": "image_url", "image_url": {"url": url, "detail": "auto"}}
 
 
 @st.composite
@@ -71,7 +105,7 @@ def exchanges(draw: st.DrawFn, *, thinking: bool = True) -> list[dict[str, Any]]
                         "id": f"call_{number}",
                         "tool": draw(TOOLS),
                         "arguments": draw(ARGUMENTS),
-                        "result": draw(st.one_of(TEXTS, st.lists(st.one_of(VISIBLE, st.just(None)), max_size=3))),
+                        "result": draw(st.one_of(TEXTS, st.lists(st.one_of(VISIBLE, images()), max_size=3))),
                         "error": draw(st.sampled_from([None, True, False])),
                     }
                 )
@@ -97,13 +131,9 @@ def exchanges(draw: st.DrawFn, *, thinking: bool = True) -> list[dict[str, Any]]
     return turns
 
 
-def _image() -> dict[str, Any]:
-    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
-
-
 def _result_content(result: Any) -> Any:
     if isinstance(result, list):
-        return [{"type": "text", "text": part} if part is not None else _image() for part in result]
+        return [{"type": "text", "text": part} if isinstance(part, str) else part for part in result]
     return result
 
 
@@ -138,7 +168,7 @@ def anthropic_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
             as_blocks = draw(st.booleans())
             content: Any = [{"type": "text", "text": turn["user"]}] if as_blocks else turn["user"]
             if as_blocks and draw(st.booleans()):
-                content.append(_image())
+                content.insert(draw(st.integers(0, 1)), draw(images()))
             messages.append({"role": "user", "content": content})
             continue
         blocks = _assistant_blocks(turn)
@@ -159,6 +189,7 @@ def openai_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
             content: Any = turn["user"]
             if draw(st.booleans()):
                 content = [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}]
+                content += draw(st.lists(image_links(), max_size=2))
             messages.append({"role": "user", "content": content})
             continue
         message: dict[str, Any] = {"role": "assistant", "content": turn["text"]}
@@ -177,7 +208,9 @@ def openai_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
         for call in draw(st.permutations(turn["calls"])):
             result = call["result"]
             if isinstance(result, list):
-                result = [{"type": "text", "text": part} for part in result if part is not None] or ""
+                result = [
+                    {"type": "text", "text": part} if isinstance(part, str) else draw(image_links()) for part in result
+                ] or ""
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
     return messages
 
@@ -208,7 +241,10 @@ def claude_records(draw: st.DrawFn) -> list[dict[str, Any]]:
         records.append({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}})
     for number, turn in enumerate(draw(exchanges())):
         if "user" in turn:
-            parent = add("user", {"role": "user", "content": turn["user"]}, parent)
+            content: Any = turn["user"]
+            if draw(st.integers(0, 3)) == 0:
+                content = [draw(images()), {"type": "text", "text": content}]
+            parent = add("user", {"role": "user", "content": content}, parent)
             if draw(st.integers(0, 4)) == 0:
                 records.append({"type": "queue-operation", "operation": "enqueue", "sessionId": "s", "timestamp": ""})
             continue
@@ -223,7 +259,7 @@ def claude_records(draw: st.DrawFn) -> list[dict[str, Any]]:
                 "user",
                 {"role": "user", "content": [block]},
                 parent,
-                toolUseResult={"stdout": content, "n": 1} if isinstance(content, str) else None,
+                toolUseResult={"stdout": content, "n": 1} if isinstance(content, str) else content,
                 sourceToolAssistantUUID=lines[identifier],
             )
 
@@ -302,7 +338,8 @@ SELECTIONS = st.one_of(
 def configurations(draw: st.DrawFn) -> Configuration:
     passes = []
     for number in range(draw(st.integers(1, 3))):
-        types = {name: draw(OPERATIONS) for name in ("message_text", "tool_parameters", "tool_results")}
+        types: dict[str, Any] = {name: draw(OPERATIONS) for name in ("message_text", "tool_parameters", "tool_results")}
+        types["images"] = draw(IMAGE_OPERATIONS)
         passes.append(
             {
                 "id": f"pass-{number}",

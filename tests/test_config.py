@@ -187,6 +187,7 @@ EVERY_KEY: dict[str, Any] = {
                         },
                     },
                     "tool_results": {"operation": "suppress"},
+                    "images": {"operation": "suppress", "min_tokens": 100},
                 },
                 "overrides": [{"message_index": -3, "operations": {"tool_results": {"operation": "keep"}}}],
             },

@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .config import config_app
 from .console import DEBUG_VARIABLE, prepare_process
 from .diff import diff
 from .estimate import estimate
 from .inspect import inspect
+from .presets import presets_app
 from .run import run
 from .show import show
 from .validate import validate
@@ -24,7 +26,8 @@ app = typer.Typer(
     "condense diff session.jsonl small.jsonl\n"
     "condense estimate session.jsonl\n"
     "condense inspect session.jsonl\n"
-    "cat session.jsonl | condense run - --preset speed | next-program\n\n"
+    "cat session.jsonl | condense run - --preset speed | next-program\n"
+    "condense presets new mine.yaml\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
     "4 target missed with --strict, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -39,6 +42,8 @@ app.command()(estimate)
 app.command()(inspect)
 app.command()(show)
 app.command()(validate)
+app.add_typer(presets_app, name="presets")
+app.add_typer(config_app, name="config")
 
 
 def _version(value: bool) -> None:

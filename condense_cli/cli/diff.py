@@ -9,6 +9,7 @@ import typer
 
 from ..errors import UsageError
 from .console import console, exits, write_text
+from .options import complete_format, complete_preset
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -26,7 +27,13 @@ def diff(
     after: Annotated[str | None, typer.Argument(metavar="[B]", help="The newer transcript.")] = None,
     preset: Annotated[
         str | None,
-        typer.Option("--preset", "-p", metavar="NAME|PATH", help="Compare with what this preset makes of A."),
+        typer.Option(
+            "--preset",
+            "-p",
+            metavar="NAME|PATH",
+            autocompletion=complete_preset,
+            help="Compare with what this preset makes of A.",
+        ),
     ] = None,
     stat: Annotated[bool, typer.Option("--stat", help="The summary alone.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the difference as JSON.")] = False,
@@ -35,7 +42,14 @@ def diff(
     ] = _SHOWN_LINES,
     all_lines: Annotated[bool, typer.Option("--all-lines", "-v", help="Show every line.")] = False,
     format: Annotated[
-        str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of both.  [default: recognised]")
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="NAME",
+            autocompletion=complete_format,
+            help="Format of both.  [default: recognised]",
+        ),
     ] = None,
 ) -> None:
     """Show what differs between two transcripts, message by message.

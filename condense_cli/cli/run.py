@@ -11,6 +11,7 @@ import typer
 
 from ..errors import ExitStatus, OutputError, UsageError
 from .console import console, exits, say, write_out, write_text
+from .options import ExceptTools, FormatOption, KeepRecent, OnlyTools, Pins, Preset, Range, overrides_of
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
@@ -24,6 +25,8 @@ EXAMPLES = (
     "condense run session.jsonl                  report and diff, nothing written\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
+    "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
+    "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
     "condense run session.jsonl --cost           and when that pays\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent"
@@ -32,9 +35,7 @@ EXAMPLES = (
 
 def run(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to condense; - reads standard input.")],
-    preset: Annotated[
-        str | None, typer.Option("--preset", "-p", metavar="NAME|PATH", help="Preset to run.  [default: cost]")
-    ] = None,
+    preset: Preset = None,
     config: Annotated[
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration to run instead.")
     ] = None,
@@ -48,6 +49,11 @@ def run(
         float | None,
         typer.Option("--target-percent", metavar="P", help="Stop as soon as at most P percent of the tokens are left."),
     ] = None,
+    keep_recent: KeepRecent = None,
+    only_tools: OnlyTools = None,
+    except_tools: ExceptTools = None,
+    range: Range = None,
+    pin: Pins = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -65,9 +71,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False,
     cost: Annotated[bool, typer.Option("--cost", help="Show what the next turn costs and when it pays.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False,
-    format: Annotated[
-        str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
-    ] = None,
+    format: FormatOption = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff, timings and costs.")] = False,
@@ -79,18 +83,21 @@ def run(
     """
     with exits():
         _check_usage(file, preset, config, output, target_tokens, target_percent, json, report)
+        overrides = overrides_of(keep_recent, only_tools, except_tools, range, pin)
         writes_stdout = output == "-" or (output is None and not (json or dry_run) and not sys.stdout.isatty())
         _check_output(file, output, report)
 
         from dataclasses import replace
 
         from .. import api
+        from ..config.overrides import apply as override
         from ..report import facts
         from ..report.visible import visible
         from ..tokens import Counter, encoding_for
 
         status = ExitStatus.DONE
         configuration, name = _configuration(preset, config)
+        configuration = override(configuration, overrides)
         transcript = _load(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)

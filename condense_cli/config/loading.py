@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -31,18 +32,37 @@ _WORDS: Final = {
 _BOUNDS: Final = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configuration with what its file says: the plain values, and where each stands."""
+
+    configuration: Configuration
+    name: str
+    value: dict[str, Any]
+    positions: Positions
+
+
 def load_configuration(path: Path) -> Configuration:
     """Configuration in a YAML or JSON file. Raises ConfigurationError."""
+    return load_with_positions(path).configuration
+
+
+def load_with_positions(path: Path) -> Loaded:
+    """Configuration in a YAML or JSON file, and where its values stand there. Raises ConfigurationError."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigurationError(f"Cannot read the configuration {path}: {reason}.") from None
-    return parse_configuration(text, str(path))
+    return parse_with_positions(text, str(path))
 
 
 def parse_configuration(text: str, name: str = "configuration") -> Configuration:
     """Configuration in a YAML or JSON text; keys in snake_case or camelCase. Raises ConfigurationError."""
+    return parse_with_positions(text, name).configuration
+
+
+def parse_with_positions(text: str, name: str) -> Loaded:
     value, positions = read_yaml(text, name)
     if not isinstance(value, dict):
         found = "found nothing" if value is None else "and not a list or a single value"
@@ -53,7 +73,7 @@ def parse_configuration(text: str, name: str = "configuration") -> Configuration
         raise _explained(str(error), positions, value) from None
     for path, what, hint in problems(configuration):
         raise positions.error(path, what, hint)
-    return configuration
+    return Loaded(configuration, name, value, positions)
 
 
 def _explained(message: str, positions: Positions, value: Any) -> ConfigurationError:

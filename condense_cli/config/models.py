@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 Percent = Annotated[float, Meta(gt=0, le=100)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Positive = Annotated[int, Meta(ge=1, le=1_000_000_000)]
-ContentTypeName = Literal["message_text", "tool_parameters", "tool_results"]
+ContentTypeName = Literal["message_text", "tool_parameters", "tool_results", "images"]
 RoleName = Literal["system", "developer", "user", "assistant", "tool"]
 
 
@@ -46,16 +46,25 @@ class ContentOperation(_Base, frozen=True, kw_only=True):
     min_tokens: Count = 0
 
 
+class ImageOperation(_Base, frozen=True, kw_only=True):
+    """What happens to images: they stay, or a marker takes their place. Smaller than `min_tokens` they stay."""
+
+    operation: Literal["keep", "suppress"] = "keep"
+    min_tokens: Count = 0
+
+
 class ContentTypeOperations(_Base, frozen=True, kw_only=True):
     message_text: ContentOperation = ContentOperation()
     tool_parameters: ContentOperation = ContentOperation()
     tool_results: ContentOperation = ContentOperation()
+    images: ImageOperation = ImageOperation()
 
 
 class PartialOperations(_Base, frozen=True, kw_only=True):
     message_text: ContentOperation | UnsetType = UNSET
     tool_parameters: ContentOperation | UnsetType = UNSET
     tool_results: ContentOperation | UnsetType = UNSET
+    images: ImageOperation | UnsetType = UNSET
 
 
 class Override(_Base, frozen=True, kw_only=True):
@@ -150,7 +159,7 @@ class PassConfig(_Base, frozen=True, kw_only=True):
     batch_config: BatchConfig | None = None
     execution: Execution = Execution()
     stop_at_target: bool = False
-    order: tuple[ContentTypeName, ...] = ("tool_results", "tool_parameters", "message_text")
+    order: tuple[ContentTypeName, ...] = ("tool_results", "images", "tool_parameters", "message_text")
     repeat: Repeat | None = None
 
 

@@ -1,13 +1,18 @@
-"""Finding presets: configurations that come with the package, by name."""
+"""Finding presets: configurations that come with the package, by name.
+
+Shells ask for the names while a person types: nothing heavy is imported for them.
+"""
 
 from __future__ import annotations
 
 import difflib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ConfigurationError
-from .loading import load_configuration
-from .models import Configuration
+
+if TYPE_CHECKING:
+    from .models import Configuration
 
 DEFAULT_PRESET = "cost"
 
@@ -25,14 +30,30 @@ def preset_names() -> list[str]:
 
 def load_preset(name: str) -> Configuration:
     """The preset of that name, or the configuration in the file of that path. Raises ConfigurationError."""
-    path = presets_folder() / f"{name}.yaml"
+    from .loading import load_configuration
+
+    return load_configuration(find_preset(name))
+
+
+def find_preset(name: str) -> Path:
+    """The file of the preset of that name; anything that looks like a path is one. Raises ConfigurationError."""
     if name in preset_names():
-        return load_configuration(path)
+        return presets_folder() / f"{name}.yaml"
     if Path(name).suffix or "/" in name or "\\" in name:
-        return load_configuration(Path(name))
+        return Path(name)
+    raise _unknown(name, " A path to a YAML or JSON file works too.")
+
+
+def read_preset(name: str) -> bytes:
+    """The file of the preset of that name as it is. Raises ConfigurationError."""
+    if name not in preset_names():
+        raise _unknown(name)
+    return (presets_folder() / f"{name}.yaml").read_bytes()
+
+
+def _unknown(name: str, more: str = "") -> ConfigurationError:
     near = difflib.get_close_matches(name, preset_names(), n=1)
     hint = f"Did you mean {near[0]}? " if near else ""
-    raise ConfigurationError(
-        f"There is no preset named {name!r}.",
-        f"{hint}Presets: {', '.join(preset_names())}. A path to a YAML or JSON file works too.",
+    return ConfigurationError(
+        f"There is no preset named {name!r}.", f"{hint}Presets: {', '.join(preset_names())}.{more}"
     )

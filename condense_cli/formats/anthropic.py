@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from .. import jsontext
+from ..markers import content_hash
 from ..transcript import (
     Block,
     BlockKind,
@@ -101,12 +102,16 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
     data = source.get("data") if isinstance(source, dict) else None
     kind = part.get("type") if isinstance(part, dict) else None
     if kind == "image":
-        return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(data), **common)
+        digest = content_hash(data if isinstance(data, str) else jsontext.dump_compact(part))
+        return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(data), digest=digest, **common)
     if kind == "image_url":
         link = part.get("image_url")
         url = link.get("url") if isinstance(link, dict) else None
         inline = url if isinstance(url, str) and url.startswith("data:") else None
-        return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(inline), **common)
+        # The data alone, so that one image has one hash in every format.
+        told = inline.partition(",")[2] if inline else jsontext.dump_compact(part)
+        digest = content_hash(told)
+        return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(inline), digest=digest, **common)
     if kind == "document" and isinstance(data, str):
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
     return Block(BlockKind.OPAQUE, where, owner, text=jsontext.dump_compact(part), **common)

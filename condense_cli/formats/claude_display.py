@@ -1,7 +1,8 @@
 """Text that a Claude Code record repeats for display: `toolUseResult` beside the tool result itself.
 
 The model never sees it. When the result was shortened, the strings that repeat it are shortened too,
-or the file would keep what the user asked to leave out. The value's shape stays: renderers parse it.
+or the file would keep what the user asked to leave out; the second copy of an image that
+was left out becomes its marker. The value's shape stays: renderers parse it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _LINE_NUMBER: Final = re.compile(r"^\s*\d+[→\t|:] ?")
 def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -> None:
     """Add edits for the strings that repeat a changed tool result of the same record."""
     for _, block in transcript.blocks():
-        if not (block.changed and block.kind is BlockKind.TOOL_RESULT):
+        if not (block.changed and (block.kind is BlockKind.TOOL_RESULT or block.stands_in)):
             continue
         raw = transcript.source.raw(block.place.record)
         if b'"' + KEY.encode() + b'"' not in raw:
@@ -34,8 +35,39 @@ def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -
         value = jsontext.parse(raw)
         if not isinstance(value, dict) or KEY not in value:
             continue
+        if block.stands_in:
+            for path in _image_copies(value, block):
+                edits[block.place.record][path] = style.literal(block.text)
+            continue
         for path, text in _repeats(value[KEY], (KEY,), _known_lines(value, block)):
             edits[block.place.record][path] = style.literal(_shortened(text, block.text))
+
+
+def _image_copies(value: Any, block: Block) -> set[JsonPath]:
+    """Where the image stands again. The copy of an image file may have another size, so it is known by its place."""
+    found: set[JsonPath] = set()
+    shown = value[KEY]
+    if isinstance(shown, dict) and shown.get("type") == "image" and block.answers:
+        file = shown.get("file")
+        if isinstance(file, dict) and isinstance(file.get("base64"), str):
+            found.add((KEY, "file", "base64"))
+    for key in block.place.path:
+        value = value[key]
+    source = value.get("source") if isinstance(value, dict) else None
+    data = source.get("data") if isinstance(source, dict) else None
+    return found | set(_copies(shown, (KEY,), data)) if isinstance(data, str) and data else found
+
+
+def _copies(value: Any, path: JsonPath, data: str) -> Iterator[JsonPath]:
+    if isinstance(value, str):
+        if value == data:
+            yield path
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _copies(item, (*path, key), data)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _copies(item, (*path, index), data)
 
 
 def _known_lines(value: Any, block: Block) -> set[str]:
@@ -60,6 +92,6 @@ def _repeats(value: Any, path: JsonPath, known: set[str]) -> Iterator[tuple[Json
 
 def _shortened(repeat: str, result: str) -> str:
     """The marker for the whole repeat; it names the result's hash, where that has one."""
-    gaps = gaps_in(result)
+    gaps = [gap for gap in gaps_in(result) if not gap.is_image]
     lines = repeat.count("\n") + 1
     return str(Gap(gaps[0].hash if gaps else content_hash(repeat), lines))

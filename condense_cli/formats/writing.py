@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 
 from .. import jsontext
@@ -26,9 +27,13 @@ def write(transcript: Transcript, form: Format) -> bytes:
     style = jsontext.Style.of(source.data)
     spans: dict[Place, list[Block]] = defaultdict(list)
     for _, block in transcript.blocks():
-        if block.changed and block.span:
+        if not block.changed:
+            continue
+        if block.span:
             spans[block.place].append(block)
-        elif block.changed:
+        elif block.stands_in:
+            edits[block.place.record][block.place.path] = _text_part(block, source, style)
+        else:
             edits[block.place.record].update(_block_edits(block, style))
     for place, blocks in spans.items():
         edits[place.record][place.path] = style.literal(_respanned(source, place, blocks))
@@ -47,6 +52,17 @@ def _gone(transcript: Transcript) -> frozenset[int]:
     if not touched:
         return frozenset()
     return frozenset(touched - {block.place.record for _, block in transcript.blocks()})
+
+
+def _text_part(block: Block, source: Source, style: jsontext.Style) -> str:
+    """The text part that takes an image's place. A cache breakpoint set on the image moves to it."""
+    part = jsontext.parse(source.raw(block.place.record))
+    for key in block.place.path:
+        part = part[key]
+    literal = f'{{"type":"text","text":{style.literal(block.text)}'
+    if isinstance(part, dict) and "cache_control" in part:
+        literal += f',"cache_control":{json.dumps(part["cache_control"])}'
+    return literal + "}"
 
 
 def _block_edits(block: Block, style: jsontext.Style) -> dict[JsonPath, str | None]:

@@ -52,7 +52,7 @@ def truncate(text: str, limits: Limits) -> str:
 
 
 def _hash_of(text: str) -> str:
-    earlier = {gap.hash for gap in gaps_in(text)}
+    earlier = {gap.hash for gap in gaps_in(text) if not gap.is_image}
     return earlier.pop() if len(earlier) == 1 else content_hash(text)
 
 
@@ -61,7 +61,12 @@ def _parse(text: str) -> _Items:
     lines = text.split("\n")
     if PREFIX not in text:
         return [*lines]
-    items: _Items = [parse_gap(line) or line for line in lines]
+    if len(lines) > 1:
+        # The marker of an image is a whole block; among other lines somebody quotes it.
+        gaps = [parse_gap(line) for line in lines]
+        items: _Items = [gap if gap and not gap.is_image else line for gap, line in zip(gaps, lines, strict=True)]
+    else:
+        items = [parse_gap(text) or text]
     for index, item in enumerate(items):
         if isinstance(item, Gap) and item.characters:
             before = items[index - 1] if index else None

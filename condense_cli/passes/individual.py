@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from msgspec import UNSET
 
-from ..config.models import ContentOperation, IndividualConfig, PassConfig
-from ..transcript import Block, ContentType
+from ..config.models import ContentOperation, ImageOperation, IndividualConfig, PassConfig
+from ..transcript import Block, BlockKind, ContentType, Message, Role
 from . import operations
 from .draft import Draft
 from .receipts import Kept, Receipt, changed, kept
@@ -22,7 +22,7 @@ class Candidate:
     message: int
     block: int
     content_type: ContentType
-    operation: ContentOperation
+    operation: ContentOperation | ImageOperation
     tokens: int
 
 
@@ -60,7 +60,7 @@ def run_individual(
             outcome: Block | Kept = Kept.TARGET_REACHED
         else:
             block = draft.messages[candidate.message].blocks[candidate.block]
-            outcome = operations.apply(block, candidate.operation, draft.count, strictness)
+            outcome = _apply(draft.messages[candidate.message], block, candidate.operation, draft, strictness)
         message, number, before = draft.messages[candidate.message], candidate.block, candidate.tokens
         if isinstance(outcome, Kept):
             receipts.append(kept(config.id, message, number, before, outcome))
@@ -71,6 +71,16 @@ def run_individual(
             receipts.append(changed(config.id, message, number, how, before, after, selected.reason))
     draft.settle()
     return receipts
+
+
+def _apply(
+    message: Message, block: Block, operation: ContentOperation | ImageOperation, draft: Draft, strictness: float
+) -> Block | Kept:
+    if isinstance(operation, ContentOperation):
+        return operations.apply(block, operation, draft.count, strictness)
+    is_result = block.call_id is not None or message.role is Role.TOOL
+    kind = BlockKind.TOOL_RESULT if is_result else BlockKind.TEXT
+    return operations.leave_out_image(block, kind, operation, draft.count, strictness)
 
 
 def _candidates(

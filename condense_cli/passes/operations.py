@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ..config.models import ContentOperation, TruncateParams
+from ..config.models import ContentOperation, ImageOperation, TruncateParams
+from ..markers import Gap
 from ..tokens import Counter
 from ..tools import PATH_ARGUMENTS, arguments_of, replace_arguments, string_values
 from ..transcript import Block, BlockKind, JsonPath
@@ -38,6 +39,20 @@ def apply(block: Block, operation: ContentOperation, count: Counter, strictness:
     if count(text) >= count(block.text):
         return Kept.NOT_SMALLER
     return block.with_text(text)
+
+
+def leave_out_image(
+    block: Block, kind: BlockKind, operation: ImageOperation, count: Counter, strictness: float
+) -> Block | Kept:
+    """The marker in place of an image; `kind` is what a text is where the image stands."""
+    if operation.operation == "keep":
+        return Kept.CONFIGURED
+    if count.block(block) < operation.min_tokens * strictness:
+        return Kept.SMALL
+    marker = str(Gap(block.digest, is_image=True))
+    if count(marker) >= count.block(block):
+        return Kept.NOT_SMALLER
+    return block.replaced_by(marker, kind)
 
 
 def _rewrite(operation: ContentOperation, strictness: float) -> Rewrite:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..config.checks import warnings as configuration_warnings
-from ..config.models import Configuration, ContentOperation, PassConfig
+from ..config.models import Configuration, ContentOperation, ImageOperation, PassConfig
 from ..tokens import Counter
-from ..transcript import Transcript
+from ..transcript import ContentType, Transcript
 from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
 from .draft import Draft
@@ -230,11 +230,10 @@ def _strictnesses(config: PassConfig, target: int | None) -> list[float]:
     return [config.repeat.threshold_reduction_factor**round for round in range(config.repeat.max_passes)]
 
 
-def _operations(config: PassConfig) -> list[ContentOperation]:
+def _operations(config: PassConfig) -> list[ContentOperation | ImageOperation]:
     individual = config.individual_config
     if individual is None:
         return []
     parts = [individual.defaults, *(override.operations for override in individual.overrides)]
-    names = ("message_text", "tool_parameters", "tool_results")
-    found = [getattr(part, name) for part in parts for name in names]
-    return [operation for operation in found if isinstance(operation, ContentOperation)]
+    found = [getattr(part, content_type.value) for part in parts for content_type in ContentType]
+    return [operation for operation in found if isinstance(operation, ContentOperation | ImageOperation)]

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from ..config.models import Globs, Predicates
 from ..exchanges import calls_by_id
+from ..markers import Gap
 from ..tokens import Counter
 from ..tools import has_failed, reads_a_file
 from ..transcript import Block, BlockKind, Message, Role
@@ -37,13 +38,16 @@ def compile_predicates(predicates: Predicates, messages: Sequence[Message], coun
         search = re.compile(predicates.regex).search
         tests.append(lambda message, block: search(block.text) is not None)
     if (failed := predicates.failed) is not None:
-        tests.append(lambda message, block: block.kind is BlockKind.TOOL_RESULT and has_failed(block) is failed)
+        tests.append(lambda message, block: _is_result(block) and has_failed(block) is failed)
     if (superseded := predicates.superseded) is not None:
         renewed = superseded_results(messages)
-        tests.append(
-            lambda message, block: block.kind is BlockKind.TOOL_RESULT and (block.answers in renewed) is superseded
-        )
+        tests.append(lambda message, block: _is_result(block) and (block.answers in renewed) is superseded)
     return lambda message, block: all(test(message, block) for test in tests)
+
+
+def _is_result(block: Block) -> bool:
+    """Whether it is (an image in) a result, so that an image and its marker are selected alike."""
+    return block.kind is BlockKind.TOOL_RESULT or (block.kind is BlockKind.IMAGE and block.answers is not None)
 
 
 def matches(name: str, globs: Globs) -> bool:
@@ -63,14 +67,15 @@ def superseded_results(messages: Sequence[Message]) -> frozenset[str]:
     results: dict[str, list[Block]] = {}
     for message in messages:
         for block in message.blocks:
-            if block.kind is BlockKind.TOOL_RESULT and block.answers in calls:
+            if _is_result(block) and block.answers in calls:
                 results.setdefault(block.answers or "", []).append(block)
     newest: dict[tuple[str | None, str], tuple[str, ...]] = {}
     superseded = set()
     for call_id, blocks in reversed(results.items()):
         call = calls[call_id]
         key = (call.tool, call.text)
-        texts = tuple(block.text for block in blocks)
+        # An image as its marker: whether it was left out or not, it is the same image.
+        texts = tuple(str(Gap(block.digest, is_image=True)) if block.digest else block.text for block in blocks)
         if key in newest and (reads_a_file(call) or newest[key] == texts):
             superseded.add(call_id)
         if not any(map(has_failed, blocks)):

@@ -156,11 +156,13 @@ def _aligned_blocks(old: Sequence[Block], new: Sequence[Block]) -> Iterator[tupl
 
 
 def _keys(blocks: Sequence[Block]) -> list[tuple[str, str | None, int]]:
-    """Kind, call id, and the how-manieth of these in the message."""
+    """Kind, call id, and the how-manieth of these in the message. An image that was left out counts as one."""
     seen: dict[tuple[str, str | None], int] = {}
     keys = []
     for block in blocks:
-        key = (block.kind.value, block.call_id)
+        gap = parse_gap(block.text)
+        kind = BlockKind.IMAGE if gap and gap.is_image else block.kind
+        key = (kind.value, block.call_id)
         seen[key] = seen.get(key, -1) + 1
         keys.append((*key, seen[key]))
     return keys

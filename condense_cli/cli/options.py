@@ -1,0 +1,84 @@
+"""Options that several commands share: the flags that change a configuration for one run, and completion of names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from ..config.overrides import Overrides
+
+FORMAT_NAMES: Final = ("anthropic", "claude-code", "openai-chat", "roo")
+"""The names of `formats.FORMATS`, which is too heavy to import while a shell waits for completions."""
+
+
+def complete_preset(incomplete: str) -> list[str]:
+    """Names of presets that begin so."""
+    from ..config.presets import preset_names
+
+    return [name for name in preset_names() if name.startswith(incomplete)]
+
+
+def complete_format(incomplete: str) -> list[str]:
+    """Names of formats that begin so."""
+    return [name for name in FORMAT_NAMES if name.startswith(incomplete)]
+
+
+KeepRecent = Annotated[
+    int | None,
+    typer.Option(
+        "--keep-recent", metavar="N", min=0, help="Every pass leaves the last N turns alone, whatever it says."
+    ),
+]
+OnlyTools = Annotated[
+    list[str] | None,
+    typer.Option("--only-tools", metavar="GLOB", help="Touch calls and results of these tools only; may be repeated."),
+]
+ExceptTools = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--except-tools", metavar="GLOB", help="Leave calls and results of these tools alone; may be repeated."
+    ),
+]
+Range = Annotated[
+    str | None,
+    typer.Option("--range", metavar="A:B", help="Touch messages A to B only, B not included; -20: is the last 20."),
+]
+Pins = Annotated[
+    list[str] | None,
+    typer.Option("--pin", metavar="REGEX", help="Leave blocks alone whose text matches; may be repeated."),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help="Preset to run.  [default: cost]"
+    ),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format", "-f", metavar="NAME", autocompletion=complete_format, help="Format of FILE.  [default: recognised]"
+    ),
+]
+
+
+def overrides_of(
+    keep_recent: int | None,
+    only_tools: list[str] | None,
+    except_tools: list[str] | None,
+    range: str | None,
+    pin: list[str] | None,
+    target_tokens: int | None = None,
+) -> Overrides:
+    """The shared flags as one checked value. Raises UsageError."""
+    from ..config.overrides import overrides_from
+
+    return overrides_from(
+        keep_recent=keep_recent,
+        only_tools=only_tools or (),
+        except_tools=except_tools or (),
+        range=range,
+        pins=pin or (),
+        target_tokens=target_tokens,
+    )

@@ -1,0 +1,130 @@
+"""`condense presets`: the presets that come with the program, and a start for a configuration of one's own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import UsageError
+from ..report.visible import visible
+from .console import exits, say, write_out, write_text
+from .options import complete_preset
+
+presets_app = typer.Typer(
+    help="List presets, show one, or write a configuration of your own.",
+    epilog="Examples:\n\n\b\ncondense presets\ncondense presets show cost\ncondense presets new mine.yaml\n"
+    "condense presets new mine.yaml --from speed",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+_WIDTH = 100
+
+
+@presets_app.callback()
+def presets(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        list_presets()
+
+
+@presets_app.command("list")
+def list_presets(json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
+    """List the presets.
+
+    Examples:
+
+    \b
+    condense presets list
+    condense presets list --json | jq -r '.presets[].name'
+    """
+    with exits():
+        from ..config.presets import DEFAULT_PRESET, load_preset, preset_names
+        from ..report.facts import to_json
+
+        entries = [
+            {"name": name, "default": name == DEFAULT_PRESET, "description": load_preset(name).description}
+            for name in preset_names()
+        ]
+        if json:
+            write_text(to_json({"version": 1, "presets": entries}))
+            return
+        names = [f"{entry['name']}{' (default)' if entry['default'] else ''}" for entry in entries]
+        width = max(map(len, names))
+        for name, entry in zip(names, entries, strict=True):
+            typer.echo(_entry(name.ljust(width), visible(str(entry["description"]))))
+
+
+@presets_app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_preset, help="Name of a preset.")],
+) -> None:
+    """Print the file of a preset as it is.
+
+    Examples:
+
+    \b
+    condense presets show cost
+    condense presets show cost > mine.yaml
+    """
+    with exits():
+        from ..config.presets import read_preset
+
+        data = read_preset(name)
+        if sys.stdout.isatty():
+            typer.echo(visible(data.decode("utf-8", "replace")), nl=False)
+        else:
+            write_out(data)
+
+
+@presets_app.command("new")
+def new(
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE|-]", help="File to write; - prints it.  [default: condense.yaml]"),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="NAME", autocompletion=complete_preset, help="Begin with a copy of this preset."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+) -> None:
+    """Write a configuration to begin with.
+
+    It works as it is, and comments say what else there is.
+
+    Examples:
+
+    \b
+    condense presets new                           writes condense.yaml
+    condense presets new mine.yaml --from quality
+    condense presets new - | less
+    """
+    with exits():
+        from ..config.presets import read_preset
+        from ..config.starter import DEFAULT_FILE, starter
+        from ..files import write_bytes
+
+        text = starter(source, read_preset(source).decode() if source is not None else "")
+        if file == "-":
+            write_text(text)
+            return
+        path = Path(DEFAULT_FILE if file is None else file)
+        if not force and (path.exists() or path.is_symlink()):
+            raise UsageError(f"{path} exists already.", "Name another file, or add --force to write over it.")
+        write_bytes(path, text.encode())
+        say(f"Wrote {path}. Try it: condense run FILE --config {path}")
+
+
+def _entry(name: str, description: str) -> str:
+    import shutil
+    import textwrap
+
+    width = min(_WIDTH, shutil.get_terminal_size().columns)
+    first, *rest = textwrap.wrap(description, max(20, width - len(name) - 2)) or [""]
+    margin = " " * (len(name) + 2)
+    return "\n".join([f"{name}  {first}".rstrip(), *(margin + line for line in rest)])

@@ -1,0 +1,105 @@
+"""A configuration with every default filled in, and for each value where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from .loading import Loaded
+from .models import Configuration
+from .overrides import Overrides, apply
+from .yaml_reading import KeyPath
+
+DEFAULT: Final = "default"
+
+_FLAG_OF_KEY: Final = {
+    "target_tokens": "--target-tokens",
+    "target_reduction_percent": "--target-tokens",
+    "type": "--keep-recent",
+    "keep_recent_count": "--keep-recent",
+    "keep_percentage": "--keep-recent",
+    "regex": "--pin",
+    "range": "--range",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """The values as plain values; `origins` by the path of each value that is no mapping and no list of mappings."""
+
+    configuration: Configuration
+    values: dict[str, Any]
+    origins: dict[KeyPath, str]
+
+
+def effective(loaded: Loaded, overrides: Overrides, *, preset: str | None = None) -> Effective:
+    """The configuration as a run with these flags would use it. Values of a preset name it, others file and line."""
+    configuration = apply(loaded.configuration, overrides)
+    before, values = _plain(loaded.configuration), _plain(configuration)
+    origins = {}
+    for path, value in leaves(values):
+        if _at(before, path) != (value,):
+            origins[path] = _flag(path, value)
+        elif _at(loaded.value, path):
+            origins[path] = f"preset {preset}" if preset else f"{loaded.name}:{_line(loaded, path)}"
+        else:
+            origins[path] = DEFAULT
+    return Effective(configuration, values, origins)
+
+
+def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """Every value that is shown in one line: scalars, empty lists, lists of scalars."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, (*path, key))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for index, item in enumerate(value):
+            yield from leaves(item, (*path, index))
+    else:
+        yield path, value
+
+
+def spelled(path: KeyPath) -> str:
+    """The path as errors spell it: passes[0].selection.type."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def _plain(value: Any) -> Any:
+    """Mappings, lists and scalars; what an override leaves open is left out."""
+    if isinstance(value, msgspec.Struct):
+        fields = {name: getattr(value, name) for name in value.__struct_fields__}
+        return {name: _plain(item) for name, item in fields.items() if item is not msgspec.UNSET}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _at(value: Any, path: KeyPath) -> tuple[Any] | None:
+    """The value at the path, in a tuple; None where there is none."""
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return (value,)
+
+
+def _line(loaded: Loaded, path: KeyPath) -> int:
+    # What an alias stands for has no position of its own: the nearest key around it has.
+    while path and path not in loaded.positions.marks:
+        path = path[:-1]
+    return loaded.positions.marks.get(path, (1, 1))[0]
+
+
+def _flag(path: KeyPath, value: Any) -> str:
+    """The flag that set a value which the configuration does not have."""
+    for step in reversed(path):
+        if step == "tools":
+            is_pin = path[0] == "pins"
+            by = "--except-tools" if is_pin and path[-1] == "include" else "--only-tools"
+            return by if value else DEFAULT
+        if step in _FLAG_OF_KEY:
+            # A predicate that a new pin leaves open is not set by any flag; a key that a flag emptied is.
+            return DEFAULT if value is None and step in ("regex", "range") and path[-1] != "end" else _FLAG_OF_KEY[step]
+    return DEFAULT

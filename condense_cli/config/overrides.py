@@ -1,0 +1,139 @@
+"""What flags of one run change in a configuration.
+
+`--keep-recent` replaces what the passes preserve. The others narrow what they may touch and never widen it.
+Where a pass has no condition of its own, the flag becomes its condition. Where it has one, both must hold: the
+configuration cannot say that in one predicate, so a pin holds what the flag leaves out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec import structs
+
+from ..errors import UsageError
+from .models import Configuration, Globs, IndexRange, PassConfig, Predicates, Selection
+
+_RANGE: Final = re.compile(r"\s*([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?\s*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """The flags of a run, with their values as typed values. Empty: the configuration stays as it is."""
+
+    keep_recent: int | None = None
+    only_tools: tuple[str, ...] = ()
+    except_tools: tuple[str, ...] = ()
+    range: IndexRange | None = None
+    pins: tuple[str, ...] = ()
+    target_tokens: int | None = None
+
+
+def overrides_from(
+    *,
+    keep_recent: int | None = None,
+    only_tools: Sequence[str] = (),
+    except_tools: Sequence[str] = (),
+    range: str | None = None,
+    pins: Sequence[str] = (),
+    target_tokens: int | None = None,
+) -> Overrides:
+    """Flags as they are typed, checked. Raises UsageError."""
+    for flag, globs in (("--only-tools", only_tools), ("--except-tools", except_tools)):
+        if any(not glob.strip() for glob in globs):
+            raise UsageError(f"{flag} needs the name of a tool.", "A * stands for any characters: 'mcp__*'.")
+    for pin in pins:
+        _check_pin(pin)
+    return Overrides(
+        keep_recent,
+        tuple(only_tools),
+        tuple(except_tools),
+        None if range is None else parse_range(range),
+        tuple(pins),
+        target_tokens,
+    )
+
+
+def parse_range(text: str) -> IndexRange:
+    """`A:B`, either of which may be missing or negative. Raises UsageError."""
+    match = _RANGE.fullmatch(text)
+    if not match:
+        raise UsageError(
+            f"--range needs A:B, not {text!r}.",
+            "Messages count from 0, negative ones from the end: 10:50, :50 or -20:",
+        )
+    start, end = (None if part is None else int(part) for part in match.groups())
+    same_side = start is not None and end is not None and (start < 0) == (end < 0)
+    if end == 0 or (same_side and start is not None and end is not None and start >= end):
+        raise UsageError(f"--range {text.strip()} holds no message.", "It ends before message B: 0:1 is the first.")
+    return IndexRange(start=start or 0, end=end)
+
+
+def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
+    """The configuration as the flags of this run make it."""
+    passes, pins = configuration.passes, list(configuration.pins)
+    if overrides.keep_recent is not None:
+        count = overrides.keep_recent
+        passes = _with_selections(passes, lambda selection: _preserving(selection, count))
+    if overrides.only_tools:
+        # Results and calls of other tools; a pass with globs of its own leaves text alone already.
+        if any(_has_own_tools(config.selection) for config in passes):
+            pins.append(Predicates(tools=Globs(exclude=overrides.only_tools)))
+        passes = _with_selections(passes, lambda selection: _only_tools(selection, overrides.only_tools))
+    if overrides.except_tools:
+        # A condition on tools would leave message text out of every pass, so this is always a pin.
+        pins.append(Predicates(tools=Globs(include=overrides.except_tools)))
+    if overrides.range is not None:
+        span = overrides.range
+        if any(config.selection.range is not None for config in passes):
+            pins += _outside(span)
+        passes = _with_selections(passes, lambda selection: _within(selection, span))
+    pins += (Predicates(regex=pin) for pin in overrides.pins)
+    target: dict[str, int | None] = {}
+    if overrides.target_tokens is not None:
+        target = {"target_tokens": overrides.target_tokens, "target_reduction_percent": None}
+    return structs.replace(configuration, passes=passes, pins=tuple(pins), **target)
+
+
+def _check_pin(pattern: str) -> None:
+    try:
+        matches_all = re.search(pattern, "") is not None
+    except re.error as error:
+        raise UsageError(f"--pin {pattern!r} is not a regular expression ({error}).") from None
+    if matches_all:
+        raise UsageError(f"--pin {pattern!r} matches every text and would protect everything.")
+
+
+def _with_selections(
+    passes: tuple[PassConfig, ...], change: Callable[[Selection], Selection]
+) -> tuple[PassConfig, ...]:
+    return tuple(structs.replace(config, selection=change(config.selection)) for config in passes)
+
+
+def _preserving(selection: Selection, count: int) -> Selection:
+    return structs.replace(selection, type="preserve_recent", keep_recent_count=count, keep_percentage=None)
+
+
+def _has_own_tools(selection: Selection) -> bool:
+    return selection.tools is not None and bool(selection.tools.include)
+
+
+def _only_tools(selection: Selection, globs: tuple[str, ...]) -> Selection:
+    if _has_own_tools(selection):
+        return selection
+    exclude = selection.tools.exclude if selection.tools else ()
+    return structs.replace(selection, tools=Globs(include=globs, exclude=exclude))
+
+
+def _within(selection: Selection, span: IndexRange) -> Selection:
+    return selection if selection.range is not None else structs.replace(selection, range=span)
+
+
+def _outside(span: IndexRange) -> list[Predicates]:
+    """The messages that are not in the range."""
+    before = [Predicates(range=IndexRange(start=0, end=span.start))] if span.start else []
+    after = [Predicates(range=IndexRange(start=span.end))] if span.end is not None else []
+    return before + after

@@ -1,0 +1,318 @@
+"""`condense config`: checking configurations, showing every value in use, the schema for editors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from helpers import condense_on_terminal, condense_process
+from test_config import EVERY_KEY
+
+from condense_cli.config import models
+from condense_cli.config.effective import Effective, effective, spelled
+from condense_cli.config.loading import parse_configuration, parse_with_positions
+from condense_cli.config.overrides import Overrides, apply, overrides_from
+from condense_cli.config.presets import load_preset, preset_names
+from condense_cli.config.schema import configuration_schema
+from condense_cli.errors import ConfigurationError, ExitStatus
+from condense_cli.report.settings import as_yaml
+
+MINE = """\
+keepFirst: 2
+pins: [{regex: TODO}]
+passes:
+  - id: old
+    selection: {type: preserve_percent, keep_percentage: 30}
+    individual_config:
+      defaults: &all
+        tool_results: {operation: suppress}
+  - id: older
+    selection: {type: custom, tools: {include: [Read]}}
+    individual_config: {defaults: *all}
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.yaml"
+    path.write_text(MINE)
+    return path
+
+
+# --- validate ---------------------------------------------------------------------------------------------------------
+
+
+def test_valid_files(mine: Path) -> None:
+    done = condense_process("config", "validate", mine)
+    assert (done.status, done.stderr) == (ExitStatus.DONE, "")
+    assert done.stdout.decode() == f"{mine}: valid, 2 passes\n"
+
+
+def test_every_wrong_file_is_named_with_line_and_column(mine: Path, tmp_path: Path) -> None:
+    wrong, other = tmp_path / "wrong.yaml", tmp_path / "other.json"
+    wrong.write_text("passes:\n  - id: a\n    selecton: {type: custom}\n")
+    other.write_text('{"keep_first": "two"}')
+    done = condense_process("config", "validate", wrong, mine, other, tmp_path / "missing.yaml")
+    assert done.status == ExitStatus.USAGE
+    assert done.stdout.decode() == f"{mine}: valid, 2 passes\n"
+    assert f"{wrong}:3:5: unknown key 'selecton'" in done.stderr
+    assert "Did you mean selection?" in done.stderr
+    assert f"{other}:1:2: expected a whole number, got text" in done.stderr
+    assert "missing.yaml: No such file" in done.stderr
+
+
+def test_what_is_allowed_and_probably_not_wanted_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(MINE.replace("tool_results: {op", "message_text: {op"))
+    done = condense_process("config", "validate", path)
+    assert done.status == ExitStatus.DONE
+    assert "warning" in done.stderr
+    assert "suppresses message text" in done.stderr
+
+
+# --- show -------------------------------------------------------------------------------------------------------------
+
+
+def shown(text: str, **flags: Any) -> Effective:
+    return effective(parse_with_positions(text, "mine.yaml"), overrides_from(**flags))
+
+
+def origins(text: str, **flags: Any) -> dict[str, str]:
+    return {spelled(path): origin for path, origin in shown(text, **flags).origins.items()}
+
+
+def test_each_value_of_a_file_has_its_line_and_the_others_are_defaults() -> None:
+    found = origins(MINE)
+    assert found["keep_first"] == "mine.yaml:1"
+    assert found["pins[0].regex"] == "mine.yaml:2"
+    assert found["passes[0].selection.keep_percentage"] == "mine.yaml:5"
+    assert found["passes[0].individual_config.defaults.tool_results.operation"] == "mine.yaml:8"
+    assert found["passes[1].selection.tools.include"] == "mine.yaml:10"
+    assert found["min_saving"] == found["passes[0].mode"] == found["passes[1].selection.tools.exclude"] == "default"
+
+
+# Where an alias stands, a value has the line of the alias.
+def test_values_behind_an_alias() -> None:
+    assert origins(MINE)["passes[1].individual_config.defaults.tool_results.operation"] == "mine.yaml:11"
+
+
+def test_flags_are_named() -> None:
+    found = origins(
+        MINE, keep_recent=3, only_tools=["Bash"], except_tools=["Task"], range="2:-1", pins=["x"], target_tokens=9
+    )
+    flags = {path: origin for path, origin in found.items() if origin.startswith("--")}
+    assert flags == {
+        "target_tokens": "--target-tokens",
+        "pins[1].tools.exclude": "--only-tools",
+        "pins[2].tools.include": "--except-tools",
+        "pins[3].regex": "--pin",
+        "passes[0].selection.type": "--keep-recent",
+        "passes[0].selection.keep_recent_count": "--keep-recent",
+        "passes[0].selection.keep_percentage": "--keep-recent",
+        "passes[0].selection.tools.include": "--only-tools",
+        "passes[0].selection.range.start": "--range",
+        "passes[0].selection.range.end": "--range",
+        "passes[1].selection.type": "--keep-recent",
+        "passes[1].selection.keep_recent_count": "--keep-recent",
+        "passes[1].selection.range.start": "--range",
+        "passes[1].selection.range.end": "--range",
+    }
+
+
+@pytest.mark.parametrize("text", [MINE, json.dumps(EVERY_KEY), "{}"])
+@pytest.mark.parametrize("flags", [{}, {"keep_recent": 4, "pins": ["#: x"], "range": ":-3", "only_tools": ["*"]}])
+def test_what_is_shown_is_a_configuration_that_does_the_same(text: str, flags: dict[str, Any]) -> None:
+    settings = shown(text, **flags)
+    assert parse_configuration(as_yaml(settings)) == settings.configuration
+    assert settings.configuration == apply(parse_configuration(text), overrides_from(**flags))
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_is_shown_whole(name: str) -> None:
+    done = condense_process("config", "show", "--preset", name)
+    assert done.status == ExitStatus.DONE
+    text = done.stdout.decode()
+    assert parse_configuration(text) == load_preset(name)
+    comments = {line.rpartition("  # ")[2] for line in text.splitlines() if "  # " in line}
+    assert comments == {f"preset {name}", "default"}
+
+
+def test_the_default_preset_and_a_file_by_its_path(mine: Path) -> None:
+    assert b"# preset cost" in condense_process("config", "show").stdout
+    by_config = condense_process("config", "show", "--config", mine).stdout
+    assert condense_process("config", "show", "--preset", mine).stdout == by_config
+    assert f"# {mine}:1".encode() in by_config
+
+
+ODD = [
+    "",
+    " ",
+    "yes",
+    "null",
+    "1e3",
+    "0x1F",
+    "~",
+    "a: b",
+    "a #b",
+    "- x",
+    "*a",
+    "é 日本",
+    'say "no" \\',
+    "two\nlines\ttab",
+    "x ",
+]
+
+
+@pytest.mark.parametrize("value", [*ODD, "\x1b[31mred", "\u202eright", "\u2028", "\x85", "\U000e0041", "2026-01-01"])
+def test_odd_strings_are_read_back_and_cannot_steer_a_terminal(value: str) -> None:
+    document = json.dumps({"description": value, "pins": [{"tools": {"include": [value, "x"]}}]})
+    settings = shown(document.replace("\\udb40\\udc41", "\U000e0041"))
+    text = as_yaml(settings)
+    assert parse_configuration(text).description == value
+    assert parse_configuration(text) == settings.configuration
+    assert all(char == "\n" or char.isprintable() for char in text)
+
+
+def test_a_file_name_cannot_end_the_comment() -> None:
+    loaded = parse_with_positions("keep_first: 3", "a\nkeep_first: 9 \x1b[31m.yaml")
+    text = as_yaml(effective(loaded, Overrides()))
+    assert "\x1b" not in text
+    assert parse_configuration(text).keep_first == 3
+
+
+def test_show_as_json(mine: Path) -> None:
+    done = condense_process("config", "show", "--config", mine, "--json", "--keep-recent", "2")
+    report = json.loads(done.stdout)
+    assert (report["version"], report["name"]) == (1, str(mine))
+    assert report["origins"]["passes[0].selection.keep_recent_count"] == "--keep-recent"
+    assert report["origins"]["keep_first"] == f"{mine}:1"
+    wanted = apply(parse_configuration(MINE), Overrides(keep_recent=2))
+    assert parse_configuration(json.dumps(report["configuration"])) == wanted
+
+
+def test_show_on_a_terminal_is_the_same_text(mine: Path) -> None:
+    assert (
+        condense_on_terminal("config", "show", "-c", mine).stdout
+        == condense_process("config", "show", "-c", mine).stdout
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--preset", "cost", "--config", "x.yaml"], ["--config", "x.yaml"], ["-p", "csot"], ["--range", "x"]],
+)
+def test_mistakes_are_usage_errors(arguments: list[str], tmp_path: Path) -> None:
+    done = condense_process("config", "show", *arguments, cwd=tmp_path)
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+    assert done.stderr.startswith("condense: ")
+
+
+# --- schema -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_schema_is_printed() -> None:
+    done = condense_process("config", "schema")
+    assert json.loads(done.stdout) == json.loads(msgspec.json.encode(configuration_schema()))
+    assert json.loads(done.stdout)["$schema"].startswith("https://json-schema.org/")
+
+
+def test_the_schema_has_every_key_and_no_other() -> None:
+    definitions = configuration_schema()["$defs"]
+    structs = [kind for kind in vars(models).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+    for kind in structs:
+        if kind is not msgspec.Struct and not kind.__name__.startswith("_"):
+            definition = definitions[kind.__name__]
+            assert set(definition["properties"]) == set(kind.__struct_fields__)
+            assert definition["additionalProperties"] is False
+            assert definition["title"]
+    assert definitions["Selection"]["description"].startswith("Which messages a pass may touch.")
+
+
+ONE_PASS = "passes: [{id: a, selection: {type: custom}, individual_config: {defaults: "
+
+
+# The schema and the loader agree on what is required and on which values there are.
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        (MINE.replace("keepFirst", "keep_first"), True),
+        (json.dumps(EVERY_KEY), True),
+        ("keep_first: -1", False),
+        ("keep_first: two", False),
+        ("target_reduction_percent: 100", False),
+        ("thinking: never", False),
+        ("passes: [{id: a}]", False),
+        ("passes: {}", False),
+        ("surprise: 1", False),
+        ("pins: [{tools: {only: [x]}}]", False),
+        (
+            ONE_PASS + "{images: {operation: truncate}}}}]",
+            False,
+        ),
+        (
+            ONE_PASS + "{images: {operation: suppress}}}}]",
+            True,
+        ),
+    ],
+)
+def test_schema_and_loader_agree(text: str, valid: bool) -> None:
+    schema = configuration_schema()
+    assert _fits(yaml.safe_load(text), schema, schema["$defs"]) is valid
+    if valid:
+        parse_configuration(text)
+    else:
+        with pytest.raises(ConfigurationError):
+            parse_configuration(text)
+
+
+_TYPES: dict[str, Any] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "null": type(None),
+}
+
+
+def _fits(value: Any, schema: dict[str, Any], definitions: dict[str, Any]) -> bool:
+    """As much of JSON Schema as this schema uses."""
+    known = {"$schema", "$defs", "$ref", "title", "description", "default", "type", "properties", "required", "items"}
+    known |= {"additionalProperties", "anyOf", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+    assert schema.keys() <= known, schema.keys() - known
+    if "$ref" in schema and not _fits(value, definitions[schema["$ref"].removeprefix("#/$defs/")], definitions):
+        return False
+    if "anyOf" in schema and not any(_fits(value, each, definitions) for each in schema["anyOf"]):
+        return False
+    if "enum" in schema and value not in schema["enum"]:
+        return False
+    if "type" in schema and not isinstance(value, _TYPES[schema["type"]]):
+        return False
+    if isinstance(value, dict) and "properties" in schema:
+        properties = schema["properties"]
+        if not set(schema["required"]) <= value.keys() <= properties.keys():
+            return False
+        return all(_fits(item, properties[key], definitions) for key, item in value.items())
+    if isinstance(value, list) and "items" in schema:
+        return all(_fits(item, schema["items"], definitions) for item in value)
+    if isinstance(value, int | float):
+        bounds = (
+            value >= schema.get("minimum", value),
+            value <= schema.get("maximum", value),
+            value > schema.get("exclusiveMinimum", value - 1),
+            value < schema.get("exclusiveMaximum", value + 1),
+        )
+        return all(bounds)
+    return True
+
+
+@pytest.mark.parametrize("command", [[], ["validate"], ["show"], ["schema"]])
+def test_help_has_examples(command: list[str]) -> None:
+    done = condense_process("config", *command, "--help")
+    assert done.status == ExitStatus.DONE
+    assert f"condense config {' '.join(command)}".strip() in done.stdout.decode().split("Examples:")[1]

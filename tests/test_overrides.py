@@ -1,0 +1,274 @@
+"""Flags of one run that change the configuration: what they make of it, and what a run then leaves alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import build
+import pytest
+from helpers import as_lines, condense_process, environment, session
+from hypothesis import given
+from hypothesis import strategies as st
+
+from condense_cli import api
+from condense_cli.cli.options import FORMAT_NAMES
+from condense_cli.config.models import Configuration, Globs, IndexRange, Predicates
+from condense_cli.config.overrides import Overrides, apply, overrides_from, parse_range
+from condense_cli.config.presets import load_preset, preset_names
+from condense_cli.errors import ExitStatus, UsageError
+from condense_cli.formats import FORMATS
+
+ALL: dict[str, Any] = {"selection": {"type": "custom"}}
+
+
+def changed(configuration: Configuration, **flags: Any) -> list[int]:
+    """Messages of a small conversation that a run with these flags changes."""
+    transcript = build.anthropic(*build.conversation(4))
+    result = api.condense(transcript, apply(configuration, overrides_from(**flags)))
+    return sorted({receipt.message for receipt in result.changes})
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_without_flags_the_configuration_stays(preset: str) -> None:
+    assert apply(load_preset(preset), Overrides()) == load_preset(preset)
+
+
+def test_keep_recent_replaces_what_every_pass_preserves() -> None:
+    selections = [
+        {"type": "preserve_recent", "keep_recent_count": 9},
+        {"type": "preserve_percent", "keep_percentage": 30, "roles": ["user"]},
+        {"type": "custom", "regex": "x"},
+    ]
+    before = build.configuration(
+        *(build.one_pass(id=str(number), selection=each) for number, each in enumerate(selections))
+    )
+    after = apply(before, Overrides(keep_recent=2))
+    said = [
+        (each.selection.type, each.selection.keep_recent_count, each.selection.keep_percentage) for each in after.passes
+    ]
+    assert said == [("preserve_recent", 2, None)] * 3
+    assert [each.selection.roles for each in after.passes] == [None, ("user",), None]
+    assert after.passes[2].selection.regex == "x"
+    assert before.passes[0].selection.keep_recent_count == 9
+
+
+@pytest.mark.parametrize(("count", "messages"), [(0, [2, 4, 6, 8]), (4, [2, 4]), (50, [])])
+def test_keep_recent_leaves_the_newest_alone(count: int, messages: list[int]) -> None:
+    assert changed(build.configuration(build.one_pass(**ALL)), keep_recent=count) == messages
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "messages"),
+    [
+        ("2:5", 2, 5, [2, 4]),
+        (":4", 0, 4, [2]),
+        ("4:", 4, None, [4, 6, 8]),
+        (":", 0, None, [2, 4, 6, 8]),
+        ("-3:", -3, None, [8]),
+        ("2:-2", 2, -2, [2, 4, 6]),
+        (" +2 : 3 ", 2, 3, [2]),
+    ],
+)
+def test_a_range_of_messages(text: str, start: int, end: int | None, messages: list[int]) -> None:
+    assert parse_range(text) == IndexRange(start=start, end=end)
+    assert changed(build.configuration(build.one_pass(**ALL)), range=text) == messages
+
+
+# The flag narrows a range of the configuration; it never opens what the configuration left out.
+@given(*[st.one_of(st.none(), st.integers(-12, 12))] * 4)
+def test_a_range_and_the_range_of_a_pass_both_hold(a: int | None, b: int | None, c: int | None, d: int | None) -> None:
+    own = {"start": a or 0, "end": b}
+    configuration = build.configuration(build.one_pass(selection={"type": "custom", "range": own}))
+    everything = list(range(10))
+    wanted = set(everything[a or 0 : b]) & set(everything[c or 0 : d])
+    flag = Overrides(range=IndexRange(start=c or 0, end=d))
+    result = api.condense(build.anthropic(*build.conversation(4)), apply(configuration, flag))
+    assert {receipt.message for receipt in result.changes} == wanted & {2, 4, 6, 8}
+
+
+@pytest.mark.parametrize("text", ["", "5", "a:b", "1:2:3", "1.5:2", "--5:", "5:5", "5:2", "-2:-5", ":0", "-3:0", "²:"])
+def test_a_range_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--range"):
+        parse_range(text)
+
+
+def tool_blocks(configuration: Configuration, **flags: Any) -> set[tuple[str | None, str]]:
+    """Tools and kinds of the blocks that a run with these flags changes; a None is text."""
+    words = "some words and more " * 30
+    messages = [build.user("Go."), build.assistant(words)]
+    for number, tool in enumerate(("Read", "Bash", "mcp__db__query")):
+        call = build.call(f"toolu_{number}", tool, command=words)
+        messages += [build.user(words), build.assistant([call]), build.user([build.result(f"toolu_{number}")])]
+        messages += [build.assistant(words)]
+    result = api.condense(build.anthropic(*messages), apply(configuration, overrides_from(**flags)))
+    return {(receipt.tool, receipt.kind.value) for receipt in result.changes if receipt.kind}
+
+
+def everything_cut(*tools: dict[str, list[str]] | None) -> Configuration:
+    """A pass for each of these selections by tool that suppresses whatever it may."""
+    names = ("message_text", "tool_parameters", "tool_results")
+    defaults = {"defaults": {name: {"operation": "suppress"} for name in names}}
+    selections = [{"type": "custom", **({"tools": each} if each else {})} for each in tools]
+    return build.configuration(
+        *({"id": str(n), "selection": each, "individual_config": defaults} for n, each in enumerate(selections))
+    )
+
+
+def both(*tools: str) -> set[tuple[str | None, str]]:
+    return {(tool, kind) for tool in tools for kind in ("tool_call", "tool_result")}
+
+
+TEXT: set[tuple[str | None, str]] = {(None, "text")}
+
+
+@pytest.mark.parametrize(
+    ("own", "only", "wanted"),
+    [
+        ((None,), ["read"], both("Read")),
+        ((None,), ["mcp__*", "Bash"], both("Bash", "mcp__db__query")),
+        (({"exclude": ["Read"]},), ["Read", "Bash"], both("Bash")),
+        (({"include": ["Read"]},), ["Bash"], set()),
+        (({"include": ["Read", "Bash"]},), ["Bash", "mcp__*"], both("Bash")),
+        ((None, {"include": ["Read"]}), ["Bash"], both("Bash")),
+    ],
+)
+def test_only_tools(own: tuple[Any, ...], only: list[str], wanted: set[tuple[str | None, str]]) -> None:
+    assert tool_blocks(everything_cut(*own), only_tools=only) == wanted
+
+
+@pytest.mark.parametrize(
+    ("own", "without", "wanted"),
+    [
+        ((None,), [], both("Read", "Bash", "mcp__db__query") | TEXT),
+        ((None,), ["mcp__*"], both("Read", "Bash") | TEXT),
+        ((None,), ["read", "BASH"], both("mcp__db__query") | TEXT),
+        (({"include": ["Read", "Bash"]},), ["Read"], both("Bash")),
+    ],
+)
+def test_except_tools(own: tuple[Any, ...], without: list[str], wanted: set[tuple[str | None, str]]) -> None:
+    assert tool_blocks(everything_cut(*own), except_tools=without) == wanted
+
+
+def test_only_and_except_together() -> None:
+    assert tool_blocks(everything_cut(None), only_tools=["*a*"], except_tools=["Bash"]) == both("Read")
+
+
+def test_pins_are_added_to_those_of_the_configuration() -> None:
+    before = build.configuration(build.one_pass(**ALL), pins=[{"roles": ["system"]}])
+    after = apply(before, overrides_from(pins=["item 7 ", "TODO"]))
+    assert after.pins == (*before.pins, Predicates(regex="item 7 "), Predicates(regex="TODO"))
+    assert changed(before) == [2, 4, 6, 8]
+    assert changed(before, pins=["item 7 "]) == []
+
+
+@pytest.mark.parametrize("pattern", ["(", "*", "", ".*", "x?", "^"])
+def test_a_pin_that_is_none_or_holds_for_everything_is_refused(pattern: str) -> None:
+    with pytest.raises(UsageError, match="--pin"):
+        overrides_from(pins=[pattern])
+
+
+def test_the_target_replaces_either_target() -> None:
+    before = build.configuration(build.one_pass(), target_reduction_percent=50)
+    after = apply(before, Overrides(target_tokens=7))
+    assert (after.target_tokens, after.target_reduction_percent) == (7, None)
+
+
+def test_except_tools_is_a_pin_on_these_tools() -> None:
+    after = apply(build.configuration(build.one_pass()), Overrides(except_tools=("a", "b")))
+    assert after.pins == (Predicates(tools=Globs(include=("a", "b"))),)
+
+
+# --- On the command line ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(as_lines(session()))
+    return path
+
+
+def changed_by_run(file: Path, *flags: str) -> list[int]:
+    done = condense_process("run", file, "-p", "speed", "--json", "--explain", *flags)
+    assert done.status == ExitStatus.DONE, done.stderr
+    return sorted({entry["message"] for entry in json.loads(done.stdout)["changes"] if entry["changed"]})
+
+
+@pytest.mark.parametrize(
+    ("flags", "messages"),
+    [
+        ([], [2, 4, 6, 8, 10, 12]),
+        (["--keep-recent", "9"], [2, 4, 6, 8]),
+        (["--range", "-12:8"], [6]),
+        (["--range=3:-8"], [4, 6, 8]),
+        (["--only-tools", "Bash"], []),
+        (["--except-tools", "Bash", "--except-tools", "r*d"], []),
+        (["--pin", "^2: line 1 ", "--pin", "^4: line 1 "], [2, 6, 10, 12]),
+    ],
+)
+def test_run_takes_the_flags(file: Path, flags: list[str], messages: list[int]) -> None:
+    assert changed_by_run(file, *flags) == messages
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--range", "x"], ["--pin", "["], ["--keep-recent", "-1"], ["--only-tools", ""], ["--except-tools", " "]],
+)
+def test_bad_values_are_usage_errors_and_nothing_is_written(file: Path, flags: list[str]) -> None:
+    done = condense_process("run", file, "-o", file.parent / "out.jsonl", *flags)
+    assert done.status == ExitStatus.USAGE
+    assert flags[0] in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (file.parent / "out.jsonl").exists()
+
+
+# --- Completion in a shell --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("condense run --preset ", ["cost", "quality", "speed"]),
+        ("condense run x.jsonl -p q", ["quality"]),
+        ("condense diff --preset s", ["speed"]),
+        ("condense run --format ", list(FORMAT_NAMES)),
+        ("condense diff -f open", ["openai-chat"]),
+    ],
+)
+def test_names_are_completed(typed: str, found: list[str]) -> None:
+    printed, modules = completions(typed)
+    assert printed == found
+    assert not modules & {"rich", "splintr", "yaml", "msgspec", "asyncio", "rapidfuzz"}
+
+
+COMPLETE = """
+import sys
+sys.argv[0] = "condense"
+from condense_cli.cli import main
+try:
+    main()
+finally:
+    sys.stdout.flush()
+    sys.stderr.write("MODULES " + " ".join(sys.modules))
+"""
+
+
+def completions(typed: str) -> tuple[list[str], set[str]]:
+    """What a shell is offered for a command line, and the modules that were imported for it."""
+    variables = {
+        "_CONDENSE_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split(" ")) - 1),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", COMPLETE], env=environment(variables), capture_output=True, text=True, check=False
+    )
+    return done.stdout.split(), set(done.stderr.rpartition("MODULES ")[2].split())
+
+
+def test_completed_formats_are_the_formats() -> None:
+    assert sorted(form.name for form in FORMATS) == list(FORMAT_NAMES)

@@ -1,0 +1,138 @@
+"""`condense presets`: listing, showing, and writing a configuration to begin with."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from helpers import condense_on_terminal, condense_process
+
+from condense_cli.config.loading import parse_configuration
+from condense_cli.config.presets import DEFAULT_PRESET, load_preset, preset_names, presets_folder
+from condense_cli.config.starter import STARTER, starter
+from condense_cli.errors import ExitStatus
+
+
+@pytest.mark.parametrize("arguments", [[], ["list"]])
+def test_the_list_names_every_preset_with_its_description(arguments: list[str]) -> None:
+    done = condense_process("presets", *arguments)
+    assert done.status == ExitStatus.DONE
+    printed = " ".join(done.stdout.decode().split())
+    for name in preset_names():
+        shown = f"{name} (default)" if name == DEFAULT_PRESET else name
+        assert f"{shown} {load_preset(name).description}" in printed
+
+
+def test_the_list_as_json() -> None:
+    done = condense_process("presets", "list", "--json")
+    listed = json.loads(done.stdout)
+    assert listed["version"] == 1
+    assert [entry["name"] for entry in listed["presets"]] == preset_names()
+    assert [entry["name"] for entry in listed["presets"] if entry["default"]] == [DEFAULT_PRESET]
+    assert all(entry["description"] for entry in listed["presets"])
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_show_prints_the_file_as_it_is(name: str) -> None:
+    done = condense_process("presets", "show", name)
+    assert (done.status, done.stdout) == (ExitStatus.DONE, (presets_folder() / f"{name}.yaml").read_bytes())
+
+
+def test_show_on_a_terminal() -> None:
+    done = condense_on_terminal("presets", "show", "speed")
+    assert done.stdout == (presets_folder() / "speed.yaml").read_bytes()
+
+
+# A path is no preset: what anybody's file holds is not printed.
+@pytest.mark.parametrize("name", ["sped", "speed.yaml", "../presets/speed", "presets/speed.yaml", ""])
+def test_show_of_an_unknown_preset(name: str) -> None:
+    done = condense_process("presets", "show", name)
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+    assert "There is no preset named" in done.stderr
+    assert "cost, quality, speed" in done.stderr
+
+
+def test_new_writes_a_configuration_that_is_valid(tmp_path: Path) -> None:
+    done = condense_process("presets", "new", cwd=tmp_path)
+    assert (done.status, done.stdout) == (ExitStatus.DONE, b"")
+    assert "condense.yaml" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["condense.yaml"]
+    checked = condense_process("config", "validate", tmp_path / "condense.yaml")
+    assert (checked.status, checked.stderr) == (ExitStatus.DONE, "")
+
+
+def test_new_refuses_to_write_over_a_file_unless_forced(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("precious")
+    done = condense_process("presets", "new", path)
+    assert done.status == ExitStatus.USAGE
+    assert "--force" in done.stderr
+    assert path.read_text() == "precious"
+    assert condense_process("presets", "new", path, "--force").status == ExitStatus.DONE
+    assert path.read_text() == STARTER
+
+
+def test_new_refuses_a_link_that_leads_nowhere(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.symlink_to(tmp_path / "elsewhere.yaml")
+    assert condense_process("presets", "new", path).status == ExitStatus.USAGE
+    assert not (tmp_path / "elsewhere.yaml").exists()
+
+
+def test_new_with_a_hyphen_prints_it(tmp_path: Path) -> None:
+    done = condense_process("presets", "new", "-", cwd=tmp_path)
+    assert (done.status, done.stdout.decode(), done.stderr) == (ExitStatus.DONE, STARTER, "")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_new_from_a_preset_is_that_preset(name: str) -> None:
+    done = condense_process("presets", "new", "-", "--from", name)
+    text = done.stdout.decode()
+    assert text.startswith("# ")
+    assert name in text.splitlines()[0]
+    assert parse_configuration(text) == load_preset(name)
+
+
+def test_new_from_an_unknown_preset_writes_nothing(tmp_path: Path) -> None:
+    done = condense_process("presets", "new", "x.yaml", "--from", "qualty", cwd=tmp_path)
+    assert done.status == ExitStatus.USAGE
+    assert "Did you mean quality?" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_new_into_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    done = condense_process("presets", "new", tmp_path / "no" / "x.yaml")
+    assert done.status == ExitStatus.FAILED
+    assert "Cannot write" in done.stderr
+
+
+# What the comments offer works too: without its `#` every key is valid, all of them together.
+def test_every_key_in_the_comments_is_valid() -> None:
+    begun = parse_configuration(starter())
+    text = re.sub(r"(?m)^#(?! )|^#(?= +(?:- \{|\w+: ))(?! +condense )", "", STARTER)
+    assert text != STARTER
+    uncommented = parse_configuration(text)
+    assert begun.target_tokens is None
+    assert uncommented.target_tokens == 60_000
+    assert len(uncommented.pins) == len(begun.pins) + 1
+    assert uncommented.passes[0].selection.superseded
+    assert uncommented.passes[1].stop_at_target
+
+
+def test_a_run_takes_the_new_configuration(tmp_path: Path) -> None:
+    sample = Path(__file__).resolve().parent.parent / "sample_transcripts" / "bugfix-session.jsonl"
+    condense_process("presets", "new", "mine.yaml", cwd=tmp_path)
+    done = condense_process("run", sample, "-c", "mine.yaml", "--json", cwd=tmp_path)
+    report = json.loads(done.stdout)
+    assert report["tokens"]["saved_percent"] > 30
+    assert not report["warnings"]
+
+
+@pytest.mark.parametrize("command", [[], ["list"], ["show"], ["new"]])
+def test_help_has_examples(command: list[str]) -> None:
+    done = condense_process("presets", *command, "--help")
+    assert done.status == ExitStatus.DONE
+    assert f"condense presets {' '.join(command)}".strip() in done.stdout.decode().split("Examples:")[1]
