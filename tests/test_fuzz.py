@@ -1,0 +1,76 @@
+"""Random damage to real files: whatever the bytes, the readers answer or refuse with a clear error.
+
+`tests/fuzz/readers.py` does the same guided by coverage, for as long as one likes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import real
+from build import configuration, one_pass
+from hypothesis import given
+from hypothesis import strategies as st
+
+from condense_cli import api
+from condense_cli.config.loading import parse_configuration
+from condense_cli.config.presets import presets_folder
+from condense_cli.errors import CondenseError
+from condense_cli.formats import parse, serialize
+
+FILES = [b"\n".join(line[:2_000] for line in path.read_bytes().split(b"\n")[:30]) for path in real.SAMPLES]
+CONFIGURATIONS = [path.read_text() for path in sorted(presets_folder().rglob("*.yaml"))]
+PIECES = [
+    b"",
+    b"\x00",
+    b"\xff",
+    b'"',
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"\n",
+    b"null",
+    b"1e999",
+    b"\xed\xa0\x80",
+]
+PIECES += [
+    b"\\ud800",
+    b'"type":"tool_use"',
+    b'"role":"user"',
+    b'"parentUuid":null',
+    b'"ts":1',
+    b"-",
+    b"9" * 30,
+    b"\xe2\x80\xa8",
+]
+
+
+@st.composite
+def damaged(draw: st.DrawFn, originals: list[bytes]) -> bytes:
+    data = draw(st.sampled_from(originals))
+    for _ in range(draw(st.integers(1, 8))):
+        start = draw(st.integers(0, len(data)))
+        end = min(len(data), start + draw(st.sampled_from([0, 0, 1, 2, 30, 500])))
+        data = data[:start] + draw(st.sampled_from(PIECES)) + data[end:]
+    return data
+
+
+# What is read is written back byte for byte, and condensed without a defect; the rest is refused.
+@given(damaged(FILES), st.booleans())
+def test_damaged_transcripts_are_read_or_refused(data: bytes, lenient: bool) -> None:
+    try:
+        transcript = parse(data, lenient=lenient)
+    except CondenseError:
+        return
+    assert serialize(transcript) == data
+    api.dump(api.condense(transcript, configuration(one_pass())))
+
+
+@given(damaged([text.encode() for text in CONFIGURATIONS]))
+def test_damaged_configurations_are_read_or_refused(data: bytes) -> None:
+    with contextlib.suppress(CondenseError):
+        assert parse_configuration(data.decode("utf-8", "replace")) is not None
