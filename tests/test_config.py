@@ -586,3 +586,8 @@ def test_a_path_is_no_preset_name(name: str) -> None:
     """Names are looked up among the presets only; a path is a file, wherever the presets are."""
     with pytest.raises(ConfigurationError):
         load_preset(name)
+
+
+def test_json_may_spell_a_character_as_two_escapes() -> None:
+    """Beyond U+FFFF JSON needs a pair, and YAML does not know pairs."""
+    assert parse_configuration('{"name": "\\ud83d\\ude00 é"}').name == "\U0001f600 é"

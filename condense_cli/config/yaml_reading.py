@@ -6,6 +6,7 @@ and crashes on deep nesting, and aliases can grow a small file beyond any memory
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,6 +22,7 @@ _MAX_VALUES: Final = 50_000
 _PLAIN_TAGS: Final = frozenset(
     f"tag:yaml.org,2002:{tag}" for tag in ("null", "bool", "int", "float", "str", "map", "seq")
 )
+_PAIR: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -56,6 +58,9 @@ def read_yaml(text: str, name: str) -> tuple[Any, Positions]:
         line = text.count("\n", 0, control.start()) + 1
         column = control.start() - (text.rfind("\n", 0, control.start()) + 1) + 1
         raise ConfigurationError(f"{name}:{line}:{column}: the control character {control.group()!r} is not allowed.")
+    if text.lstrip().startswith("{"):
+        # JSON spells what lies beyond U+FFFF as two escapes, which YAML does not know.
+        text = _PAIR.sub(lambda match: json.loads(f'"{match.group()}"'), text)
     builder = _Builder(text, name)
     try:
         return builder.document(), builder.positions
