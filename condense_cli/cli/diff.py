@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from ..errors import UsageError
 from .console import console, exits, write_text
 from .options import complete_format, complete_preset
+from .reading import read_transcript
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -71,12 +71,12 @@ def diff(
         from ..report import facts, terminal
         from ..tokens import Counter, encoding_for
 
-        old = api.load(before, format=format)
+        old = read_transcript(before, format)
         counter = Counter(encoding_for(old.model).name)
         if preset is not None:
             new = api.condense(old, load_preset(preset), counter=counter).transcript
         else:
-            new = api.load(Path(str(after)) if after != "-" else "-", format=format)
+            new = read_transcript(str(after), format)
         difference = api.diff(old, new, counter)
         if json:
             from ..report.diff_json import as_report

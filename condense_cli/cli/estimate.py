@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from ..errors import UsageError
 from .console import console, exits, write_text
+from .reading import name_of, read_transcript
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -49,17 +48,10 @@ def estimate(
     the provider's cache anew. The table says what that costs and after how many turns it has paid.
     """
     with exits():
-        if file == "-" and sys.stdin.isatty():
-            raise UsageError(
-                "- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file."
-            )
-
         from dataclasses import replace
         from datetime import UTC, datetime
 
-        from .. import formats
         from ..config.presets import load_preset, preset_names
-        from ..files import read_bytes
         from ..passes import pipeline
         from ..report import estimate as facts_of_estimate
         from ..report.costs import PriceSource
@@ -68,8 +60,7 @@ def estimate(
 
         names = list(dict.fromkeys([*(presets or []), *(preset or [])])) or preset_names()
         configurations = [(name, load_preset(name)) for name in names]
-        source = "standard input" if file == "-" else file
-        transcript = formats.parse(read_bytes(file), name=source, format=format, lenient=lenient)
+        transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
@@ -80,7 +71,7 @@ def estimate(
             count=count,
             encoding=encoding,
             overhead=overhead_of(transcript, count) if overhead_tokens is None else (overhead_tokens, "option"),
-            source=source,
+            source=name_of(file),
             price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
         )
         if json:

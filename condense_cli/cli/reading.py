@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..transcript import Transcript
 
 
-def read_transcript(file: str, format: str | None, lenient: bool) -> Transcript:
+def read_transcript(file: str, format: str | None, lenient: bool = False) -> Transcript:
     """The transcript in a file, or on standard input for "-". Raises UsageError and TranscriptError."""
     if file == "-" and sys.stdin.isatty():
         raise UsageError("- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file.")

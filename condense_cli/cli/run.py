@@ -12,13 +12,13 @@ import typer
 from ..errors import ExitStatus, OutputError, UsageError
 from .console import console, exits, say, write_out, write_text
 from .options import ExceptTools, FormatOption, KeepRecent, OnlyTools, Pins, Preset, Range, overrides_of
+from .reading import name_of, read_transcript
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
     from ..passes.pipeline import Condensation
     from ..report.facts import Cost, Report
     from ..tokens import Counter
-    from ..transcript import Transcript
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -82,7 +82,7 @@ def run(
     goes to standard output and the report to standard error. FILE itself is never changed.
     """
     with exits():
-        _check_usage(file, preset, config, output, target_tokens, target_percent, json, report)
+        _check_usage(preset, config, output, target_tokens, target_percent, json, report)
         overrides = overrides_of(keep_recent, only_tools, except_tools, range, pin)
         writes_stdout = output == "-" or (output is None and not (json or dry_run) and not sys.stdout.isatty())
         _check_output(file, output, report)
@@ -98,7 +98,7 @@ def run(
         status = ExitStatus.DONE
         configuration, name = _configuration(preset, config)
         configuration = override(configuration, overrides)
-        transcript = _load(file, format, lenient)
+        transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
@@ -120,7 +120,7 @@ def run(
             result,
             count=counter,
             encoding=encoding,
-            source="standard input" if file == "-" else file,
+            source=name_of(file),
             output=None if dry_run else output,
             configuration=name,
             size_after=len(data),
@@ -146,7 +146,6 @@ run.__doc__ = (run.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    "
 
 
 def _check_usage(
-    file: str,
     preset: str | None,
     config: Path | None,
     output: str | None,
@@ -165,8 +164,6 @@ def _check_usage(
         raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")
     if report is not None and str(report) == "-":
         raise UsageError("--report writes a file.", "Use --json for the report on standard output.")
-    if file == "-" and sys.stdin.isatty():
-        raise UsageError("- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file.")
 
 
 def _check_output(file: str, output: str | None, report: Path | None) -> None:
@@ -190,14 +187,6 @@ def _configuration(preset: str | None, config: Path | None) -> tuple[Configurati
         return load_configuration(config), str(config)
     name = preset or DEFAULT_PRESET
     return load_preset(name), name
-
-
-def _load(file: str, format: str | None, lenient: bool) -> Transcript:
-    from .. import formats
-    from ..files import read_bytes
-
-    name = "standard input" if file == "-" else file
-    return formats.parse(read_bytes(file), name=name, format=format, lenient=lenient)
 
 
 def _write(data: bytes, output: str | None, writes_stdout: bool, dry_run: bool) -> None:
