@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "condense_cli"
 FLOORS = [
-    {"errors", "transcript", "markers", "models"},
+    {"errors", "transcript", "markers", "models", "nearest"},
     {"jsontext", "xmlcalls"},
     {"tools", "tokens", "exchanges", "validity", "prices", "economics"},
     {"formats", "config"},

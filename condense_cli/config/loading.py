@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Final, get_args
 import msgspec
 
 from ..errors import ConfigurationError
+from ..nearest import nearest
 from .checks import problems
 from .models import Configuration
 from .yaml_reading import KeyPath, Positions, read_yaml
@@ -86,8 +86,8 @@ def _explained(message: str, positions: Positions, value: Any) -> ConfigurationE
     if unknown:
         path = (*path, unknown[1])
         known = sorted(_fields_at(path[:-1]))
-        near = difflib.get_close_matches(unknown[1], known, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(known)}."
+        near = nearest(unknown[1], known)
+        hint = f"Did you mean {near}?" if near else f"Known keys: {', '.join(known)}."
         return positions.error(path, f"unknown key {positions.spelling(path)!r}", hint)
     missing = re.fullmatch(r"Object missing required field `(.*)`", what)
     if missing:
@@ -95,8 +95,8 @@ def _explained(message: str, positions: Positions, value: Any) -> ConfigurationE
     found = _at(value, path)
     if what.startswith("Invalid enum value"):
         choices = _choices_at(path)
-        near = difflib.get_close_matches(str(found), choices, n=1)
-        hint = f"Did you mean {near[0]}?" if near else ""
+        near = nearest(str(found), choices)
+        hint = f"Did you mean {near}?" if near else ""
         return positions.error(path, f"{found!r} is not one of {', '.join(choices)}", hint)
     return positions.error(path, _in_words(what))
 

@@ -5,11 +5,11 @@ Shells ask for the names while a person types: nothing heavy is imported for the
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigurationError
+from ..nearest import nearest
 
 if TYPE_CHECKING:
     from .models import Configuration
@@ -52,8 +52,8 @@ def read_preset(name: str) -> bytes:
 
 
 def _unknown(name: str, more: str = "") -> ConfigurationError:
-    near = difflib.get_close_matches(name, preset_names(), n=1)
-    hint = f"Did you mean {near[0]}? " if near else ""
+    near = nearest(name, preset_names())
+    hint = f"Did you mean {near}? " if near else ""
     return ConfigurationError(
         f"There is no preset named {name!r}.", f"{hint}Presets: {', '.join(preset_names())}.{more}"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -95,6 +94,8 @@ def _aligned(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
     if list(map(_shape, old)) == list(map(_shape, new)):
         yield from zip(old, new, strict=True)
         return
+    import difflib
+
     contents = difflib.SequenceMatcher(None, [*map(_content, old)], [*map(_content, new)], autojunk=False)
     for tag, i1, i2, j1, j2 in contents.get_opcodes():
         if tag == "equal":
@@ -104,6 +105,8 @@ def _aligned(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
 
 
 def _aligned_by_shape(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
+    import difflib
+
     shapes = difflib.SequenceMatcher(None, [*map(_shape, old)], [*map(_shape, new)], autojunk=False)
     for tag, i1, i2, j1, j2 in shapes.get_opcodes():
         if tag == "equal":
@@ -212,6 +215,8 @@ def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int
     if not old or not new:
         return [("replace", 0, len(old), 0, len(new))]
     if len(old) + len(new) <= _DIFFLIB_LINES:
+        import difflib
+
         return list(difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
     from rapidfuzz.distance import Indel
 
