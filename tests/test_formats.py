@@ -142,6 +142,31 @@ def test_unknown_shapes_are_refused_by_what_was_seen(value: Any) -> None:
     assert "claude-code" in error.value.hint
 
 
+# Where a word is expected there may be anything: it is unknown then, and no defect.
+@pytest.mark.parametrize("odd", [{}, {"a": 1}, [], [[]], 7, None, True])
+def test_anything_may_stand_where_a_word_is_expected(odd: Any) -> None:
+    records = [
+        {"role": odd, "content": "x"},
+        {"role": "user", "content": [{"type": odd, "text": "x"}]},
+        {"role": "user", "content": [{"type": odd}], "ts": 1, "condenseId": odd, "condenseParent": odd},
+        {"role": "assistant", "content": "x", "tool_calls": [{"id": odd, "type": odd, "function": {"name": odd}}]},
+        {"role": "tool", "content": "x", "tool_call_id": odd, "name": odd},
+        {"type": odd, "uuid": "1", "parentUuid": None},
+        {"type": "user", "uuid": odd, "parentUuid": odd, "message": odd, "subtype": odd},
+        {"type": "assistant", "uuid": "1", "parentUuid": odd, "message": {"id": odd, "content": odd, "model": odd}},
+        {"type": "attachment", "uuid": "1", "parentUuid": None, "attachment": {"type": odd, "x": odd}},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": odd, "content": odd, "is_error": odd}]},
+        {"role": "user", "content": [{"type": "image", "source": odd}, {"type": "image_url", "image_url": odd}]},
+    ]
+    for record in records:
+        data = lines([record, record])
+        try:
+            transcript = parse(data)
+        except UnknownFormatError:
+            continue
+        assert serialize(transcript) == data
+
+
 def test_a_record_that_is_no_message_is_named() -> None:
     with pytest.raises(UnknownFormatError, match="record 2 is not a message"):
         parse(lines([user("a"), {"role": "narrator"}]), format="anthropic")

@@ -68,7 +68,10 @@ def parse_range(text: str) -> IndexRange:
     start, end = (None if part is None else int(part) for part in match.groups())
     same_side = start is not None and end is not None and (start < 0) == (end < 0)
     if end == 0 or (same_side and start is not None and end is not None and start >= end):
-        raise UsageError(f"--range {text.strip()} holds no message.", "It ends before message B: 0:1 is the first.")
+        raise UsageError(
+            f"--range {text.strip()} holds no message.",
+            "B must be greater than A; B itself is not included: 4:9 is messages 4 to 8.",
+        )
     return IndexRange(start=start or 0, end=end)
 
 

@@ -23,7 +23,7 @@ from ..transcript import (
     Transcript,
 )
 from . import estimates
-from .base import Evidence, Format, not_a_message
+from .base import Evidence, Format, not_a_message, part_kinds
 from .container import Document
 from .injected import is_injected
 
@@ -136,7 +136,7 @@ def evidence(value: Any) -> Evidence:
         return Evidence.MAYBE
     if not isinstance(content, list):
         return Evidence.NO
-    kinds = {part.get("type") for part in content if isinstance(part, dict)}
+    kinds = part_kinds(content)
     if kinds & _PROOF or any(isinstance(part, dict) and "source" in part for part in content):
         return Evidence.YES
     return Evidence.NO if kinds & _FOREIGN else Evidence.MAYBE

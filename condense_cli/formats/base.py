@@ -77,6 +77,11 @@ class Format:
     sizes: Sizes = sizes_unknown
 
 
+def part_kinds(content: list[Any]) -> set[str]:
+    """Types of the parts of a message's content; a type that is no string is the type of nothing known."""
+    return {str(part.get("type")) for part in content if isinstance(part, dict)}
+
+
 def not_a_message(record: int, value: Any, why: str) -> UnknownFormatError:
     seen = f"keys {', '.join(map(str, list(value)[:6]))}" if isinstance(value, Mapping) else json_kind(value)
     return UnknownFormatError(

@@ -49,7 +49,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(values):
         if not isinstance(value, dict) or not isinstance(value.get("uuid"), str):
             continue
-        if value.get("type") not in _TREE_TYPES:
+        if str(value.get("type")) not in _TREE_TYPES:
             continue
         blocks[record] = list(_blocks(value, record, reader))
         nodes.append(_node(value, record, blocks[record]))
@@ -124,7 +124,7 @@ def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator
 
 def _attachment(attachment: Any, record: int) -> Iterator[Block]:
     """Text that the client injects. Its wording is the client's own, so the content is counted as it stands."""
-    if not isinstance(attachment, dict) or attachment.get("type") in _ATTACHMENTS_WITHOUT_TEXT:
+    if not isinstance(attachment, dict) or str(attachment.get("type")) in _ATTACHMENTS_WITHOUT_TEXT:
         return
     content = {key: value for key, value in attachment.items() if key != "type" and not _is_image(value)}
     images = sum(estimates.UNKNOWN_IMAGE for value in attachment.values() if _is_image(value))

@@ -13,7 +13,7 @@ from typing import Any
 from .. import jsontext
 from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
 from .anthropic import attachment_block, envelope_model, envelope_text
-from .base import Evidence, Format, not_a_message
+from .base import Evidence, Format, not_a_message, part_kinds
 from .container import Document
 from .injected import is_injected
 
@@ -31,7 +31,7 @@ _REASONING_KEYS = ("reasoning_content", "reasoning")
 
 
 def evidence(value: Any) -> Evidence:
-    if not isinstance(value, dict) or value.get("role") not in _ROLES:
+    if not isinstance(value, dict) or str(value.get("role")) not in _ROLES:
         return Evidence.NO
     content = value.get("content")
     calls = value.get("tool_calls")
@@ -39,7 +39,7 @@ def evidence(value: Any) -> Evidence:
     if calls and not (isinstance(calls[0], dict) and "function" in calls[0]):
         return Evidence.NO
     if isinstance(content, list):
-        kinds = {part.get("type") for part in content if isinstance(part, dict)}
+        kinds = part_kinds(content)
         if not kinds <= {"text", *_PROOF_PARTS}:
             return Evidence.NO
         if kinds & _PROOF_PARTS:

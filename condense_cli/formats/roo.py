@@ -33,9 +33,8 @@ def evidence(value: Any) -> Evidence:
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(enumerate(values))
-    present = {
-        (key, value[key]) for _, value in records if isinstance(value, dict) for _, key in _HIDDEN_BY if key in value
-    }
+    messages_seen = [value for _, value in records if isinstance(value, dict)]
+    present = {(key, str(value[key])) for value in messages_seen for _, key in _HIDDEN_BY if key in value}
     reader = BlockReader()
     linker = _Linker()
     turns: list[tuple[Role, list[Block]]] = []
@@ -43,7 +42,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         role = anthropic.ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
         if role is None:
             raise not_a_message(record, value, "its role is not user, assistant or system")
-        if any((key, value.get(parent)) in present for parent, key in _HIDDEN_BY):
+        if any((key, str(value.get(parent))) in present for parent, key in _HIDDEN_BY):
             continue
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
         turns.append((role, list(linker.link(role, list(content)))))

@@ -82,7 +82,7 @@ def _by_position(transcript: Transcript, index: int, number: int | None) -> list
 
 
 def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
-    hits = [hit for hit in _contents(transcript) if content_hash(hit.text) == wanted]
+    hits = [hit for hit in _contents(transcript) if wanted in (content_hash(hit.text), hit.block.digest)]
     if not hits:
         hits = [hit for hit in _contents(transcript) if any(gap.hash == wanted for gap in gaps_in(hit.text))]
         hits = [
@@ -101,8 +101,8 @@ def _contents(transcript: Transcript) -> Iterator[Hit]:
     """Every text that a marker can stand for: blocks, and single arguments of calls."""
     for message in transcript.messages:
         for number, block in enumerate(message.blocks):
-            if block.text:
-                yield Hit(message, number, block, Found.CONTENT, block.text)
+            if block.text or block.digest:
+                yield Hit(message, number, block, Found.CONTENT, block.text or readable(block))
             if block.kind is BlockKind.TOOL_CALL:
                 for path, value in string_values(arguments_of(block)):
                     yield Hit(message, number, block, Found.ARGUMENT, value, path)
