@@ -70,7 +70,7 @@ def parse_range(text: str) -> IndexRange:
     if end == 0 or (same_side and start is not None and end is not None and start >= end):
         raise UsageError(
             f"--range {text.strip()} holds no message.",
-            "B must be greater than A; B itself is not included: 4:9 is messages 4 to 8.",
+            "B is not included: 4:9 is messages 4 to 8.",
         )
     return IndexRange(start=start or 0, end=end)
 

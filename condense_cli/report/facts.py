@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter as Reasons
 from typing import Any, Final
 
 import msgspec
@@ -199,9 +200,18 @@ def _shortcomings(condensation: Condensation) -> list[str]:
             f"The target of {condensation.target:,} tokens was not reached: "
             f"this configuration gets down to {condensation.tokens_after:,}."
         )
-    if not condensation.changes and any("not available" in receipt.reason for receipt in condensation.passes[1:]):
+    if condensation.changes:
+        return found
+    if any("not available" in receipt.reason for receipt in condensation.passes[1:]):
         found.append(
             "Nothing was changed: the passes of this configuration need summaries, which are not available yet."
+        )
+    elif condensation.receipts:
+        reasons = Reasons(receipt.kept.value for receipt in condensation.receipts if receipt.kept)
+        found.append(
+            "Nothing was changed. Blocks that stay: "
+            + "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(3))
+            + "."
         )
     return found
 

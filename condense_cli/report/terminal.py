@@ -142,7 +142,7 @@ def _notes(report: Report) -> Iterator[RenderableType]:
         visible(f"{report.input}: {report.format}, configuration {report.configuration}. {counted}"), style="dim"
     )
     if not tokens.saved and not report.warnings:
-        yield Text("Nothing was changed: no pass ran, or nothing exceeded its limits.", style="bold")
+        yield Text("Nothing was changed: no pass ran.", style="bold")
     for warning in report.warnings:
         yield Text(visible(f"Warning: {warning}"), style="yellow")
 
