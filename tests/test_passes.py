@@ -338,3 +338,33 @@ def test_thinking_before_the_first_change_stays() -> None:
     condensation = condense(transcript)
     assert condensation.changes
     assert not condensation.transcript.removed
+
+
+# When nothing changed, the report says which blocks stayed and why.
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        (
+            {"selection": {"type": "preserve_recent", "keep_recent_count": 99}},
+            "among the turns that the pass preserves",
+        ),
+        ({"selection": {"type": "custom", "range": {"start": 500}}}, "not selected by the pass"),
+        ({"individual_config": {"defaults": {"tool_results": {"operation": "summarize"}}}}, "need summaries"),
+    ],
+)
+def test_a_run_without_changes_says_why(keys: dict[str, Any], why: str) -> None:
+    from condense_cli.report import facts
+    from condense_cli.tokens import Counter, encoding_for
+
+    condensation = condense(anthropic(*conversation()), one_pass(**keys))
+    report = facts.build(
+        condensation,
+        count=Counter(),
+        encoding=encoding_for(None),
+        source="x",
+        output=None,
+        configuration="y",
+        size_after=0,
+        explain=False,
+    )
+    assert any("Nothing was changed" in warning and why in warning for warning in report.warnings)
