@@ -312,7 +312,7 @@ def odd_file(tmp_path: Path) -> Path:
     for number, name in enumerate(
         ["Read", "mcp__some_server_with_a_long_name__and_a_long_tool", "x\x1b[31mred", "日本"]
     ):
-        path = "/home/somebody/work/" + "package/" * 12 + f"{number}\t.py"
+        path = "/home/somebody/code/" + "package/" * 12 + f"{number}\t.py"
         records += [
             assistant([call(f"c{number}", name * (1 + 2 * number), file_path=path, content="語" * 300)]),
             user([result(f"c{number}", f"{LONG}\x1b]0;title\x07 {'wide 語 ' * 100}")]),
