@@ -55,10 +55,6 @@ def find_calls(text: str) -> Iterator[tuple[str, int, int]]:
         yield match[1], match.start(), match.end()
 
 
-def is_call(text: str) -> bool:
-    return text.startswith("<") and _CALL.fullmatch(text) is not None
-
-
 def arguments(call: str) -> dict[str, Any] | None:
     """Arguments of a call's text: strings by name; a name that comes several times holds a list."""
     match = _CALL.fullmatch(call)

@@ -10,7 +10,7 @@ import typer
 from ..errors import ConfigurationError, ExitStatus, UsageError
 from ..report.visible import visible
 from .console import exits, say, write_text
-from .options import ExceptTools, KeepRecent, OnlyTools, Pins, Preset, Range, overrides_of
+from .options import ExceptTools, KeepRecent, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
 
 config_app = typer.Typer(
     help="Check a configuration, show every value in use, or print the schema.",
@@ -63,9 +63,7 @@ def show(
     except_tools: ExceptTools = None,
     range: Range = None,
     pin: Pins = None,
-    target_tokens: Annotated[
-        int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Stop as soon as N tokens are reached.")
-    ] = None,
+    target_tokens: TargetTokens = None,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Show the configuration that `run` would use with the same flags, every default filled in.

@@ -55,6 +55,9 @@ Preset = Annotated[
         "--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help="Preset to run.  [default: cost]"
     ),
 ]
+TargetTokens = Annotated[
+    int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Stop as soon as N tokens are reached.")
+]
 FormatOption = Annotated[
     str | None,
     typer.Option(

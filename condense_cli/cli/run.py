@@ -11,7 +11,7 @@ import typer
 
 from ..errors import ExitStatus, OutputError, UsageError
 from .console import console, exits, say, write_out, write_text
-from .options import ExceptTools, FormatOption, KeepRecent, OnlyTools, Pins, Preset, Range, overrides_of
+from .options import ExceptTools, FormatOption, KeepRecent, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
 from .reading import name_of, read_transcript
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def run(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the condensed transcript there.")
     ] = None,
-    target_tokens: Annotated[
-        int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Stop as soon as N tokens are reached.")
-    ] = None,
+    target_tokens: TargetTokens = None,
     target_percent: Annotated[
         float | None,
         typer.Option("--target-percent", metavar="P", help="Stop as soon as at most P percent of the tokens are left."),
