@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAMPLE := sample_transcripts/bugfix-session.jsonl
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check fuzz format bench clean
 
 demo: .venv/.run
 	$(BIN)/condense run $(SAMPLE) --preset speed --dry-run
@@ -15,6 +15,14 @@ check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(MAKE) test
+
+FUZZ_SECONDS ?= 20
+
+fuzz: .venv/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+	if $(BIN)/python -c 'import atheris' 2>/dev/null; then \
+	    $(BIN)/python tests/fuzz/readers.py -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0; \
+	else echo 'atheris has no wheel for this machine: the readers were not fuzzed'; fi
 
 format: .venv/.dev
 	$(BIN)/ruff format .

@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing of everything that reads a file: whatever the bytes, an answer or a clear error.
 
-pip install atheris, then: python tests/fuzz/readers.py -max_total_time=60
+make fuzz, for longer: make fuzz FUZZ_SECONDS=3600
 Seeds are the sample transcripts and presets, cut to a size at which mutations still hit something.
 """
 
