@@ -13,10 +13,11 @@ https://platform.openai.com/docs/guides/prompt-caching (write 1 before GPT-5.6, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from .prices import Price
 
@@ -26,8 +27,7 @@ NEVER: Final = Decimal("Infinity")
 _NOTHING: Final = Decimal(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """Dollars per input token when it is written to the cache, and when it is read from there.
 
     A `write` of None is unknown. Without a cache both are the price of input.
@@ -44,8 +44,7 @@ class Rates:
         return cls(price.cache_write_5m, price.cache_read)
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(Struct, frozen=True):
     """Tokens of a request: the prefix that stays, and the suffix before and after condensing."""
 
     prefix: int
@@ -61,8 +60,7 @@ class Rewrite:
         return self.prefix + self.new_suffix
 
 
-@dataclass(frozen=True, slots=True)
-class Economics:
+class Economics(Struct, frozen=True):
     """Dollars and turns. A turn is one request; its new messages and its answer cost the same either way.
 
     `one_off` comes on top of the first turn: summaries, and the new suffix written instead of read.
@@ -119,8 +117,7 @@ class Accounting(StrEnum):
     """All of them, cached ones included."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallUsage:
+class CallUsage(Struct, frozen=True):
     """Tokens of one call, as its provider reports them."""
 
     input_tokens: int

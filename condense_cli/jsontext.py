@@ -11,11 +11,11 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from json.decoder import WHITESPACE, JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from .transcript import JsonPath
 
@@ -60,8 +60,7 @@ def encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """How a JSON text spells its strings."""
 
     escapes_non_ascii: bool

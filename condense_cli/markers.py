@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 ELLIPSIS: Final = "…"
 
@@ -33,8 +34,7 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """Content that is missing: whole lines, characters of a line, or both; `hash` names where it was cut from.
 
     An image that is missing has neither.

@@ -7,11 +7,12 @@ asked for. What the table does not know is None: never guessed, never 0.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, Provider
@@ -37,8 +38,7 @@ _OPENAI_CHARGES_WRITES: Final = (5, 6)
 """From GPT-5.6 on a cache write costs more than input: https://platform.openai.com/docs/guides/prompt-caching"""
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """What a model costs, in US dollars per token; `window` is its context window in tokens.
 
     A cache price of None is unknown; if reading is None, the table knows of no cache for this model.
@@ -56,8 +56,7 @@ class Price:
     assumed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Which prices these are: the package's version, and the newest change of a price that it dates."""
 
     version: str

@@ -1,17 +1,19 @@
 """Token counts, offline.
 
-The vocabularies come with an installed package (splintr-rs). Counts for OpenAI's encodings equal
-tiktoken's; for every other family o200k_base serves as an estimate and is labelled as one, because
-no vendor publishes those vocabularies (tiktoken counts 15 to 30 % less than Claude's own tokenizer).
+The vocabularies come with an installed package (splintr-rs, or rs-bpe where it is there). Counts for
+OpenAI's encodings equal tiktoken's; for every other family o200k_base serves as an estimate and is
+labelled as one, because no vendor publishes those vocabularies (tiktoken counts 15 to 30 % less than
+Claude's own tokenizer).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from .transcript import Block, BlockKind, Message, Transcript
 
@@ -32,8 +34,7 @@ _BOUNDARY: Final = re.compile(r"(?<=[A-Za-z0-9])(?=[ !-&(-/:-@\[-`{-~])")
 The apostrophe is left out: it opens contractions such as `'ll`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(Struct, frozen=True):
     """Which vocabulary counts for a model, and whether that is the model's own."""
 
     name: str
@@ -101,6 +102,21 @@ def chunks(text: str, size: int = _CHUNK) -> Iterator[str]:
 
 @cache
 def _counter(encoding: str) -> Callable[[str], int]:
+    """The counter that starts fastest: a first count takes rs-bpe 45 ms, splintr 120 ms. Both give the same counts."""
+    return _fast_counter(encoding) or _splintr_counter(encoding)
+
+
+def _fast_counter(encoding: str) -> Callable[[str], int] | None:
+    """rs-bpe's counter where it is installed: it has no wheel for every platform, so only `condense-cli[fast]` asks."""
+    try:
+        from rs_bpe.bpe import openai
+    except ImportError:
+        return None
+    load = getattr(openai, encoding, None)
+    return load().count if load else None
+
+
+def _splintr_counter(encoding: str) -> Callable[[str], int]:
     import splintr
 
     tokenizer = splintr.Tokenizer.from_pretrained(encoding)

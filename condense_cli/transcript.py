@@ -8,8 +8,10 @@ written back as it was.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
@@ -63,16 +65,14 @@ CONTENT_TYPE_OF_KIND = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a value stands in the file: the record's number and the path inside that record."""
 
     record: int
     path: JsonPath
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """One piece of content.
 
     `text` is what the model reads: for a tool call the JSON text of its arguments, for an image or
@@ -124,8 +124,7 @@ class Block:
         return replace(self, text=text, edits=tuple({**dict(self.edits), **edits}.items()), changed=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One turn: a message as the API sees it, which may be spread over several records.
 
     `index` is its number in the transcript as it was read and stays the same when others go.
@@ -157,8 +156,7 @@ class Container(StrEnum):
     OBJECT = "object"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """The file's bytes and where each record stands in them, as (start, end) offsets."""
 
     data: bytes
@@ -176,16 +174,14 @@ class Source:
         return self.data[start:end]
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Input tokens, cached ones included, that the API reported for the messages before `message`."""
 
     message: int
     input_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     """One conversation in order, with the file it came from.
 
     `removed` are blocks of the source that are no longer in `messages`. `envelope` is text of the

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from .models import binds_thinking
 from .transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """A rule that a transcript breaks; `message` is an index, `said` what the API would answer.
 
     `about` names the call or block, so that the same violation is recognised before and after a run.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from condense_cli import api, validity
 from condense_cli.config.models import Configuration
 from condense_cli.formats import parse, serialize
@@ -92,7 +94,7 @@ def idempotent(result: Condensation, configuration: Configuration, data: bytes) 
     if len(result.transcript.messages) < len(result.before.messages) and _names_indices(configuration):
         return  # An index names another message once a message before it went.
     again = parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed))
-    again = Transcript(**{name: getattr(again, name) for name in again.__slots__} | {"model": result.transcript.model})
+    again = replace(again, model=result.transcript.model)
     second = api.condense(again, configuration, counter=Counter())
     assert second.changes == []
     assert api.dump(second) == data

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import build
 import laws
 import pytest
+from msgspec.structs import replace
 from strategies import picture
 
 from condense_cli import api

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import laws
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 from strategies import FILES, MODELS, configurations
 
 from condense_cli.config.models import Configuration

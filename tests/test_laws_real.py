@@ -59,7 +59,7 @@ def test_laws_hold(path: Path, configuration: Path, count: Counter) -> None:
 def test_laws_hold_for_the_strictest_configuration(
     path: Path, model: str | None, count: Counter, tmp_path: Path
 ) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     configuration = tmp_path / "strict.yaml"
     configuration.write_text(STRICT)

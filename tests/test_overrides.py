@@ -242,7 +242,7 @@ def test_bad_values_are_usage_errors_and_nothing_is_written(file: Path, flags: l
 def test_names_are_completed(typed: str, found: list[str]) -> None:
     printed, modules = completions(typed)
     assert printed == found
-    assert not modules & {"rich", "splintr", "yaml", "msgspec", "asyncio", "rapidfuzz"}
+    assert not modules & {"rich", "splintr", "rs_bpe", "yaml", "msgspec", "asyncio", "rapidfuzz"}
 
 
 COMPLETE = """

@@ -313,7 +313,7 @@ def turns_with_thinking() -> list[dict[str, Any]]:
     ],
 )
 def test_thinking_modes(mode: str, model: str | None, left: int) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     transcript = replace(anthropic(*turns_with_thinking()), model=model)
     condensation = condense(transcript, thinking=mode)
@@ -331,7 +331,7 @@ def test_an_emptied_message_goes() -> None:
 
 # Thinking before the first change is still bound to what it was bound to, and stays.
 def test_thinking_before_the_first_change_stays() -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     messages = [user("a"), assistant([thinking("early"), text("b")]), user("c"), *read_turn("1"), assistant("z")]
     transcript = replace(anthropic(*messages), model="claude-sonnet-5-5")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -71,14 +72,36 @@ def test_special_tokens_are_ordinary_text(reference: tiktoken.Encoding) -> None:
     assert count_text("<|endoftext|>", reference.name) == len(reference.encode_ordinary("<|endoftext|>")) > 1
 
 
-# Both ways of counting agree, and every special token is spelled so that the right one is taken.
+# Every way of counting agrees: both counters, and both forms of the one.
 @given(TEXTS)
 @pytest.mark.parametrize("name", list(RANKS))
-def test_both_ways_of_counting_agree(name: str, text: str) -> None:
-    tokenizer = splintr.Tokenizer.from_pretrained(name)
-    assert all("<|" in special for special in tokenizer.special_tokens())
+def test_every_way_of_counting_agrees(name: str, text: str) -> None:
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert count_text(text, name) == len(tokenizer.encode_ordinary(whole))
+    plain = tokens._splintr_counter(name)(whole)
+    assert count_text(text, name) == plain == len(splintr.Tokenizer.from_pretrained(name).encode_ordinary(whole))
+    fast = tokens._fast_counter(name)
+    if fast:
+        assert fast(whole) == plain
+
+
+# Every special token is spelled so that the form is taken that leaves it alone.
+@pytest.mark.parametrize("name", list(RANKS))
+def test_special_tokens_are_recognised_by_their_spelling(name: str) -> None:
+    assert all("<|" in special for special in splintr.Tokenizer.from_pretrained(name).special_tokens())
+
+
+# Where the fast counter is not installed the other one counts.
+@pytest.mark.parametrize("name", list(RANKS))
+def test_counting_works_without_the_fast_counter(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setitem(sys.modules, "rs_bpe.bpe", None)
+    tokens._counter.cache_clear()
+    try:
+        assert tokens._fast_counter(name) is None
+        assert count_text("def total(items): return 12345", name) == tokens._splintr_counter(name)(
+            "def total(items): return 12345"
+        )
+    finally:
+        tokens._counter.cache_clear()
 
 
 # Cutting a long text into chunks changes no count, wherever the cuts fall.

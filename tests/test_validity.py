@@ -73,7 +73,7 @@ def test_results_spread_over_messages_are_valid() -> None:
 
 
 def test_thinking_after_an_edit_is_found_where_the_model_binds_it() -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     transcript = anthropic(user("a"), *read_turn("x"), assistant([thinking(), text("b")]))
     blocks = transcript.messages[2].blocks

@@ -13,11 +13,11 @@ def main() -> None:
     try:
         import gc
 
+        # A run makes many objects and no circles worth collecting: looking for them costs a tenth of its time.
+        gc.disable()
         from .app import app
         from .console import exits, prepare_process
 
-        # A run makes many objects and no circles worth collecting: looking for them costs a tenth of its time.
-        gc.disable()
         prepare_process()
         arguments = sys.argv[1:]
         options = arguments[: arguments.index("--")] if "--" in arguments else arguments

@@ -48,8 +48,9 @@ def estimate(
     the provider's cache anew. The table says what that costs and after how many turns it has paid.
     """
     with exits():
-        from dataclasses import replace
         from datetime import UTC, datetime
+
+        from msgspec.structs import replace
 
         from ..config.presets import load_preset, preset_names
         from ..passes import pipeline

@@ -37,7 +37,7 @@ def inspect(
     message and its position in it, as in 12:0; condense show prints it.
     """
     with exits():
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         from ..report import facts, inspection
         from ..tokens import Counter, encoding_for

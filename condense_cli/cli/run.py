@@ -85,7 +85,7 @@ def run(
         writes_stdout = output == "-" or (output is None and not (json or dry_run) and not sys.stdout.isatty())
         _check_output(file, output, report)
 
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         from .. import api
         from ..config.overrides import apply as override

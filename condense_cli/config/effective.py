@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from .loading import Loaded
 from .models import Configuration
@@ -26,8 +26,7 @@ _FLAG_OF_KEY: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Effective:
+class Effective(Struct, frozen=True):
     """The values as plain values; `origins` by the path of each value that is no mapping and no list of mappings."""
 
     configuration: Configuration

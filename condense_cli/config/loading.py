@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, get_args
 
 import msgspec
+from msgspec import Struct
 
 from ..errors import ConfigurationError
 from ..nearest import nearest
@@ -32,8 +32,7 @@ _WORDS: Final = {
 _BOUNDS: Final = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A configuration with what its file says: the plain values, and where each stands."""
 
     configuration: Configuration

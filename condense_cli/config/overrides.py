@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ..errors import UsageError
 from .models import Configuration, Globs, IndexRange, PassConfig, Predicates, Selection
@@ -20,8 +19,7 @@ from .models import Configuration, Globs, IndexRange, PassConfig, Predicates, Se
 _RANGE: Final = re.compile(r"\s*([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?\s*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Overrides:
+class Overrides(Struct, frozen=True):
     """The flags of a run, with their values as typed values. Empty: the configuration stays as it is."""
 
     keep_recent: int | None = None

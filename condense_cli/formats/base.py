@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
+
+from msgspec import Struct
 
 from ..errors import UnknownFormatError
 from ..jsontext import Style
@@ -34,8 +35,7 @@ def nothing_follows(transcript: Transcript, edits: RecordEdits, gone: frozenset[
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class FileFault:
+class FileFault(Struct, frozen=True):
     """Something wrong with the file at one record, which no API sees but a client stumbles over.
 
     A fault that is a `note` is worth knowing and harms nothing.
@@ -55,8 +55,7 @@ def sizes_unknown(transcript: Transcript) -> dict[str, int]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """One row of the table of formats.
 
     `evidence` looks at one record. A format that `is_default` may be chosen without any proof, when

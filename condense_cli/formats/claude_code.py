@@ -8,8 +8,9 @@ older branches, what lies before the last compact boundary, display-only keys) k
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from .. import jsontext
 from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript, Usage

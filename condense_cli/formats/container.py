@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
+
+from msgspec import Struct
 
 from .. import jsontext
 from ..errors import NotJsonError, UnknownFormatError
@@ -17,8 +18,7 @@ BOM = b"\xef\xbb\xbf"
 _WHITESPACE = b" \t\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A file taken apart: its bytes and spans, each record's value in order, and what surrounds them.
 
     `values` can be iterated once; the values of JSON lines are parsed as they are taken, so that a

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from .. import xmlcalls
 from ..transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript

@@ -8,8 +8,9 @@ of the text they came from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ..markers import ELLIPSIS, PREFIX, Gap, content_hash, gaps_in, parse_gap
 
@@ -18,8 +19,7 @@ Side = Literal["head", "tail", "both"]
 _Items = list[str | Gap]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How much of a text stays: at most so many lines, then at most so many characters."""
 
     max_lines: int | None = None

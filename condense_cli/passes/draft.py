@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Block, Family, Message, Transcript

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from ..config.models import ContentOperation, ImageOperation, IndividualConfig, PassConfig
 from ..transcript import Block, BlockKind, ContentType, Message, Role
@@ -15,8 +14,7 @@ from .receipts import Kept, Receipt, changed, kept
 from .selection import Protection, Selected
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A block that the pass may touch, and what it does to it."""
 
     message: int

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import Configuration, ContentOperation, ImageOperation, PassConfig
@@ -25,8 +27,7 @@ _ROUNDS = 5
 """Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
 
 
-@dataclass(frozen=True)
-class Condensation:
+class Condensation(Struct, frozen=True, dict=True):
     """What came of a run. The token difference is the sum of the receipts that are changes."""
 
     before: Transcript

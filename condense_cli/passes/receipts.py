@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from ..transcript import Block, BlockKind, ContentType, Message
 
@@ -34,8 +35,7 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True):
     """One block and one pass. `kept` is None where the block changed; then `reason` says why it was chosen.
 
     `message` is the message's index in the input, `block` the block's position in that message.
@@ -58,8 +58,7 @@ class Receipt:
         return self.kept is None
 
 
-@dataclass(frozen=True, slots=True)
-class PassReceipt:
+class PassReceipt(Struct, frozen=True):
     """One pass (or the prelude): whether it ran, and the transcript's tokens before and after it."""
 
     id: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..config.models import Configuration, Selection
 from ..exchanges import cut_before
@@ -14,8 +15,7 @@ from .predicates import Predicate, compile_predicates
 from .receipts import Kept
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
+class Selected(Struct, frozen=True):
     """A selection worked out for a transcript: messages[:end] where `test` holds."""
 
     end: int
@@ -47,8 +47,7 @@ def _is_only_thinking(message: Message) -> bool:
     return bool(message.blocks) and all(block.kind is BlockKind.THINKING for block in message.blocks)
 
 
-@dataclass(frozen=True, slots=True)
-class Protection:
+class Protection(Struct, frozen=True):
     """What no pass touches: standing instructions, the start, the first request, pins."""
 
     messages: dict[int, Kept]

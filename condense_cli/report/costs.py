@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+
+from msgspec import Struct
 
 from .. import prices
 from ..economics import NEVER, Economics, Rates, Rewrite, weigh
@@ -19,8 +20,7 @@ PriceFor = Callable[[int], Price | None]
 """The price for requests of so many tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class PriceSource:
+class PriceSource(Struct, frozen=True):
     """The prices of one model at one time; `table` says where they are from."""
 
     price_for: PriceFor

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from ..exchanges import calls_by_id
 from ..markers import content_hash, gaps_in, parse_gap
@@ -25,8 +26,7 @@ class What(StrEnum):
     ADDED = "added"
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """Neighbouring lines with one fate: " " stays, "-" is gone, "+" is new. `line` counts from 1 in the older text."""
 
     sign: str
@@ -34,8 +34,7 @@ class Hunk:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BlockDiff:
+class BlockDiff(Struct, frozen=True):
     """One block that differs. `message` is its message's index in the older transcript (in the newer, if added)."""
 
     message: int
@@ -56,8 +55,7 @@ def _lines(text: str) -> list[str]:
     return text.split("\n") if text else []
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     blocks: tuple[BlockDiff, ...]
     messages_before: int
     messages_after: int

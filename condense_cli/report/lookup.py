@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from ..errors import CondenseError, UsageError
 from ..markers import content_hash, gaps_in
@@ -27,8 +28,7 @@ class Found(StrEnum):
     MARKER = "marker"
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A block that was found; `number` is its position in the message, `text` what to print.
 
     `path` leads to the argument of a call that is meant, and is empty when the whole block is.

@@ -6,8 +6,9 @@ Only exact repeats count. Every line is looked at once, so the work grows with t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from ..tokens import Counter
 from ..tools import arguments_of, string_values
@@ -17,8 +18,7 @@ SHORTEST: Final = 20
 """Shorter lines and blocks (brackets, `return None`, "ok") repeat without meaning anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(Struct, frozen=True):
     """What a block repeats. `first` is the position of the earlier block that it equals, if it does as a whole."""
 
     message: int
