@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -11,6 +12,18 @@ from .transcript import Block, JsonPath
 READERS: Final = frozenset({"read", "read_file", "read_files", "view", "view_file", "notebookread", "read_many_files"})
 EDITORS: Final = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "file_editor"})
 """One tool for viewing and editing; its `command` argument tells which."""
+
+WRITERS: Final = frozenset({
+    "apply_diff", "apply_patch", "create", "edit", "edit_file", "insert_content", "multi_replace_file_content",
+    "multiedit", "notebookedit", "replace", "replace_file_content", "replace_in_file", "search_and_replace",
+    "write", "write_file", "write_to_file",
+})  # fmt: skip
+SHELLS: Final = frozenset({
+    "bash", "exec_command", "execute_bash", "execute_command", "run_command", "run_commands", "run_shell_command",
+    "shell", "shell_command", "terminal",
+})  # fmt: skip
+_FILE_COMMAND: Final = re.compile(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
+"""Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
 
 PATH_ARGUMENTS: Final = (
     "file_path",
@@ -54,10 +67,26 @@ def has_failed(result: Block) -> bool:
 def reads_a_file(call: Block) -> bool:
     """Whether the call shows a file's content, so that a later call with the same arguments renews it."""
     name = (call.tool or "").lower()
-    if name in EDITORS:
-        arguments = arguments_of(call)
-        return bool(arguments and arguments.get("command") == "view")
-    return name in READERS
+    return command_of_editor(call) == "view" if name in EDITORS else name in READERS
+
+
+def command_of_editor(call: Block) -> str:
+    """What a tool for viewing and editing was asked to do: view, create, str_replace…; empty for other tools."""
+    if (call.tool or "").lower() not in EDITORS:
+        return ""
+    command = (arguments_of(call) or {}).get("command")
+    return command if isinstance(command, str) else ""
+
+
+def writes_a_file(call: Block) -> bool:
+    """Whether the call puts text of its arguments into a file."""
+    name = (call.tool or "").lower()
+    return name in WRITERS or (name in EDITORS and not reads_a_file(call))
+
+
+def prints_a_file(call: Block) -> bool:
+    """Whether the call is a command such as `cat` or `sed -n`."""
+    return (call.tool or "").lower() in SHELLS and _FILE_COMMAND.match(main_argument(call)) is not None
 
 
 def main_argument(call: Block) -> str:

@@ -13,6 +13,7 @@ FLOORS = [
     {"jsontext", "xmlcalls"},
     {"tools", "tokens", "exchanges", "validity", "prices", "economics"},
     {"formats", "config"},
+    {"lossless"},
     {"passes"},
     {"report"},
     {"files", "api"},

@@ -1,0 +1,138 @@
+"""How a block is called in a reference: in words that a model can see, counted from where the reference stands.
+
+A name depends on the block and its call alone, never on the rest of the transcript or a configuration: turns
+that a client appends later change no name, and a file is restored from itself alone.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from ..tools import command_of_editor, main_argument, path_argument
+from ..transcript import Block, BlockKind, JsonPath, Message, Role
+from . import states
+from .references import THE_RESULT, THIS_CALL, Address
+
+_PATH: Final = 14
+_ARGUMENT: Final = 12
+"""About so many characters of a path or another argument name a call: counting tells calls of one name apart."""
+_CHANGE_OF_FOLDER: Final = re.compile(r"cd\s[^&;|\n]*(?:&&|;)\s*")
+
+
+class Place(NamedTuple):
+    """Where a text stands: positions of its message and block; `part` tells elements of one tag in a text apart."""
+
+    message: int
+    block: int
+    part: int = 0
+
+
+class Addresses:
+    """Every call, result and state of a transcript by its name."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._calls: dict[str, list[Place]] = {}
+        self._others: dict[str, list[Place]] = {}
+        self._names: dict[Place, str] = {}
+        self._call_of: dict[Place, Place] = {}
+        self._result_of: dict[Place, Place] = {}
+        calls: dict[str | None, Place] = {}
+        for position, message in enumerate(messages):
+            for number, block in enumerate(message.blocks):
+                place = Place(position, number)
+                if block.kind is BlockKind.TOOL_CALL:
+                    places, name = self._calls, _name_of_call(block)
+                    calls[block.call_id] = place
+                elif block.kind is BlockKind.TOOL_RESULT:
+                    places, name = self._others, f"{block.tool or 'tool'} result"
+                    if block.answers in calls:
+                        self._call_of[place] = calls[block.answers]
+                        self._result_of.setdefault(calls[block.answers], place)
+                        name = self._names[calls[block.answers]]
+                else:
+                    continue
+                places.setdefault(name, []).append(place)
+                self._names[place] = name
+
+    def address(self, here: Place, there: Place, *, field: str = "", tag: str = "") -> Address:
+        """The address of a call's value, a result or an element, seen from another place."""
+        if there in (here, self._call_of.get(here)):
+            return Address(THIS_CALL, 0, field=field)
+        if self._result_of.get(here) == there:
+            return Address(THE_RESULT, 0)
+        what = f"<{tag}>" if tag else self._names[there]
+        places = self._places(what, bool(field))
+        target = bisect_left(places, there)
+        if there > here:
+            return Address(what, target - bisect_right(places, here) + 1, False, field)
+        return Address(what, bisect_left(places, here) - target, True, field)
+
+    def call_of(self, result: Place) -> Place | None:
+        """The call that a result answers."""
+        return self._call_of.get(result)
+
+    def find(self, here: Place, address: Address) -> Place | None:
+        """The place that an address means, if there is one."""
+        if address.ordinal == 0:
+            if address.what == THE_RESULT:
+                return self._result_of.get(here)
+            return self._call_of.get(here, here) if address.field else None
+        places = self._places(address.what, bool(address.field))
+        if address.is_backward:
+            index = bisect_left(places, here) - address.ordinal
+        else:
+            index = bisect_right(places, here) + address.ordinal - 1
+        return places[index] if 0 <= index < len(places) else None
+
+    def _places(self, what: str, is_call: bool) -> list[Place]:
+        if is_call:
+            return self._calls.get(what, [])
+        if what not in self._others and (tag := tag_of(what)):
+            self._others[what] = [
+                Place(position, number, element.part)
+                for position, message in enumerate(self._messages)
+                if message.role is Role.USER
+                for number, block in enumerate(message.blocks)
+                if block.kind is BlockKind.TEXT
+                for element in states.elements(block.text, tag)
+            ]
+        return self._others.get(what, [])
+
+
+def tag_of(what: str) -> str:
+    """The tag of an element that an address names; empty where it names anything else."""
+    return what[1:-1] if what.startswith("<") and what.endswith(">") else ""
+
+
+def field_of(path: JsonPath) -> str:
+    """How a reference calls a value in a call's arguments."""
+    return ".".join(map(str, path))
+
+
+def _name_of_call(call: Block) -> str:
+    """Tool and main argument: "Read of src/app.py", "Bash `pytest -q`"."""
+    tool = " ".join((command_of_editor(call) or call.tool or "tool").split())
+    path = path_argument(call)
+    if path is not None and "\n" not in path:
+        return f"{tool} of {_end_of_path(path)}"
+    argument = _start_of_argument(main_argument(call))
+    return f"{tool} `{argument}`" if argument else tool
+
+
+def _end_of_path(path: str) -> str:
+    """The last part of a path, with those before it that fit."""
+    separator = "/" if "/" in path else "\\"
+    parts = path.rstrip(separator).split(separator)
+    end = parts.pop()
+    while parts and len(end) + len(parts[-1]) < _PATH:
+        end = parts.pop() + separator + end
+    return end
+
+
+def _start_of_argument(argument: str) -> str:
+    line = _CHANGE_OF_FOLDER.sub("", argument.strip(), count=1).partition("\n")[0].rstrip()
+    return line if len(line) <= _ARGUMENT else line[:_ARGUMENT] + "…"

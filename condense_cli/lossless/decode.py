@@ -1,0 +1,180 @@
+"""Undoing references: every line that names lines standing in another block becomes those lines again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..markers import gaps_in
+from ..tools import arguments_of, replace_arguments, string_values
+from ..transcript import Block, BlockKind, Message, Role
+from . import states
+from .addresses import Addresses, Place, field_of, tag_of
+from .excerpt import find_above, find_place, readings
+from .lines import Lines, read_lines
+from .references import ABOVE, ABOVE_WORD, PREFIX, THIS_CALL, Address, Reference, parse_reference, reference_hash
+
+
+class Decoded(Struct, frozen=True):
+    """Messages without the references that could be resolved, and what was found in them.
+
+    `unresolved` are lines that have the form of a reference, but name nothing that holds the same lines; they stay.
+    """
+
+    messages: tuple[Message, ...]
+    resolved: int = 0
+    unresolved: int = 0
+    gaps: int = 0
+
+
+def decode(messages: Sequence[Message]) -> Decoded:
+    """Resolve every reference that resolves. Linear in the size of the messages."""
+    held = [message for message in messages if any(_may_hold(message, block) for block in message.blocks)]
+    if not held:
+        return Decoded(tuple(messages))
+    decoder = _Decoder(messages)
+    # A forward reference needs the newer blocks first, a backward one the older.
+    decoder.sweep(range(len(messages) - 1, -1, -1), is_backward=False)
+    decoder.sweep(range(len(messages)), is_backward=True)
+    unresolved = gaps = 0
+    for message in decoder.messages:
+        for block in message.blocks:
+            if _may_hold(message, block):
+                for text in _texts(block):
+                    unresolved += sum(parse_reference(line) is not None for line in text.split("\n"))
+                    gaps += len(gaps_in(text))
+    return Decoded(tuple(decoder.messages), decoder.resolved, unresolved, gaps)
+
+
+def _may_hold(message: Message, block: Block) -> bool:
+    if PREFIX not in block.text:
+        return False
+    is_user_text = block.kind is BlockKind.TEXT and message.role is Role.USER
+    return is_user_text or block.kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL)
+
+
+def _texts(block: Block) -> list[str]:
+    if block.kind is BlockKind.TOOL_CALL:
+        return [value for _, value in string_values(arguments_of(block))]
+    return [block.text]
+
+
+def _is_turn_of(address: Address, is_backward: bool) -> bool:
+    """Whether a sweep resolves such addresses; those in the very call belong to both."""
+    return address != ABOVE and (address.what == THIS_CALL or address.is_backward == is_backward)
+
+
+class _Decoder:
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.messages = list(messages)
+        self._written = messages
+        self.resolved = 0
+        self._addresses = Addresses(messages)
+        self._done: set[Place] = set()
+        self._lines: dict[tuple[Place, str], Lines | None] = {}
+
+    def sweep(self, order: Sequence[int], is_backward: bool) -> None:
+        self._lines.clear()
+        self._done.clear()
+        for position in order:
+            message = self.messages[position]
+            numbers = range(len(message.blocks))
+            for number in numbers if is_backward else reversed(numbers):
+                self._block(Place(position, number), is_backward)
+
+    def _block(self, place: Place, is_backward: bool) -> None:
+        """Decode one block, once in a sweep: what references gave is not looked at again."""
+        block = self.messages[place.message].blocks[place.block]
+        if place in self._done or not _may_hold(self.messages[place.message], block):
+            return
+        self._done.add(place)
+        if block.kind is not BlockKind.TOOL_CALL:
+            text = self._text(place, block.text, is_backward, block.kind is BlockKind.TEXT)
+            if text != block.text:
+                self._put(place, block.with_text(text))
+            return
+        values = list(string_values(arguments_of(block)))
+        # A value may refer to one after it (forward) or before it, which therefore comes first.
+        for path, value in values if is_backward else reversed(values):
+            text = self._text(place, value, is_backward, False) if PREFIX in value else value
+            if text != value:
+                block = block.with_edits(replace_arguments(block, {path: text}), {path: text})
+                self._put(place, block)
+
+    def _put(self, place: Place, block: Block) -> None:
+        message = self.messages[place.message]
+        blocks = list(message.blocks)
+        blocks[place.block] = block
+        self.messages[place.message] = replace(message, blocks=tuple(blocks))
+
+    def _text(self, place: Place, text: str, is_backward: bool, is_user_text: bool) -> str:
+        """The text with references of one direction resolved; what takes their place is not looked at again."""
+        lines = text.split("\n")
+        offset = len(text) + 1
+        # From the end, where elements before a line still stand as they did.
+        for number in range(len(lines) - 1, -1, -1):
+            offset -= len(lines[number]) + 1
+            reference = parse_reference(lines[number])
+            if reference is None or not _is_turn_of(reference.address, is_backward):
+                continue
+            here = place
+            if is_user_text:
+                tag = tag_of(reference.address.what)
+                part = sum(element.start <= offset for element in states.elements(text, tag)) - 1 if tag else -1
+                here = place._replace(part=part)
+            before = lines[number - 1] if number else ""
+            after = lines[number + 1].partition("\n")[0] if number + 1 < len(lines) else ""
+            found = self._resolve(here, reference, before, after)
+            if found is not None:
+                lines[number] = found
+                self.resolved += 1
+        return self._from_above("\n".join(lines))
+
+    def _from_above(self, text: str) -> str:
+        """The text with references to its own lines resolved, from the start, as they count decoded lines."""
+        if ABOVE_WORD not in text:
+            return text
+        lines: list[str] = []
+        for line in text.split("\n"):
+            reference = parse_reference(line)
+            found = find_above(lines, reference.where) if reference and reference.address == ABOVE else None
+            if reference is None or found is None or reference_hash(found) != reference.hash:
+                lines.append(line)
+            else:
+                lines += found.split("\n")
+                self.resolved += 1
+        return "\n".join(lines)
+
+    def _resolve(self, here: Place, reference: Reference, before: str, after: str) -> str | None:
+        there = self._addresses.find(here, reference.address)
+        source = self._source(here, there, reference) if there is not None else None
+        place = find_place(source, reference.where) if source is not None else None
+        if source is None or place is None:
+            return None
+        found = readings(source, *place, reference.numbering, before, after)
+        return next((text for text in found if reference_hash(text) == reference.hash), None)
+
+    def _source(self, here: Place, there: Place, reference: Reference) -> Lines | None:
+        """The lines of what an address means, read once.
+
+        A result refers to its call as it is written, a value to the other values of its call, which is being decoded.
+        """
+        address = reference.address
+        key = (there, address.field)
+        if key in self._lines and address.what != THIS_CALL:
+            return self._lines[key]
+        is_own_call = address.what == THIS_CALL and there != here
+        block = (self._written if is_own_call else self.messages)[there.message].blocks[there.block]
+        text: str | None = block.text
+        if address.field:
+            fields = {field_of(path): value for path, value in string_values(arguments_of(block))}
+            text = fields.get(address.field)
+        elif tag := tag_of(address.what):
+            found = states.elements(block.text, tag)[there.part : there.part + 1]
+            text = block.text[found[0].start : found[0].end] if found else None
+        lines = None if text is None else read_lines(text)
+        if address.what != THIS_CALL:
+            self._lines[key] = lines
+        return lines

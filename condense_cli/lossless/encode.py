@@ -1,0 +1,231 @@
+"""Writing references: lines of a text that stand again in a newer one (or an older one) give way to a reference.
+
+Texts are taken from the newest to the oldest. What stays of each is what older ones may refer to, so no
+reference leads to another one, and a text that is referred to always stands as it is.
+
+Two more places may be referred to, because they stand beside the text and cost few words: for a result the
+arguments of its own call (a client shows what an edit changed), and lines further up in the very text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Literal
+
+from msgspec.structs import replace
+
+from ..tokens import Counter, count_text
+from ..tools import arguments_of, replace_arguments
+from ..transcript import Block, BlockKind, JsonPath, Message
+from .addresses import Addresses, Place
+from .decode import decode
+from .finders import Category, Finders
+from .lines import read_lines
+from .matching import Index, Repeated, Run
+from .pieces import LinesOf, Piece, find_pieces
+from .references import Address
+from .written import WrittenText, mark
+
+Keep = Literal["latest", "earliest"]
+Positions = tuple[int, int]
+"""Positions of a message and of a block in it."""
+
+
+def encode(
+    messages: Sequence[Message],
+    finders: Finders,
+    count: Counter,
+    may_change: Callable[[Message, Block], bool],
+    *,
+    keep: Keep = "latest",
+    originals: Mapping[Positions, str] | None = None,
+) -> dict[Positions, Block]:
+    """The blocks that become smaller by references, as they are then written.
+
+    `messages` hold no references. `originals` are texts of results that were cut: where references can
+    express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
+    before it is given back.
+    """
+    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {})
+    blocks = encoder.blocks()
+    return _verified(messages, blocks, {place: encoder.originals[place] for place in encoder.restored})
+
+
+class _Encoder:
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        finders: Finders,
+        count: Counter,
+        may_change: Callable[[Message, Block], bool],
+        keep: Keep,
+        originals: Mapping[Positions, str],
+    ) -> None:
+        self.messages, self.finders, self.count = messages, finders, count
+        self.may_change, self.originals = may_change, originals
+        self.restored: set[Positions] = set()
+        self.addresses = Addresses(messages)
+        self.pieces = list(find_pieces(messages, finders))
+        if keep == "latest":
+            self.pieces.reverse()
+        self.lines_of = LinesOf(self.pieces)
+        sizes = (text.count("\n") + 1 for text in chain(originals.values(), (piece.text for piece in self.pieces)))
+        texts = chain(map(read_lines, originals.values()), (read_lines(piece.text) for piece in self.pieces))
+        self.repeated = Repeated(sum(sizes), texts)
+        self.index = Index(self.repeated, self.lines_of)
+        self.values: dict[Positions, list[int]] = {}
+        self.texts: dict[int, WrittenText] = {}
+        self.used: dict[int, bytearray] = {}
+
+    def blocks(self) -> dict[Positions, Block]:
+        waiting: list[int] = []
+        for number, piece in enumerate(self.pieces):
+            # Results refer to their calls once those are written, and before anything older looks at either.
+            while waiting and piece.place.message < self._call_of(waiting[0]).message:
+                self._refer_to_call(waiting.pop(0))
+            if piece.path:
+                self.values.setdefault(piece.place[:2], []).append(number)
+            message = self.messages[piece.place.message]
+            if self.finders.sources(piece.category) and self.may_change(message, message.blocks[piece.place.block]):
+                self._encode(number, piece)
+                if not piece.path and self.finders.file_reads and self.addresses.call_of(piece.place):
+                    waiting.append(number)
+            written = self.texts.get(number)
+            self.index.add(number, self.lines_of(number), written.gone if written and written.is_changed else None)
+        for number in waiting:
+            self._refer_to_call(number)
+        parts: dict[Positions, list[tuple[Piece, str]]] = {}
+        for number, written in self.texts.items():
+            if written.text != self.pieces[number].text:
+                parts.setdefault(self.pieces[number].place[:2], []).append((self.pieces[number], written.text))
+        blocks = {place: self._block(place, texts) for place, texts in parts.items()}
+        return {place: block for place, block in blocks.items() if block is not None}
+
+    def _call_of(self, number: int) -> Place:
+        place = self.pieces[number].place
+        return self.addresses.call_of(place) or place
+
+    def _encode(self, number: int, piece: Piece) -> None:
+        written = self._take(number, piece, WrittenText(
+            self.lines_of(number), self.count, self.lines_of, piece.head, piece.tail
+        ))  # fmt: skip
+        original = self.originals.get(piece.place[:2])
+        if original is not None and not piece.path:
+            whole = WrittenText(read_lines(original), self.count, self.lines_of)
+            self._take(number, piece, whole)
+            if whole.is_changed and self._tokens(whole.text) < self._tokens(written.text):
+                written = whole
+                self.restored.add(piece.place[:2])
+                self.lines_of.put(number, whole.lines)
+        self.texts[number] = written
+
+    def _tokens(self, text: str) -> int:
+        return count_text(text, self.count.encoding)
+
+    def _take(self, number: int, piece: Piece, written: WrittenText) -> WrittenText:
+        """The text with references to newer texts, and then, in what is left, to its own lines."""
+        runs = self.index.runs(written.lines, lambda source: self._allows(piece, source))
+        self._use(written.take(runs, lambda source: self._address(piece, source)))
+        written.take(self.index.own_runs(written.lines), lambda source: self._address(piece, source))
+        return written
+
+    def _allows(self, piece: Piece, source: int) -> bool:
+        other = self.pieces[source]
+        if other.category not in self.finders.sources(piece.category) or other.tag != piece.tag:
+            return False
+        if piece.category is Category.STATE:
+            # Elements of one text are not told apart while that text is decoded.
+            return other.place[:2] != piece.place[:2]
+        # Between a call and its own listing it is the listing that refers: it saves its line numbers as well.
+        is_own = bool(piece.path) and self.addresses.call_of(other.place) == piece.place
+        return not (is_own and self.lines_of(source).is_listing)
+
+    def _address(self, piece: Piece, source: int) -> Address:
+        other = self.pieces[source]
+        return self.addresses.address(piece.place, other.place, field=other.field, tag=other.tag)
+
+    def _use(self, runs: Sequence[Run]) -> None:
+        """Remember the lines that are referred to: they have to stay."""
+        for run in runs:
+            used = self.used.get(run.source)
+            if used is None:
+                used = self.used[run.source] = bytearray(len(self.lines_of(run.source).lines))
+            mark(used, run.start, run.start + run.size)
+
+    def _refer_to_call(self, number: int) -> None:
+        """Let what is left of a result refer to the arguments of its own call, as they are written."""
+        piece, written = self.pieces[number], self.texts[number]
+        values = self.values.get(self._call_of(number)[:2])
+        if not values:
+            return
+        index = Index(self.repeated, self.lines_of)
+        first = len(self.pieces)
+        for value in values:
+            call = self.texts.get(value)
+            text = read_lines(call.text) if call else self.lines_of(value)
+            self.lines_of.put(first + value, text)
+            index.add(first + value, text)
+        for line in _marked(self.used.get(number)):
+            written.fixed[line] = 1
+        runs = index.runs(written.lines, lambda _: True)
+        if written.take(runs, lambda source: self._address(piece, source - first)):
+            self.index.remove(number, written.gone)
+
+    def _block(self, place: Positions, parts: list[tuple[Piece, str]]) -> Block | None:
+        """The block with its pieces exchanged, if that makes it smaller."""
+        block = self.messages[place[0]].blocks[place[1]]
+        if block.kind is BlockKind.TOOL_CALL:
+            edits: dict[JsonPath, str] = {piece.path: text for piece, text in parts}
+            new = block.with_edits(replace_arguments(block, edits), edits)
+        elif parts[0][0].span is None:
+            new = block.with_text(parts[0][1])
+        else:
+            text = block.text
+            for piece, written in sorted(parts, key=lambda part: part[0].span or (0, 0), reverse=True):
+                start, end = piece.span or (0, 0)
+                text = text[:start] + written + text[end:]
+            new = block.with_text(text)
+        return new if self.count.block(new) < self.count.block(block) else None
+
+
+def _marked(marks: bytearray | None) -> Iterator[int]:
+    return (line for line, marked in enumerate(marks or b"") if marked)
+
+
+def with_blocks(messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> list[Message]:
+    """The messages with some blocks exchanged."""
+    changed = list(messages)
+    numbers: dict[int, list[int]] = {}
+    for position, number in blocks:
+        numbers.setdefault(position, []).append(number)
+    for position, inner in numbers.items():
+        new = list(messages[position].blocks)
+        for number in inner:
+            new[number] = blocks[position, number]
+        changed[position] = replace(messages[position], blocks=tuple(new))
+    return changed
+
+
+def _verified(
+    messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, str]
+) -> dict[Positions, Block]:
+    """The blocks that decode to what they were made from. Text that imitates references can spoil some."""
+    while blocks:
+        decoded = decode(with_blocks(messages, blocks)).messages
+        wrong = [
+            place
+            for place in blocks
+            if not _is_same(decoded[place[0]].blocks[place[1]], messages[place[0]].blocks[place[1]], meant.get(place))
+        ]
+        if not wrong:
+            break
+        blocks = {place: block for place, block in blocks.items() if place not in wrong}
+    return blocks
+
+
+def _is_same(decoded: Block, original: Block, meant: str | None) -> bool:
+    """Whether a block says what it said; of a call the arguments count, not how their JSON is spelled."""
+    if decoded.text == (original.text if meant is None else meant):
+        return True
+    return original.kind is BlockKind.TOOL_CALL and arguments_of(decoded) == arguments_of(original)

@@ -1,0 +1,130 @@
+"""Which lines of a text a reference means, and how they are numbered where it stands: in words and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from .lines import Lines, Numbering, numbering_of
+
+_RANGE: Final = re.compile(r"lines? (\d+)(?:-(\d+))?", re.ASCII)
+_COUNT: Final = re.compile(r"(\d+) lines", re.ASCII)
+_FROM: Final = re.compile(r"(\d+) lines from (\d+) on", re.ASCII)
+
+
+COMMON_STYLES: Final = ((6, "\t"), (6, "→"), (1, "\t"), (1, "→"), (1, " | "), (1, ":"))
+"""Width and separator of the listings of `cat -n`, Claude Code, Roo Code, SWE-agent: tried where only a number is said.
+What is written once means these for good, so styles may be added at the end and none may go."""
+
+
+def describe_place(source: Lines, start: int, size: int) -> str | None:
+    """Which `size` lines from `start` on are meant: nothing for all, None where no words exist for them.
+
+    A listing is spoken of by its printed numbers; lines around it have none, only those at the ends can be named.
+    """
+    end, length = start + size, len(source.lines)
+    if size == length:
+        return ""
+    if not source.is_listing or (source.start <= start and end <= source.stop):
+        first, last = (source.number(start), source.number(end - 1)) if source.is_listing else (start + 1, end)
+        return _range(first, last)
+    if source.is_numbered(start):
+        return f"{size} lines from {source.number(start)} on"
+    if start == 0 or end == length:
+        side = "first" if start == 0 else "last"
+        return f"the {side} line" if size == 1 else f"the {side} {size} lines"
+    return None
+
+
+def find_place(source: Lines, where: str) -> tuple[int, int] | None:
+    """First line and number of the lines that the words mean; None where the text has no such lines."""
+    size = 1
+    if match := _RANGE.fullmatch(where):
+        first, last = int(match[1]), int(match[2] or match[1])
+        start, size = _position(source, first), last - first + 1
+    elif match := _FROM.fullmatch(where):
+        start, size = _position(source, int(match[2])), int(match[1])
+    elif not where:
+        start, size = 0, len(source.lines)
+    else:
+        if match := _COUNT.search(where):
+            size = int(match[1])
+        start = len(source.lines) - size if where.startswith("the last") else 0
+    if start < 0 or size < 1 or start + size > len(source.lines):
+        return None
+    # Only the words that the writer would choose count, so every reference has one spelling.
+    return (start, size) if describe_place(source, start, size) == where else None
+
+
+def _position(source: Lines, number: int) -> int:
+    return number - source.first + source.start if source.is_listing else number - 1
+
+
+def above(start: int, size: int) -> str:
+    """Which lines of the very text are meant, counted from its first, whether or not it prints numbers."""
+    return f"{_range(start + 1, start + size)} above"
+
+
+def find_above(lines: list[str], where: str) -> str | None:
+    """The lines that `above` means; `lines` are those before the reference."""
+    match = _RANGE.match(where)
+    if match is None:
+        return None
+    first, last = int(match[1]), int(match[2] or match[1])
+    is_inside = 0 < first <= last <= len(lines) and above(first - 1, last - first + 1) == where
+    return "\n".join(lines[first - 1 : last]) if is_inside else None
+
+
+def _range(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+def describe_numbering(text: str, source: Lines, start: int, size: int, before: str, after: str) -> str | None:
+    """The words that are needed to give `text` again; empty where none are, None where no words do it."""
+    if text in readings(source, start, size, "", before, after):
+        return ""
+    for line in text.split("\n"):
+        if numbering := numbering_of(line):
+            words = [str(numbering.number), f'"{numbering}"']
+            return next((word for word in words if text in readings(source, start, size, word, before, after)), None)
+    return None
+
+
+def readings(source: Lines, start: int, size: int, numbering: str, before: str, after: str) -> Iterator[str]:
+    """What the lines can have been where the reference stands, between the lines `before` and `after`.
+
+    Without words these are: the lines as they are, without their numbers, numbered on from the line before
+    or up to the line after. The hash of the reference tells which.
+    """
+    has_numbers = source.has_numbers(start, size)
+    if numbering.startswith('"'):
+        if style := numbering_of(numbering[1:-1]):
+            yield _numbered(source, start, size, style)
+        return
+    if numbering:
+        own = [(source.width, source.separator)] if source.is_listing else []
+        for width, separator in (*own, *COMMON_STYLES):
+            yield _numbered(source, start, size, Numbering(int(numbering), width, separator))
+        return
+    yield "\n".join(source.lines[start : start + size])
+    if has_numbers:
+        yield "\n".join(source.keys[start : start + size])
+    if style := numbering_of(before):
+        yield _numbered(source, start, size, style.moved(1))
+    if style := numbering_of(after):
+        numbers = sum(map(source.is_numbered, range(start, start + size))) if has_numbers else size
+        yield _numbered(source, start, size, style.moved(-numbers))
+
+
+def _numbered(source: Lines, start: int, size: int, style: Numbering) -> str:
+    """The lines numbered in a style: those that the source numbers, or all where it numbers none."""
+    has_numbers = source.has_numbers(start, size)
+    lines = []
+    for line in range(start, start + size):
+        if has_numbers and not source.is_numbered(line):
+            lines.append(source.lines[line])
+        else:
+            lines.append(f"{style}{source.keys[line]}")
+            style = style.moved(1)
+    return "\n".join(lines)

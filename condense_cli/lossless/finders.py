@@ -1,0 +1,75 @@
+"""The finders: which texts may become references, and to which texts they may refer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum, auto
+from fnmatch import fnmatchcase
+from typing import Final
+
+from msgspec import Struct
+
+from ..tools import prints_a_file, reads_a_file, writes_a_file
+from ..transcript import Block
+from .states import TAGS
+
+
+class Category(Enum):
+    """What a text shows, which decides the finders that may look at it."""
+
+    FILE = auto()
+    """The result of reading or changing a file."""
+    WRITTEN = auto()
+    """What a call writes into a file or replaces there."""
+    RESULT = auto()
+    """The result of any other tool."""
+    ARGUMENT = auto()
+    """A value in any other call."""
+    STATE = auto()
+
+
+_RESULTS: Final = frozenset({Category.FILE, Category.RESULT})
+_ARGUMENTS: Final = frozenset({Category.WRITTEN, Category.ARGUMENT})
+
+
+class Finders(Struct, frozen=True):
+    """The finders that are switched on, and what a configuration adds to the tools they know.
+
+    The finders only say where to look. Whether lines are the same the content decides, never the call: a
+    failed edit, a read that failed or showed a part, a command that printed something else lose nothing.
+    """
+
+    file_reads: bool = True
+    """Files: reads and the results of changes may refer to later ones, and to what a call wrote."""
+    tool_results: bool = True
+    """Results of any tool may refer to results of any tool."""
+    state_tags: Sequence[str] = TAGS
+    """State in user text, in elements of these tags, may refer to later state; with no tags this finder is off."""
+    tool_parameters: bool = False
+    """Values in calls may refer to other values and to results."""
+    file_tools: Sequence[str] = ()
+    """Globs for tools that show or write files, besides those that are known."""
+
+    def shows_a_file(self, call: Block) -> bool:
+        """Whether the call's result is (a part of) a file: read, printed by a command, or shown after a change."""
+        return self._is_added(call) or reads_a_file(call) or writes_a_file(call) or prints_a_file(call)
+
+    def writes_a_file(self, call: Block) -> bool:
+        return self._is_added(call) or writes_a_file(call)
+
+    def _is_added(self, call: Block) -> bool:
+        name = (call.tool or "").lower()
+        return any(fnmatchcase(name, glob.lower()) for glob in self.file_tools)
+
+    def sources(self, target: Category) -> frozenset[Category]:
+        """What a text of a category may refer to; nothing where no finder looks at it."""
+        found: frozenset[Category] = frozenset()
+        if self.file_reads and target is Category.FILE:
+            found |= {Category.FILE, Category.WRITTEN}
+        if self.tool_results and target in _RESULTS:
+            found |= _RESULTS
+        if self.tool_parameters and target in _ARGUMENTS:
+            found |= _RESULTS | _ARGUMENTS
+        if target is Category.STATE:
+            found |= {Category.STATE}
+        return found

@@ -1,0 +1,197 @@
+"""Finding runs of lines that stand in another text already, in time that grows with the size alone.
+
+Lines that come more than once are indexed with where they stand, a bounded number of places each. From a
+line that is found, a run grows in both directions as far as the texts agree; every run is walked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Final
+
+from msgspec import Struct
+
+from .lines import Lines
+
+_PLACES: Final = 32
+"""Places remembered for one line. A line that comes more often, such as a bracket, starts no run but can be in one."""
+_SHORTEST_LINE: Final = 4
+_SHIFT: Final = 24
+"""A place is a number: the text's number above, the line's below these bits."""
+ITSELF: Final = -1
+
+
+class Run(Struct, frozen=True):
+    """`size` lines from `at` on stand in text `source` from `start` on, or (ITSELF) further up in the same text."""
+
+    at: int
+    size: int
+    source: int
+    start: int
+
+    def part(self, first: int, last: int) -> Run:
+        return Run(first, last - first, self.source, self.start + first - self.at)
+
+
+class Repeated:
+    """Which lines may come more than once: a table of counts by hash, which errs on the side of yes."""
+
+    def __init__(self, lines: int, texts: Iterable[Lines]) -> None:
+        self._mask = (1 << max(10, (8 * lines).bit_length())) - 1
+        self._seen = seen = bytearray(self._mask + 1)
+        mask = self._mask
+        for text in texts:
+            for key in text.keys:
+                place = hash(key) & mask
+                seen[place] = 1 if not seen[place] else 2
+
+    def __contains__(self, key: str) -> bool:
+        return self._seen[hash(key) & self._mask] == 2
+
+
+class Index:
+    """The lines of texts that stay, by their content."""
+
+    def __init__(self, repeated: Repeated, text_of: Callable[[int], Lines]) -> None:
+        self._repeated = repeated
+        self._text_of = text_of
+        self._places: dict[str, list[int] | None] = {}
+        self._gone: dict[int, bytearray] = {}
+        self._whole: dict[int, int] = {}
+
+    def add(self, number: int, text: Lines, gone: bytearray | None = None) -> None:
+        """Add a text by its number; lines marked in `gone` do not stand in it any more."""
+        repeated, places = self._repeated, self._places
+        base = number << _SHIFT
+        is_used = False
+        for line, key in enumerate(text.keys):
+            if len(key) >= _SHORTEST_LINE and key in repeated and not (gone and gone[line]):
+                found = places.setdefault(key, [])
+                if found is not None:
+                    found.append(base + line)
+                    if len(found) > _PLACES:
+                        places[key] = None
+                is_used = True
+        if is_used and gone:
+            self._gone[number] = gone
+        elif is_used:
+            self._whole[hash(tuple(text.lines))] = number
+
+    def remove(self, number: int, gone: bytearray) -> None:
+        """More lines of a text do not stand in it any more."""
+        self._gone[number] = gone
+        self._whole = {key: other for key, other in self._whole.items() if other != number}
+
+    def runs(self, text: Lines, allows: Callable[[int], bool]) -> Iterator[Run]:
+        """Every longest run of the text that stands in another text that is allowed, in the order it is found."""
+        places, mask = self._places, (1 << _SHIFT) - 1
+        # A text that stands elsewhere as a whole may have no line that is rare enough to start a run.
+        whole = self._whole.get(hash(tuple(text.lines)))
+        if whole is not None and allows(whole) and self._text_of(whole).lines == text.lines:
+            yield Run(0, len(text.lines), whole, 0)
+            return
+        walked: dict[tuple[int, int], int] = {}
+        for line, key in enumerate(text.keys):
+            for place in reversed(places.get(key) or ()):
+                source, there = place >> _SHIFT, place & mask
+                diagonal = (source, there - line)
+                gone = self._gone.get(source)
+                if walked.get(diagonal, -1) <= line and not (gone and gone[there]) and allows(source):
+                    start, walked[diagonal] = self._grow(text, line, source, there)
+                    yield Run(start, walked[diagonal] - start, source, there - line + start)
+
+    def _grow(self, text: Lines, line: int, source: int, there: int) -> tuple[int, int]:
+        """First and last (not included) line of the run around a line that agrees."""
+        other, gone = self._text_of(source), self._gone.get(source)
+        keys, other_keys, shift = text.keys, other.keys, there - line
+        agree = _agreement(text, line, other, there) if text.is_listing or other.is_listing else None
+
+        def belongs(line: int) -> bool:
+            if keys[line] != other_keys[line + shift] or (gone and gone[line + shift]):
+                return False
+            return agree is None or agree(line)
+
+        start, end = line, line + 1
+        first, last = max(0, -shift), min(len(keys), len(other_keys) - shift)
+        while start > first and belongs(start - 1):
+            start -= 1
+        while end < last and belongs(end):
+            end += 1
+        return start, end
+
+    def own_runs(self, text: Lines) -> Iterator[Run]:
+        """Runs that stand further up in the text itself. Listings number their lines, so they are left out."""
+        if text.is_listing:
+            return
+        keys = text.keys
+        places: dict[str, list[int]] = {}
+        for line, key in enumerate(keys):
+            if len(key) >= _SHORTEST_LINE and key in self._repeated:
+                places.setdefault(key, []).append(line)
+        walked: dict[int, int] = {}
+        for lines in places.values():
+            if len(lines) > _PLACES:
+                continue
+            for line, there in ((line, there) for line in lines for there in lines if there < line):
+                shift = line - there
+                if walked.get(shift, -1) > line:
+                    continue
+                start, end = line, line + 1
+                while start > shift and keys[start - 1] == keys[start - 1 - shift]:
+                    start -= 1
+                while end < len(keys) and keys[end] == keys[end - shift]:
+                    end += 1
+                walked[shift] = end
+                # Text that repeats itself at once refers to its first round only.
+                size = min(end - start, shift)
+                yield Run(start, size, ITSELF, start - shift)
+
+
+def _agreement(text: Lines, line: int, other: Lines, there: int) -> Callable[[int], bool]:
+    """Whether lines are numbered alike: in both texts or in neither, or as where the run was found."""
+    shift = there - line
+    found = (text.is_numbered(line), other.is_numbered(there))
+    is_alike = found[0] == found[1]
+
+    def agree(line: int) -> bool:
+        here = (text.is_numbered(line), other.is_numbered(line + shift))
+        return here[0] == here[1] if is_alike else here == found
+
+    return agree
+
+
+def disjoint(runs: Iterable[Run], text: Lines, fixed: bytearray, shortest: int) -> Iterator[Run]:
+    """Runs that do not overlap, the longest (in characters) first; what others take is cut off.
+
+    Lines marked in `fixed` belong to no run; the caller marks what it takes, and what it refers to, before it
+    asks for the next. Runs of fewer than `shortest` characters are left out.
+    """
+    offsets = [0]
+    for line in text.lines:
+        offsets.append(offsets[-1] + len(line) + 1)
+    heap = [(offsets[run.at] - offsets[run.at + run.size], number, run) for number, run in enumerate(runs)]
+    heap = [entry for entry in heap if -entry[0] >= shortest]
+    heapify(heap)
+    while heap:
+        _, number, run = heappop(heap)
+        parts = list(_free(fixed, run.at, run.at + run.size))
+        if parts == [(run.at, run.at + run.size)]:
+            yield run
+            continue
+        for first, last in parts:
+            size = offsets[last] - offsets[first]
+            if size >= shortest:
+                heappush(heap, (-size, number, run.part(first, last)))
+
+
+def _free(fixed: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The stretches of `[start, end)` where nothing is marked."""
+    while start < end:
+        if fixed[start]:
+            start += 1
+            continue
+        stop = fixed.find(1, start, end)
+        stop = end if stop < 0 else stop
+        yield start, stop
+        start = stop

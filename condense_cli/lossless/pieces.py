@@ -1,0 +1,105 @@
+"""The texts of a transcript that the prelude looks at: results, string values of calls, states in user text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from ..exchanges import calls_by_id
+from ..tools import MAIN_ARGUMENTS, arguments_of, string_values
+from ..transcript import Block, BlockKind, JsonPath, Message, Role
+from .addresses import Place, field_of
+from .finders import Category, Finders
+from .lines import Lines, read_lines
+from .states import outermost
+
+_SHORTEST: Final = 60
+"""A reference has about so many characters: a shorter text has nothing to win, and nothing to offer."""
+
+
+class Piece(Struct, frozen=True):
+    """A text and where it stands. `path` leads to a value in a call's arguments, `span` to a state in user text.
+
+    The first `head` and the last `tail` lines always stay: they name the call, or open and close the element
+    of a `tag` that holds a state.
+    """
+
+    place: Place
+    category: Category
+    text: str
+    path: JsonPath = ()
+    span: tuple[int, int] | None = None
+    head: int = 0
+    tail: int = 0
+    tag: str = ""
+
+    @property
+    def field(self) -> str:
+        """How a reference calls the value; empty for a result or a state."""
+        return field_of(self.path)
+
+
+_KNOWN_CHARACTERS: Final = 8_000_000
+
+
+class LinesOf:
+    """The lines of pieces by their number, read again where keeping all of them would take too much memory."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces = pieces
+        self._known: dict[int, Lines] = {}
+        self._others: dict[int, Lines] = {}
+        self._size = 0
+
+    def __call__(self, number: int) -> Lines:
+        lines = self._others.get(number) or self._known.get(number)
+        if lines is None:
+            text = self._pieces[number].text
+            self._size += len(text)
+            if self._size > _KNOWN_CHARACTERS:
+                self._known, self._size = {}, len(text)
+            lines = self._known[number] = read_lines(text)
+        return lines
+
+    def put(self, number: int, lines: Lines) -> None:
+        """From now on the piece has these lines."""
+        self._others[number] = lines
+
+
+def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece]:
+    """Every piece in the order of the transcript."""
+    calls = calls_by_id(messages)
+    for position, message in enumerate(messages):
+        for number, block in enumerate(message.blocks):
+            if len(block.text) < _SHORTEST:
+                continue
+            place = Place(position, number)
+            if block.kind is BlockKind.TOOL_RESULT:
+                call = calls.get(block.answers or "")
+                is_file = call is not None and finders.shows_a_file(call)
+                yield Piece(place, Category.FILE if is_file else Category.RESULT, block.text)
+            elif block.kind is BlockKind.TOOL_CALL:
+                yield from _values(place, block, finders)
+            elif block.kind is BlockKind.TEXT and message.role is Role.USER:
+                for element in outermost(block.text, finders.state_tags):
+                    span = (element.start, element.end)
+                    inner = Place(position, number, element.part)
+                    yield Piece(inner, Category.STATE, block.text[slice(*span)], (), span, 1, 1, element.tag)
+
+
+def values_of(block: Block) -> Mapping[JsonPath, str]:
+    """The string values of a call by their paths."""
+    arguments = arguments_of(block)
+    return {} if arguments is None else dict(string_values(arguments))
+
+
+def _values(place: Place, block: Block, finders: Finders) -> Iterator[Piece]:
+    category = Category.WRITTEN if finders.writes_a_file(block) else Category.ARGUMENT
+    for path, value in values_of(block).items():
+        # A field with blanks could not be told from the words around it.
+        if len(value) >= _SHORTEST and path and not any(" " in str(key) or not str(key) for key in path):
+            names_the_call = any(key in MAIN_ARGUMENTS for key in path)
+            head = value[: len(value) - len(value.lstrip())].count("\n") + 1 if names_the_call else 0
+            yield Piece(place, category, value, path, None, head)

@@ -1,0 +1,45 @@
+"""State that a client repeats inside user text: `<environment_details>…</environment_details>`, reminders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from msgspec import Struct
+
+TAGS: Final = ("environment_details", "system-reminder")
+
+
+class Element(Struct, frozen=True):
+    """An element in a text: its tag, where it starts and ends, and how many of its tag start before it."""
+
+    tag: str
+    start: int
+    end: int
+    part: int
+
+
+def elements(text: str, tag: str) -> list[Element]:
+    """Every element of a tag in a text."""
+    if f"</{tag}>" not in text:
+        return []
+    return [Element(tag, *match.span(), part) for part, match in enumerate(_pattern(tag).finditer(text))]
+
+
+def outermost(text: str, tags: Sequence[str]) -> list[Element]:
+    """Elements of several tags, in order; what stands inside another one belongs to that."""
+    found = sorted((element for tag in tags for element in elements(text, tag)), key=lambda element: element.start)
+    end = 0
+    kept = []
+    for element in found:
+        if element.start >= end:
+            kept.append(element)
+            end = element.end
+    return kept
+
+
+@cache
+def _pattern(tag: str) -> re.Pattern[str]:
+    return re.compile(rf"<{re.escape(tag)}>.*?</{re.escape(tag)}>", re.DOTALL)

@@ -1,0 +1,100 @@
+"""One text with references in it: which runs of its lines are replaced, and what is written for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec.structs import replace
+
+from ..tokens import Counter, count_text
+from .excerpt import above, describe_numbering, describe_place
+from .lines import Lines
+from .matching import ITSELF, Run, disjoint
+from .references import ABOVE, Address, Reference, reference_hash
+
+MIN_SAVING: Final = 10
+"""A reference has to save so many tokens. With less, short references cut up runs that older texts could use: over
+real transcripts 10 saves most, 5 and 15 a little less (benchmarks/prelude.py)."""
+_SHORTEST: Final = 80
+"""Runs of fewer characters cost fewer tokens than a reference to them."""
+
+
+class WrittenText:
+    """A text on its way to references. `gone` marks the lines that a reference replaces, `fixed` those that stay."""
+
+    def __init__(self, lines: Lines, count: Counter, lines_of: Callable[[int], Lines], head: int = 0, tail: int = 0):
+        self.lines = lines
+        length = len(lines.lines)
+        self.gone, self.fixed = bytearray(length), bytearray(length)
+        self._encoding, self._lines_of = count.encoding, lines_of
+        self._taken: dict[int, tuple[Run, Reference]] = {}
+        mark(self.fixed, 0, min(head, length))
+        mark(self.fixed, max(0, length - tail), length)
+        self.text = lines.text(0, length)
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self._taken)
+
+    def take(self, runs: Iterable[Run], address_of: Callable[[int], Address]) -> list[Run]:
+        """Replace the runs that are worth it, longest first, and tell which they are."""
+        taken: list[Run] = []
+        for run in disjoint(runs, self.lines, self.fixed, _SHORTEST):
+            if run.source == ITSELF and 1 in self.gone[run.start : run.start + run.size]:
+                continue
+            reference = self._reference(run, address_of)
+            if reference is None:
+                continue
+            self._taken[run.at] = (run, reference)
+            mark(self.fixed, run.at, run.at + run.size)
+            mark(self.gone, run.at, run.at + run.size)
+            if run.source == ITSELF:
+                mark(self.fixed, run.start, run.start + run.size)
+            taken.append(run)
+        if taken:
+            self._write()
+        return [run for run in taken if run.at in self._taken]
+
+    def _reference(self, run: Run, address_of: Callable[[int], Address]) -> Reference | None:
+        """The reference for a run, if it has words and saves enough."""
+        text = self.lines.text(run.at, run.size)
+        if run.source == ITSELF:
+            reference = Reference(above(run.start, run.size), ABOVE, reference_hash(text))
+        else:
+            where = describe_place(self._lines_of(run.source), run.start, run.size)
+            if where is None:
+                return None
+            reference = Reference(where, address_of(run.source), reference_hash(text))
+        return reference if self._saving(text, reference) >= MIN_SAVING else None
+
+    def _saving(self, text: str, reference: Reference) -> int:
+        return count_text(text, self._encoding) - count_text(str(reference), self._encoding)
+
+    def _write(self) -> None:
+        """How lines are numbered is said where nothing beside them tells; a run that then saves too little stays."""
+        lines = self.lines.lines
+        written: list[str] = []
+        position = 0
+        for at, (run, reference) in sorted(self._taken.items()):
+            written += lines[position:at]
+            position = at + run.size
+            text = self.lines.text(at, run.size)
+            numbering: str | None = ""
+            if run.source != ITSELF:
+                before = written[-1] if written else ""
+                after = lines[position] if position < len(lines) else ""
+                source = self._lines_of(run.source)
+                numbering = describe_numbering(text, source, run.start, run.size, before, after)
+            reference = replace(reference, numbering=numbering or "")
+            if numbering is None or self._saving(text, reference) < MIN_SAVING:
+                written += lines[at:position]
+                del self._taken[at]
+                mark(self.gone, at, position, 0)
+            else:
+                written.append(str(reference))
+        self.text = "\n".join([*written, *lines[position:]])
+
+
+def mark(marks: bytearray, start: int, end: int, value: int = 1) -> None:
+    marks[start:end] = bytes((value,)) * (end - start)
