@@ -71,8 +71,8 @@ def condense(
 def dump(condensation: Condensation) -> bytes:
     """Bytes of the condensed transcript in the format of the input, read back and checked before they are returned.
 
-    Raises BrokenOutputError if they break a rule that the input kept, or say anything but the
-    condensation; that is a defect of this program, and nothing is lost by it.
+    Raises UsageError if that format is only read. Raises BrokenOutputError if they break a rule that the input kept,
+    or say anything but the condensation; that is a defect of this program, and nothing is lost by it.
     """
     data = formats.serialize(condensation.transcript)
     if not condensation.transcript.is_changed:

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from . import jsontext, xmlcalls
+from . import jsontext, textactions, xmlcalls
 from .transcript import Block, JsonPath
 
 READERS: Final = frozenset({"read", "read_file", "read_files", "view", "view_file", "notebookread", "read_many_files"})
+TYPED_READERS: Final = frozenset({"cat", "open"})
+"""Commands that a shell runs. Followed by a path alone they read a file; otherwise they may do anything."""
+
 EDITORS: Final = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "file_editor"})
 """One tool for viewing and editing; its `command` argument tells which."""
 
@@ -33,6 +36,7 @@ PATH_ARGUMENTS: Final = (
     "AbsolutePath",
     "absolute_path",
     "TargetFile",
+    "filename",
 )
 
 MAIN_ARGUMENTS: Final = (
@@ -41,9 +45,11 @@ MAIN_ARGUMENTS: Final = (
 
 
 def arguments_of(call: Block) -> Mapping[str, Any] | None:
-    """Arguments of a call (JSON, or XML inside assistant text), or None where they are no object."""
+    """Arguments of a call (JSON, or XML or an action inside assistant text), or None where they are no object."""
     if call.text.startswith("<"):
         return xmlcalls.arguments(call.text)
+    if _is_action(call):
+        return textactions.arguments(call.text)
     try:
         value = jsontext.parse_text(call.text)
     except (ValueError, RecursionError):
@@ -51,10 +57,17 @@ def arguments_of(call: Block) -> Mapping[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def _is_action(call: Block) -> bool:
+    """Whether the call is a command line inside assistant text."""
+    return call.span is not None and not call.text.startswith("<")
+
+
 def replace_arguments(call: Block, edits: Mapping[JsonPath, str]) -> str:
     """Text of the call with the string values at some paths exchanged; everything around them stays."""
     if call.text.startswith("<"):
         return xmlcalls.replace(call.text, edits)
+    if _is_action(call):
+        return textactions.replace(call.text, edits)
     style = jsontext.Style.of(call.text.encode("utf-8", "surrogatepass"))
     return jsontext.splice(call.text, {path: style.literal(value) for path, value in edits.items()})
 
@@ -67,7 +80,9 @@ def has_failed(result: Block) -> bool:
 def reads_a_file(call: Block) -> bool:
     """Whether the call shows a file's content, so that a later call with the same arguments renews it."""
     name = (call.tool or "").lower()
-    return command_of_editor(call) == "view" if name in EDITORS else name in READERS
+    if name in EDITORS:
+        return command_of_editor(call) == "view"
+    return path_argument(call) is not None if name in TYPED_READERS else name in READERS
 
 
 def command_of_editor(call: Block) -> str:
@@ -128,7 +143,7 @@ def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, s
 def readable_arguments(call: Block) -> str:
     """Arguments as a person reads them: one key a line, line breaks of string values as they are."""
     arguments = arguments_of(call)
-    if arguments is None:
+    if arguments is None or _is_action(call):
         return call.text
     lines = []
     for key, value in arguments.items():

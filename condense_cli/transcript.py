@@ -113,6 +113,10 @@ class Block(Struct, frozen=True):
         """The id of the call that this block is (a part of) the result of."""
         return None if self.kind is BlockKind.TOOL_CALL else self.call_id
 
+    def part(self, start: int, end: int) -> Block:
+        """The piece of a text block between two offsets."""
+        return replace(self, text=self.text[start:end], span=(start, end))
+
     def with_text(self, text: str) -> Block:
         return replace(self, text=text, changed=True)
 

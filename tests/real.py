@@ -23,12 +23,16 @@ OF_FORMAT = {
 }
 """Files that are known to be of a format."""
 
+READ_ONLY = {"swe-agent": ["swe-agent/*.traj"]}
+"""The same for formats that cannot be written."""
+
 
 def files_of(format: str) -> list[Path]:
-    return sorted(path for pattern in OF_FORMAT[format] for path in FOLDER.glob(pattern))
+    return sorted(path for pattern in (OF_FORMAT | READ_ONLY)[format] for path in FOLDER.glob(pattern))
 
 
 def all_files() -> list[Path]:
+    """Those whose format can be written back."""
     return [*SAMPLES, *(path for format in OF_FORMAT for path in files_of(format))]
 
 

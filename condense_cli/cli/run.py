@@ -87,7 +87,7 @@ def run(
 
         from msgspec.structs import replace
 
-        from .. import api
+        from .. import api, formats
         from ..config.overrides import apply as override
         from ..report import facts
         from ..report.visible import visible
@@ -97,6 +97,9 @@ def run(
         configuration, name = _configuration(preset, config)
         configuration = override(configuration, overrides)
         transcript = read_transcript(file, format, lenient)
+        is_writable = formats.format_named(transcript.format).is_writable
+        if not dry_run and (writes_stdout or output is not None):
+            formats.check_writable(transcript)
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
@@ -108,7 +111,7 @@ def run(
         )
         if strict and result.target is None:
             raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
-        data = api.dump(result)
+        data = api.dump(result) if is_writable else b""
         _write(data, output, writes_stdout, dry_run)
         if strict and result.is_target_missed:
             status = ExitStatus.TARGET_MISSED
@@ -121,7 +124,7 @@ def run(
             source=name_of(file),
             output=None if dry_run else output,
             configuration=name,
-            size_after=len(data),
+            size_after=len(data) if is_writable else None,
             explain=explain,
             cost=_cost(result, counter) if cost or verbose or json or report is not None else None,
         )
@@ -136,7 +139,8 @@ def run(
             if output not in (None, "-") and not dry_run:
                 console().print(f"Written: {visible(str(output))} ({len(data):,} bytes)", style="bold", soft_wrap=True)
             if output is None and not writes_stdout and not dry_run and result.transcript.is_changed:
-                console().print("Nothing was written; add -o FILE to write the condensed transcript.", style="dim")
+                how = "add -o FILE to write the condensed transcript" if is_writable else "this format is only read"
+                console().print(f"Nothing was written; {how}.", style="dim")
         raise SystemExit(int(status))
 
 

@@ -8,12 +8,18 @@ from typing import Any, Final
 
 from ..errors import UnknownFormatError, UsageError
 from ..transcript import Transcript
-from . import anthropic, claude_code, openai_chat, roo
+from . import anthropic, claude_code, openai_chat, roo, swe_agent
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .writing import write as _write
 
-FORMATS: Final[tuple[Format, ...]] = (claude_code.FORMAT, roo.FORMAT, openai_chat.FORMAT, anthropic.FORMAT)
+FORMATS: Final[tuple[Format, ...]] = (
+    claude_code.FORMAT,
+    roo.FORMAT,
+    swe_agent.FORMAT,
+    openai_chat.FORMAT,
+    anthropic.FORMAT,
+)
 """Asked in this order. Plain text turns that fit both chat formats are taken for the last that fits."""
 
 
@@ -42,8 +48,19 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
         raise UnknownFormatError(f"{name}: {error.message}", error.hint) from None
 
 
+def check_writable(transcript: Transcript) -> None:
+    """Raises UsageError when the format of the transcript is only read."""
+    if not format_named(transcript.format).is_writable:
+        raise UsageError(
+            f"condense reads {transcript.format} files but cannot write them.",
+            "To see what condensing would save, use condense run --dry-run, or --json without -o.",
+        )
+
+
 def serialize(transcript: Transcript) -> bytes:
-    """Bytes of the transcript in its own format."""
+    """Bytes of the transcript in its own format. Raises UsageError when it changed and cannot be written."""
+    if transcript.is_changed:
+        check_writable(transcript)
     return _write(transcript, format_named(transcript.format))
 
 

@@ -62,7 +62,8 @@ class Format(Struct, frozen=True):
     every record may be its own. `read` gets the values from the start. `complete` adds to the edits
     what follows in this format from them and from the records that go altogether. `rules` are what a
     client demands of the file besides the rules of the API. `sizes` tells what the bytes of the file
-    are for, in a format where many of them never reach the model.
+    are for, in a format where many of them never reach the model. A format that is not `is_writable`
+    can be read and reported on; a changed transcript of it cannot be written.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Format(Struct, frozen=True):
     complete: Complete = nothing_follows
     rules: tuple[FileRule, ...] = ()
     sizes: Sizes = sizes_unknown
+    is_writable: bool = True
 
 
 def part_kinds(content: list[Any]) -> set[str]:

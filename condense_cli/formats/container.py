@@ -72,7 +72,12 @@ def _second_line(data: bytes, first_line_end: int) -> bytes:
     return line if line[:1] in (b"{", b"[") else b""
 
 
-def _open_value(data: bytes, start: int) -> Document:
+def with_records_under(document: Document, key: str) -> Document:
+    """A document of one object anew, with the elements of the list under a key as its records."""
+    return _open_value(document.source.data, document.source.spans[0][0], key)
+
+
+def _open_value(data: bytes, start: int, records_key: str = "messages") -> Document:
     """The file as one JSON value: an array, an object with messages, or else a single record."""
     text = jsontext.decode(data[start:])
     elements: list[tuple[Any, int, int]] | None = None
@@ -91,7 +96,7 @@ def _open_value(data: bytes, start: int) -> Document:
             if _at(text, index) != ":":
                 raise JSONDecodeError("Expecting ':' delimiter", text, index)
             index = jsontext.skip(text, index + 1)
-            if key == "messages" and _at(text, index) == "[":
+            if key == records_key and _at(text, index) == "[":
                 elements, index = _elements(text, index)
             else:
                 envelope[key], index = jsontext.scan(text, index)

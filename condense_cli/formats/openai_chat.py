@@ -17,7 +17,7 @@ from .base import Evidence, Format, not_a_message, part_kinds
 from .container import Document
 from .injected import is_injected
 
-_ROLES = {
+ROLES = {
     "system": Role.SYSTEM,
     "developer": Role.DEVELOPER,
     "user": Role.USER,
@@ -31,7 +31,7 @@ _REASONING_KEYS = ("reasoning_content", "reasoning")
 
 
 def evidence(value: Any) -> Evidence:
-    if not isinstance(value, dict) or str(value.get("role")) not in _ROLES:
+    if not isinstance(value, dict) or str(value.get("role")) not in ROLES:
         return Evidence.NO
     content = value.get("content")
     calls = value.get("tool_calls")
@@ -57,11 +57,11 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(values):
         if record in document.source.unparsed:
             continue
-        role = _ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
+        role = ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
         if role is None:
-            known = ", ".join(_ROLES)
+            known = ", ".join(ROLES)
             raise not_a_message(record, value, f"its role is none of {known}")
-        blocks = list(_blocks(value, record, role, tools))
+        blocks = list(message_blocks(value, record, role, tools))
         if role is Role.TOOL and turns and turns[-1][0] is Role.TOOL:
             turns[-1][1].extend(blocks)
         else:
@@ -77,7 +77,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     )
 
 
-def _blocks(value: dict[str, Any], record: int, role: Role, tools: dict[str, str]) -> Iterator[Block]:
+def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[str, str]) -> Iterator[Block]:
+    """Blocks of one message. `tools` are the names of the tools called so far, by the id of the call."""
     for key in _REASONING_KEYS:
         reasoning = value.get(key)
         if isinstance(reasoning, str) and reasoning:

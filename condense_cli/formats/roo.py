@@ -83,8 +83,8 @@ class _Linker:
                 if header.end() == len(block.text):
                     yield replace(block, kind=BlockKind.OPAQUE, injected=True)
                     continue
-                yield replace(_part(block, 0, header.end()), kind=BlockKind.OPAQUE, injected=True)
-                yield _result(_part(block, header.end(), len(block.text)), *waiting)
+                yield replace(block.part(0, header.end()), kind=BlockKind.OPAQUE, injected=True)
+                yield _result(block.part(header.end(), len(block.text)), *waiting)
                 waiting = None
             elif waiting and not block.text.lstrip().startswith(_NOT_A_BODY):
                 yield _result(block, *waiting)
@@ -96,10 +96,10 @@ class _Linker:
         position = 0
         for tool, start, end in xmlcalls.find_calls(block.text):
             if block.text[position:start]:
-                yield _part(block, position, start)
+                yield block.part(position, start)
             self._number += 1
             call = replace(
-                _part(block, start, end), kind=BlockKind.TOOL_CALL, tool=tool, call_id=f"{TEXT_CALL}{self._number}"
+                block.part(start, end), kind=BlockKind.TOOL_CALL, tool=tool, call_id=f"{TEXT_CALL}{self._number}"
             )
             self._open.append(call)
             yield call
@@ -107,17 +107,13 @@ class _Linker:
         if position == 0:
             yield block
         elif block.text[position:]:
-            yield _part(block, position, len(block.text))
+            yield block.part(position, len(block.text))
 
     def _answered(self, tool: str) -> str | None:
         for position, call in enumerate(self._open):
             if call.tool == tool:
                 return self._open.pop(position).call_id
         return None
-
-
-def _part(block: Block, start: int, end: int) -> Block:
-    return replace(block, text=block.text[start:end], span=(start, end))
 
 
 def _result(block: Block, tool: str, call_id: str | None) -> Block:

@@ -23,6 +23,13 @@ class Pair(msgspec.Struct, frozen=True):
     after: int
 
 
+class Bytes(msgspec.Struct, frozen=True):
+    """Sizes of the file; `after` is null for a format that cannot be written."""
+
+    before: int
+    after: int | None
+
+
 class Tokens(msgspec.Struct, frozen=True):
     """Tokens of the messages; `overhead` (system prompt and tools sent besides them) is not included.
 
@@ -95,7 +102,7 @@ class Report(msgspec.Struct, frozen=True):
     configuration: str
     messages: Pair
     tokens: Tokens
-    bytes: Pair
+    bytes: Bytes
     cost: Cost
     passes: list[Pass]
     summaries: list[dict[str, Any]]
@@ -111,13 +118,14 @@ def build(
     source: str,
     output: str | None,
     configuration: str,
-    size_after: int,
+    size_after: int | None,
     explain: bool,
     cost: Cost | None = None,
 ) -> Report:
     """The report of a run. `source` and `output` are names to show, `size_after` the bytes of the result.
 
-    `cost` is None where nobody asked for it: prices take longer to load than a small run takes.
+    `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
+    prices take longer to load than a small run takes.
     """
     before, after = condensation.before, condensation.transcript
     saved = condensation.tokens_before - condensation.tokens_after
@@ -143,7 +151,7 @@ def build(
             estimated=Pair(estimated_tokens(before), estimated_tokens(after)),
             target=condensation.target,
         ),
-        bytes=Pair(len(before.source.data), size_after),
+        bytes=Bytes(len(before.source.data), size_after),
         cost=cost or Cost(),
         passes=[
             Pass(

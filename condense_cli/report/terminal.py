@@ -85,8 +85,9 @@ def _sizes(report: Report) -> Table:
     pairs = [
         ("tokens", report.tokens.before, report.tokens.after),
         ("messages", report.messages.before, report.messages.after),
-        ("bytes", report.bytes.before, report.bytes.after),
     ]
+    if report.bytes.after is not None:
+        pairs.append(("bytes", report.bytes.before, report.bytes.after))
     for name, before, after in pairs:
         table.add_row(name, f"{before:,}", f"{after:,}", f"{before - after:,}")
     return table

@@ -17,7 +17,7 @@ with atheris.instrument_imports(include=["condense_cli"]):
     from condense_cli import api
     from condense_cli.config.loading import parse_configuration
     from condense_cli.errors import CondenseError
-    from condense_cli.formats import parse, serialize
+    from condense_cli.formats import format_named, parse, serialize
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 STRICT = parse_configuration(
@@ -35,7 +35,10 @@ def read(data: bytes) -> None:
         except CondenseError:
             continue
         assert serialize(transcript) == data
-        again = parse(api.dump(api.condense(transcript, STRICT)), format=transcript.format, lenient=lenient)
+        condensation = api.condense(transcript, STRICT)
+        if not format_named(transcript.format).is_writable:
+            continue
+        again = parse(api.dump(condensation), format=transcript.format, lenient=lenient)
         assert len(again.messages) <= len(transcript.messages)
 
 
@@ -60,6 +63,8 @@ def seeds(folder: Path) -> None:
         (folder / path.name).write_bytes(b"c" + path.read_bytes())
     small = b'{"role":"user","content":[{"type":"text","text":"[read_file] Result:"}],"ts":1}'
     (folder / "roo").write_bytes(b"t[" + small + b"]")
+    steps = b'{"role":"assistant","content":"a\\n```\\nls\\n```","action":"ls"},{"role":"user","content":"b"}'
+    (folder / "swe-agent").write_bytes(b't{"trajectory":[],"history":[' + steps + b"]}")
     (folder / "object").write_bytes(b't{"messages":[{"role":"system","content":"x"}],"tools":[]}')
 
 

@@ -1,0 +1,129 @@
+"""Trajectories of SWE-agent (`.traj`): one object whose `history` holds the messages. They are only read.
+
+With native tools the messages are those of chat completions, but a result names its call in a list.
+Otherwise the assistant's text holds one action, and the next user message is what came of it; both
+become tool blocks. Demonstrations are the client's own words.
+Much of the text stands in `trajectory` again, step by step, so a changed history alone would
+contradict its own file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from .. import jsontext, textactions
+from ..errors import UnknownFormatError
+from ..transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
+from .anthropic import BlockReader
+from .base import Evidence, Format, not_a_message
+from .container import Document, with_records_under
+from .openai_chat import ROLES, message_blocks
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or not isinstance(value.get("trajectory"), list):
+        return Evidence.NO
+    history = value.get("history")
+    first = history[0] if isinstance(history, list) and history else None
+    is_message = isinstance(first, dict) and str(first.get("role")) in ROLES
+    return Evidence.YES if is_message else Evidence.NO
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    records = list(values)
+    if any(evidence(value) is Evidence.YES for value in records):
+        if len(records) > 1:
+            raise UnknownFormatError(
+                "It holds several trajectories, each record one.", "Put each trajectory into a file of its own."
+            )
+        document = with_records_under(document, "history")
+        records = list(document.values)
+    reader = _Reader()
+    turns: list[tuple[Role, list[Block]]] = []
+    for record, value in enumerate(records):
+        if record in document.source.unparsed:
+            continue
+        role = ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
+        if role is None:
+            raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}")
+        turns.append((role, reader.blocks(value, record, role)))
+    messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
+    return Transcript(
+        "swe-agent", Family.OPENAI_CHAT, messages, document.source, model=_model(document.envelope.get("replay_config"))
+    )
+
+
+class _Reader:
+    """Reads messages in order and pairs each action with the user message that follows it."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, str] = {}
+        self._number = 0
+        self._asked: tuple[str | None, str | None] | None = None
+        """Tool and id of the action that waits for its observation; the id is None where the action was not found."""
+
+    def blocks(self, value: dict[str, Any], record: int, role: Role) -> list[Block]:
+        call_ids = value.get("tool_call_ids")
+        if isinstance(call_ids, list) and call_ids:
+            value = {"tool_call_id": call_ids[0], **value}
+        asked, self._asked = self._asked, None
+        thoughts = BlockReader().content(value.get("thinking_blocks"), record, ("thinking_blocks",), is_user=False)
+        blocks = [*thoughts, *message_blocks(value, record, role, self._tools)]
+        if value.get("is_demo"):
+            return [replace(block, injected=True) for block in blocks]
+        if role is Role.ASSISTANT and not value.get("tool_calls"):
+            action = value.get("action")
+            return self._acting(blocks, action if isinstance(action, str) else None)
+        if role is Role.USER and asked:
+            return [_observed(block, *asked) for block in blocks]
+        return blocks
+
+    def _acting(self, blocks: list[Block], action: str | None) -> list[Block]:
+        """The blocks of an assistant's message with its action as a block of its own."""
+        if action is not None:
+            self._asked = (textactions.tool(action), None)
+        for position, block in reversed(list(enumerate(blocks))):
+            span = textactions.find(block.text, action) if block.kind is BlockKind.TEXT else None
+            if span:
+                return [*blocks[:position], *self._split(block, *span), *blocks[position + 1 :]]
+        return blocks
+
+    def _split(self, block: Block, start: int, end: int) -> Iterator[Block]:
+        self._number += 1
+        tool, call_id = textactions.tool(block.text[start:end]), f"{TEXT_CALL}{self._number}"
+        self._asked = (tool, call_id)
+        if start:
+            yield block.part(0, start)
+        yield replace(block.part(start, end), kind=BlockKind.TOOL_CALL, tool=tool, call_id=call_id)
+        if end < len(block.text):
+            yield block.part(end, len(block.text))
+
+
+def _observed(block: Block, tool: str | None, call_id: str | None) -> Block:
+    kind = BlockKind.TOOL_RESULT if block.kind is BlockKind.TEXT else block.kind
+    return replace(block, kind=kind, tool=tool, call_id=call_id, injected=False)
+
+
+def _model(config: Any) -> str | None:
+    """The model in the configuration of the run, which is an object or JSON in a string."""
+    if isinstance(config, str):
+        try:
+            config = jsontext.parse_text(config)
+        except (ValueError, RecursionError):
+            return None
+    for key in ("agent", "model", "name"):
+        config = config.get(key) if isinstance(config, dict) else None
+    return config if isinstance(config, str) and config else None
+
+
+FORMAT = Format(
+    "swe-agent",
+    Family.OPENAI_CHAT,
+    "SWE-agent trajectories (.traj), only read",
+    evidence,
+    read,
+    is_writable=False,
+)
