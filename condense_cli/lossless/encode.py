@@ -139,7 +139,7 @@ class _Encoder:
             return other.place[:2] != piece.place[:2]
         # Between a call and its own listing it is the listing that refers: it saves its line numbers as well.
         is_own = bool(piece.path) and self.addresses.call_of(other.place) == piece.place
-        return not (is_own and self.lines_of(source).is_listing)
+        return not (is_own and self.lines_of(source).listings)
 
     def _address(self, piece: Piece, source: int) -> Address:
         other = self.pieces[source]

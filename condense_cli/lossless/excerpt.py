@@ -22,15 +22,18 @@ def describe_place(source: Lines, start: int, size: int) -> str | None:
     """Which `size` lines from `start` on are meant: nothing for all, None where no words exist for them.
 
     A listing is spoken of by its printed numbers; lines around it have none, only those at the ends can be named.
+    In any other text lines are counted.
     """
     end, length = start + size, len(source.lines)
     if size == length:
         return ""
-    if not source.is_listing or (source.start <= start and end <= source.stop):
-        first, last = (source.number(start), source.number(end - 1)) if source.is_listing else (start + 1, end)
-        return _range(first, last)
+    listing = source.listing
+    if listing is None:
+        return _range(start + 1, end)
+    if listing.start <= start and end <= listing.stop:
+        return _range(listing.number(start), listing.number(end - 1))
     if source.is_numbered(start):
-        return f"{size} lines from {source.number(start)} on"
+        return f"{size} lines from {listing.number(start)} on"
     if start == 0 or end == length:
         side = "first" if start == 0 else "last"
         return f"the {side} line" if size == 1 else f"the {side} {size} lines"
@@ -58,11 +61,12 @@ def find_place(source: Lines, where: str) -> tuple[int, int] | None:
 
 
 def _position(source: Lines, number: int) -> int:
-    return number - source.first + source.start if source.is_listing else number - 1
+    listing = source.listing
+    return number - 1 if listing is None else number - listing.first.number + listing.start
 
 
 def above(start: int, size: int) -> str:
-    """Which lines of the very text are meant, counted from its first, whether or not it prints numbers."""
+    """Which lines of the very text are meant, counted from its first."""
     return f"{_range(start + 1, start + size)} above"
 
 
@@ -103,7 +107,7 @@ def readings(source: Lines, start: int, size: int, numbering: str, before: str, 
             yield _numbered(source, start, size, style)
         return
     if numbering:
-        own = [(source.width, source.separator)] if source.is_listing else []
+        own = [(listing.first.width, listing.first.separator) for listing in source.listings[:1]]
         for width, separator in (*own, *COMMON_STYLES):
             yield _numbered(source, start, size, Numbering(int(numbering), width, separator))
         return

@@ -26,6 +26,9 @@ class Category(Enum):
     ARGUMENT = auto()
     """A value in any other call."""
     STATE = auto()
+    """What a client repeats in an element inside user text."""
+    INJECTED = auto()
+    """Any other text that a client wrote in the user's name. It may refer to results; nothing refers to it."""
 
 
 _RESULTS: Final = frozenset({Category.FILE, Category.RESULT})
@@ -44,7 +47,8 @@ class Finders(Struct, frozen=True):
     tool_results: bool = True
     """Results of any tool may refer to results of any tool."""
     state_tags: Sequence[str] = TAGS
-    """State in user text, in elements of these tags, may refer to later state; with no tags this finder is off."""
+    """What a client adds to user text may refer to later text: state in elements of these tags to later state. With no
+    tags this finder is off."""
     tool_parameters: bool = False
     """Values in calls may refer to other values and to results."""
     file_tools: Sequence[str] = ()
@@ -70,6 +74,8 @@ class Finders(Struct, frozen=True):
             found |= _RESULTS
         if self.tool_parameters and target in _ARGUMENTS:
             found |= _RESULTS | _ARGUMENTS
-        if target is Category.STATE:
+        if target is Category.STATE and self.state_tags:
             found |= {Category.STATE}
+        if target is Category.INJECTED and self.state_tags:
+            found |= _RESULTS
         return found

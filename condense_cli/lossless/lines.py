@@ -1,10 +1,10 @@
-"""A text as lines, with the numbers of a listing told apart from what they number.
+"""A text as lines, with the numbers of listings told apart from what they number.
 
      9→import os        10: import os        9 | import os
 
 Lines are what `split("\\n")` gives, so a carriage return, trailing blanks and a missing final line break
-belong to a line. A text holds at most one listing: neighbouring lines numbered upwards by one, with one
-separator and one width. Two reads of a file that had lines inserted above still share the bodies.
+belong to a line. A listing is a stretch of lines numbered upwards by one, with one separator and one width.
+Two reads of a file that had lines inserted above still share the bodies.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 _NUMBERED: Final = re.compile(r"( *)(\d{1,7})(→|\t| \| |\||:)", re.ASCII)
-_HEADER: Final = 12
-"""A listing begins within the first lines; before it stands at most a heading."""
+_BEGINNINGS: Final = frozenset(" 0123456789")
 
 
 class Numbering(Struct, frozen=True):
@@ -43,53 +42,57 @@ def numbering_of(line: str) -> Numbering | None:
     return numbering if line.startswith(str(numbering)) else None
 
 
-class Lines(Struct, frozen=True):
-    """Lines of a text. `keys` are the lines as they are compared: in `[start, stop)` without their numbers.
+class Listing(Struct, frozen=True):
+    """Numbered lines `[start, stop)`; `first` is how the first of them is numbered."""
 
-    `first` is the number printed at `start`; numbers are right-aligned to `width` before `separator`.
-    """
+    start: int
+    stop: int
+    first: Numbering
+
+    def number(self, line: int) -> int:
+        """The number that is printed before a line."""
+        return self.first.number + line - self.start
+
+
+class Lines(Struct, frozen=True):
+    """Lines of a text. `keys` are the lines as they are compared: in a listing without their numbers."""
 
     lines: list[str]
     keys: list[str]
-    start: int = 0
-    stop: int = 0
-    first: int = 0
-    width: int = 0
-    separator: str = ""
+    listings: tuple[Listing, ...] = ()
+    numbered: bytes = b""
+    """For each line whether it is numbered; empty where none is."""
 
     @property
-    def is_listing(self) -> bool:
-        return self.stop > self.start
+    def listing(self) -> Listing | None:
+        """The only listing, whose numbers say which line is meant."""
+        return self.listings[0] if len(self.listings) == 1 else None
 
     def is_numbered(self, line: int) -> bool:
-        return self.start <= line < self.stop
+        return bool(self.numbered) and self.numbered[line] == 1
 
     def has_numbers(self, start: int, size: int) -> bool:
         """Whether any of `size` lines is numbered."""
-        return self.start < start + size and start < self.stop
+        return 1 in self.numbered[start : start + size]
 
     def text(self, start: int, size: int) -> str:
         return "\n".join(self.lines[start : start + size])
 
-    def number(self, line: int) -> int:
-        """The number that is printed before a line of the listing."""
-        return self.first + line - self.start
-
 
 def read_lines(text: str) -> Lines:
-    """Lines of a text, and the listing in it if there is one."""
+    """Lines of a text, and the listings in it."""
     lines = text.split("\n")
+    listings: list[Listing] = []
     position = 0
-    while position < min(len(lines), _HEADER):
-        numbering = numbering_of(lines[position])
-        if numbering is None:
-            position += 1
+    for line, content in enumerate(lines):
+        if line < position or content[:1] not in _BEGINNINGS:
             continue
-        stop = _end_of_listing(lines, position, numbering)
-        if stop - position > 1:
-            return _listing(lines, position, stop, numbering)
-        position = stop
-    return Lines(lines, lines)
+        numbering = numbering_of(content)
+        if numbering is not None:
+            position = _end_of_listing(lines, line, numbering)
+            if position - line > 1:
+                listings.append(Listing(line, position, numbering))
+    return _with_keys(lines, listings) if listings else Lines(lines, lines)
 
 
 def _end_of_listing(lines: list[str], position: int, numbering: Numbering) -> int:
@@ -100,10 +103,12 @@ def _end_of_listing(lines: list[str], position: int, numbering: Numbering) -> in
     return position
 
 
-def _listing(lines: list[str], start: int, stop: int, numbering: Numbering) -> Lines:
+def _with_keys(lines: list[str], listings: list[Listing]) -> Lines:
     keys = lines.copy()
-    first, width = numbering.number, numbering.width
-    for position in range(start, stop):
-        length = max(width, len(str(first + position - start))) + len(numbering.separator)
-        keys[position] = lines[position][length:]
-    return Lines(lines, keys, start, stop, first, width, numbering.separator)
+    numbered = bytearray(len(lines))
+    for listing in listings:
+        width, extra = listing.first.width, len(listing.first.separator)
+        for line in range(listing.start, listing.stop):
+            numbered[line] = 1
+            keys[line] = lines[line][max(width, len(str(listing.number(line)))) + extra :]
+    return Lines(lines, keys, tuple(listings), bytes(numbered))

@@ -105,7 +105,7 @@ class Index:
         """First and last (not included) line of the run around a line that agrees."""
         other, gone = self._text_of(source), self._gone.get(source)
         keys, other_keys, shift = text.keys, other.keys, there - line
-        agree = _agreement(text, line, other, there) if text.is_listing or other.is_listing else None
+        agree = _agreement(text, line, other, there) if text.numbered or other.numbered else None
 
         def belongs(line: int) -> bool:
             if keys[line] != other_keys[line + shift] or (gone and gone[line + shift]):
@@ -121,13 +121,13 @@ class Index:
         return start, end
 
     def own_runs(self, text: Lines) -> Iterator[Run]:
-        """Runs that stand further up in the text itself. Listings number their lines, so they are left out."""
-        if text.is_listing:
+        """Runs that stand further up in the text itself. They are counted, so one listing with numbers has none."""
+        if text.listing:
             return
-        keys = text.keys
+        keys = text.lines
         places: dict[str, list[int]] = {}
         for line, key in enumerate(keys):
-            if len(key) >= _SHORTEST_LINE and key in self._repeated:
+            if len(key) >= _SHORTEST_LINE and text.keys[line] in self._repeated:
                 places.setdefault(key, []).append(line)
         walked: dict[int, int] = {}
         for lines in places.values():

@@ -83,7 +83,10 @@ def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece
             elif block.kind is BlockKind.TOOL_CALL:
                 yield from _values(place, block, finders)
             elif block.kind is BlockKind.TEXT and message.role is Role.USER:
-                for element in outermost(block.text, finders.state_tags):
+                found = outermost(block.text, finders.state_tags)
+                if block.injected and not found:
+                    yield Piece(place, Category.INJECTED, block.text, head=1)
+                for element in found:
                     span = (element.start, element.end)
                     inner = Place(position, number, element.part)
                     yield Piece(inner, Category.STATE, block.text[slice(*span)], (), span, 1, 1, element.tag)
