@@ -7,10 +7,13 @@ from msgspec.structs import replace
 from condense_cli import api, validity
 from condense_cli.config.models import Configuration
 from condense_cli.formats import parse, serialize
+from condense_cli.lossless.decode import decode
+from condense_cli.lossless.references import parse_reference
 from condense_cli.markers import parse_gap
 from condense_cli.models import binds_thinking
 from condense_cli.passes.pipeline import Condensation
-from condense_cli.passes.receipts import Status
+from condense_cli.passes.receipts import Kept, Status
+from condense_cli.passes.reconcile import REFER
 from condense_cli.passes.selection import protect
 from condense_cli.tokens import Counter
 from condense_cli.tools import arguments_of, string_values
@@ -35,6 +38,7 @@ def check_content(result: Condensation, configuration: Configuration, count: Cou
     """The laws that need no written file."""
     valid_in_valid_out(result)
     never_larger(result, count)
+    lossless(result)
     protected_stays(result, configuration, count)
     receipts_add_up(result, count)
 
@@ -71,12 +75,22 @@ def valid_in_valid_out(result: Condensation) -> None:
 def never_larger(result: Condensation, count: Counter) -> None:
     """Law 3: no block grows, and no transcript does. What stays of a changed block stood in it before."""
     before = {_where(block): block for _, block in result.before.blocks()}
+    originals = {
+        _where(block): block for message in decode(result.before.messages).messages for block in message.blocks
+    }
     for _, block in result.transcript.blocks():
         old = before[_where(block)]
-        assert count.block(block) < count.block(old) if block.changed else block == old
+        # A reference whose lines went from the block that held them becomes those lines again.
+        is_smaller = count.block(block) < count.block(old) or originals[_where(block)] != old
+        assert is_smaller if block.changed else block == old
         if block.changed:
-            whole = "\n".join(_texts(old))
-            kept = [line for text in _texts(block) for line in text.split("\n") if not parse_gap(line)]
+            whole = "\n".join(_texts(originals[_where(block)]))
+            kept = [
+                line
+                for text in _texts(block)
+                for line in text.split("\n")
+                if not parse_gap(line) and not parse_reference(line)
+            ]
             assert all(line.strip("…") in whole for line in kept)
     assert result.tokens_after <= result.tokens_before
     assert bool(result.changes) == (result.tokens_after < result.tokens_before)
@@ -90,6 +104,26 @@ def _texts(block: Block) -> list[str]:
     if block.kind is not BlockKind.TOOL_CALL:
         return [block.text]
     return [value for _, value in string_values(arguments_of(block))]
+
+
+def lossless(result: Condensation) -> None:
+    """Law 6: what references say is what stood there, and a run with no lossy pass changes nothing else."""
+    before, after = decode(result.before.messages), decode(result.transcript.messages)
+    lossy = {
+        (receipt.message, receipt.block)
+        for receipt in result.changes
+        if receipt.operation not in (REFER, "drop", "remove", "merge")
+    }
+    originals = {
+        _where(block): block
+        for message in before.messages
+        for number, block in enumerate(message.blocks)
+        if (message.index, number) not in lossy
+    }
+    for message in after.messages:
+        for block in message.blocks:
+            if _where(block) in originals:
+                assert _texts(block) == _texts(originals[_where(block)])
 
 
 def idempotent(result: Condensation, configuration: Configuration, data: bytes) -> None:
@@ -122,12 +156,14 @@ def protected_stays(result: Condensation, configuration: Configuration, count: C
         if receipt.status is Status.COMPLETED and receipt.id != "thinking"
     ]
     recent = len(messages) - min(windows, default=len(messages))
-    protection = protect(configuration, messages, count)
+    protection = protect(configuration, decode(messages).messages, count)
+    may_refer = configuration.lossless_prelude.enabled or decode(messages).resolved
     for position, message in enumerate(messages):
         for block in message.blocks:
             if block.kind is BlockKind.THINKING:
                 continue
-            if position >= recent or protection.of(message, block):
+            why = protection.of(message, block)
+            if (why and why is not Kept.BEFORE_REQUEST) or (position >= recent and not may_refer):
                 assert after[_where(block)] == block
     if configuration.thinking == "auto" and not binds_thinking(result.before.model):
         assert not result.transcript.removed

@@ -170,8 +170,14 @@ class PreludeOperations(_Base, frozen=True, kw_only=True):
 
 
 class Prelude(_Base, frozen=True, kw_only=True):
+    """The lossless step. `file_tools` are globs and `state_tags` element names besides those that are known."""
+
     enabled: bool = True
     operations: PreludeOperations = PreludeOperations()
+    keep: Literal["latest", "earliest"] = "latest"
+    tool_parameters: bool = False
+    file_tools: tuple[str, ...] = ()
+    state_tags: tuple[str, ...] = ()
 
 
 class Configuration(_Base, frozen=True, kw_only=True):

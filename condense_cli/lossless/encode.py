@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..tokens import Counter, count_text
@@ -32,6 +33,13 @@ Positions = tuple[int, int]
 """Positions of a message and of a block in it."""
 
 
+class Encoded(Struct, frozen=True):
+    """Blocks as they are written; those in `restored` say the whole of what a pass had cut."""
+
+    blocks: dict[Positions, Block]
+    restored: frozenset[Positions] = frozenset()
+
+
 def encode(
     messages: Sequence[Message],
     finders: Finders,
@@ -40,7 +48,7 @@ def encode(
     *,
     keep: Keep = "latest",
     originals: Mapping[Positions, str] | None = None,
-) -> dict[Positions, Block]:
+) -> Encoded:
     """The blocks that become smaller by references, as they are then written.
 
     `messages` hold no references. `originals` are texts of results that were cut: where references can
@@ -49,7 +57,8 @@ def encode(
     """
     encoder = _Encoder(messages, finders, count, may_change, keep, originals or {})
     blocks = encoder.blocks()
-    return _verified(messages, blocks, {place: encoder.originals[place] for place in encoder.restored})
+    blocks = verified(messages, blocks, {place: encoder.originals[place] for place in encoder.restored})
+    return Encoded(blocks, frozenset(encoder.restored & blocks.keys()))
 
 
 class _Encoder:
@@ -207,7 +216,7 @@ def with_blocks(messages: Sequence[Message], blocks: Mapping[Positions, Block]) 
     return changed
 
 
-def _verified(
+def verified(
     messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, str]
 ) -> dict[Positions, Block]:
     """The blocks that decode to what they were made from. Text that imitates references can spoil some."""

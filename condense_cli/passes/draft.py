@@ -6,25 +6,48 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from ..lossless.encode import Encoded, Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS, Counter
-from ..transcript import Block, Family, Message, Transcript
+from ..transcript import Block, BlockKind, Family, Message, Transcript
+from .prelude import BlockKey, Writer, key_of
 from .receipts import Receipt
+from .selection import Protection
 
 
 class Draft:
-    """A transcript's messages, to be changed block by block. The transcript itself stays as it is."""
+    """A transcript's messages, to be changed block by block. The transcript itself stays as it is.
 
-    def __init__(self, transcript: Transcript, count: Counter) -> None:
+    `messages` are what passes see, without references; `tokens` is what they cost as they are written.
+    Between two calls of `write` that is an estimate: a block costs what its reference cost, or what a pass
+    has made of it, whichever is less.
+    """
+
+    def __init__(self, transcript: Transcript, count: Counter, writer: Writer, protection: Protection) -> None:
         self.count = count
-        self.messages = list(transcript.messages)
+        self.messages = list(writer.messages)
         self.removed: list[Block] = []
+        self._writer, self._protection = writer, protection
         self._exchanged: dict[int, dict[int, Block]] = {}
-        self.tokens = count.transcript(transcript)
+        self._originals: dict[BlockKey, str] = {}
+        self._written = Encoded({})
+        self._saved: dict[Positions, int] = {}
+        self._all_saved = 0
+        self._plain = sum(map(count.message, self.messages))
         self._joins_roles = transcript.family is Family.ANTHROPIC
+
+    @property
+    def tokens(self) -> int:
+        return self._plain - self._all_saved
 
     def put(self, position: int, number: int, block: Block) -> None:
         """Exchange one block; `settle` brings it into the messages, so that many in one message cost no more."""
-        self.tokens += self.count.block(block) - self.count.block(self.messages[position].blocks[number])
+        old = self.messages[position].blocks[number]
+        before, after = self.count.block(old), self.count.block(block)
+        if self._writer.is_active:
+            if old.kind is BlockKind.TOOL_RESULT:
+                self._originals.setdefault(key_of(old), old.text)
+            self._save(position, number, self._saved.get((position, number), 0) - (before - after))
+        self._plain += after - before
         self._exchanged.setdefault(position, {})[number] = block
 
     def settle(self) -> None:
@@ -33,6 +56,35 @@ class Draft:
             blocks = tuple(exchanged.get(number, block) for number, block in enumerate(message.blocks))
             self.messages[position] = replace(message, blocks=blocks)
         self._exchanged = {}
+
+    def write(self) -> None:
+        """Work out anew which blocks are written with references."""
+        if not self._writer.is_active:
+            return
+        self._written = self._writer.write(self.messages, self._protection, self._originals)
+        self._saved, self._all_saved = {}, 0
+        for (position, number), block in self._written.blocks.items():
+            plain = self.messages[position].blocks[number]
+            self._save(position, number, self.count.block(plain) - self.count.block(block))
+
+    def _save(self, position: int, number: int, tokens: int) -> None:
+        """Note how many tokens a reference saves, where it saves any."""
+        self._all_saved += max(0, tokens) - self._saved.get((position, number), 0)
+        self._saved[position, number] = max(0, tokens)
+
+    def written(self) -> list[Message]:
+        """The messages as they are written."""
+        if not self._writer.is_active:
+            return self.messages
+        return with_blocks(self.messages, self._written.blocks)
+
+    def is_reference(self, position: int, number: int) -> bool:
+        """Whether the block is written with references and says all that it said before the passes."""
+        place = (position, number)
+        if place not in self._written.blocks:
+            return False
+        key = key_of(self.messages[position].blocks[number])
+        return place in self._written.restored or key not in self._originals
 
     def remove(self, places: Iterable[tuple[int, int]]) -> None:
         """Take blocks (message position, block position) out. Messages left empty stay until `tidy`."""
@@ -43,9 +95,11 @@ class Draft:
             message = self.messages[position]
             lost = [message.blocks[number] for number in sorted(numbers)]
             self.removed += lost
-            self.tokens -= sum(map(self.count.block, lost))
+            self._plain -= sum(map(self.count.block, lost))
             stay = tuple(block for number, block in enumerate(message.blocks) if number not in numbers)
             self.messages[position] = replace(message, blocks=stay)
+        # Positions moved: what is written is worked out again when it is known what stays.
+        self._written, self._saved, self._all_saved = Encoded({}), {}, 0
 
     def tidy(self, pass_id: str, had_blocks: set[int]) -> list[Receipt]:
         """Drop messages that lost all their blocks, and join neighbours of one role as the API does.
@@ -63,11 +117,11 @@ class Draft:
             else:
                 messages.append(message)
         self.messages = messages
-        self.tokens -= MESSAGE_TOKENS * len(receipts)
+        self._plain -= MESSAGE_TOKENS * len(receipts)
         return receipts
 
     def finish(self, transcript: Transcript) -> Transcript:
-        return replace(transcript, messages=tuple(self.messages), removed=transcript.removed + tuple(self.removed))
+        return replace(transcript, messages=tuple(self.written()), removed=transcript.removed + tuple(self.removed))
 
 
 def _constant(pass_id: str, message: Message, operation: str, reason: str) -> Receipt:

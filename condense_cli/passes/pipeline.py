@@ -16,11 +16,15 @@ from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
 from .draft import Draft
 from .individual import run_individual
+from .prelude import Writer
 from .receipts import PassReceipt, Receipt, Status, changed
-from .selection import protect, select
+from .reconcile import View, reconcile, view
+from .selection import Selected, protect, select
 
 PRELUDE = "lossless-prelude"
 THINKING = "thinking"
+REPEATED = "the same lines stand in another block"
+MOVED = "what it can refer to changed"
 SWITCHED_OFF = "switched off by the configuration"
 
 _ROUNDS = 5
@@ -119,9 +123,11 @@ class _Run:
     ) -> None:
         self.configuration = configuration
         self.model = transcript.model
-        self.draft = Draft(transcript, count)
-        self.protection = protect(configuration, transcript.messages, count)
-        self.tokens_before = self.draft.tokens
+        self.transcript = transcript
+        self.writer = Writer(transcript, configuration, count)
+        self.protection = protect(configuration, self.writer.messages, count)
+        self.draft = Draft(transcript, count, self.writer, self.protection)
+        self.tokens_before = count.transcript(transcript)
         self.target = _target(configuration, self.tokens_before)
         self.stop_at_target = stop_at_target
         self.clock = clock
@@ -146,9 +152,39 @@ class _Run:
         return PassReceipt(id, name, Status.SKIPPED, reason, self.draft.tokens, self.draft.tokens)
 
     def _prelude(self) -> None:
-        enabled = self.configuration.lossless_prelude.enabled
-        reason = "not available in this version" if enabled else SWITCHED_OFF
-        self.passes.append(self._skipped(PRELUDE, "Lossless prelude", reason))
+        name = "Lossless prelude"
+        if self.target is not None and self.tokens_before <= self.target:
+            self.writer.switch_off()
+        if not self.writer.is_enabled:
+            self.draft.write()
+            reason = "the target was reached before" if self.configuration.lossless_prelude.enabled else SWITCHED_OFF
+            self.passes.append(self._skipped(PRELUDE, name, reason))
+            return
+        started = self.clock()
+        receipts = self._settled(PRELUDE, [], view(self.transcript.messages), REPEATED)
+        self.receipts += receipts
+        self.passes.append(
+            PassReceipt(
+                PRELUDE, name, Status.COMPLETED, "", self.tokens_before, self.draft.tokens, len(receipts),
+                self.clock() - started,
+            )
+        )  # fmt: skip
+
+    def _settled(self, id: str, receipts: list[Receipt], before: View, reason: str) -> list[Receipt]:
+        """The receipts of a step, once references are written anew."""
+        if not self.writer.is_active:
+            return receipts
+        self.draft.write()
+        positions = {message.index: position for position, message in enumerate(self.draft.messages)}
+
+        def is_reference(index: int, number: int) -> bool:
+            return self.draft.is_reference(positions[index], number)
+
+        after = view(self.draft.written())
+        return reconcile(id, receipts, before, after, self.draft.count, is_reference, reason)
+
+    def _view(self) -> View:
+        return view(self.draft.written()) if self.writer.is_active else {}
 
     def _pass(self, config: PassConfig) -> PassReceipt:
         reason = self._reason_to_skip(config)
@@ -161,7 +197,7 @@ class _Run:
         target = self.target if works_to_target else None
         changed_blocks: set[tuple[int, int]] = set()
         for strictness in _strictnesses(config, self.target):
-            receipts = run_individual(self.draft, config, selected, self.protection, target, strictness)
+            receipts = self._round(config, selected, target, strictness)
             self.receipts += receipts
             changed_blocks |= {(receipt.message, receipt.block) for receipt in receipts if receipt.is_change}
             if self._is_target_reached():
@@ -171,6 +207,19 @@ class _Run:
             config.id, config.name or config.id, Status.COMPLETED, "", before, self.draft.tokens,
             len(changed_blocks), seconds, selected.preserved_turns,
         )  # fmt: skip
+
+    def _round(self, config: PassConfig, selected: Selected, target: int | None, strictness: float) -> list[Receipt]:
+        """One round of a pass. Cutting what others refer to brings back tokens: it then goes on to the target."""
+        receipts: list[Receipt] = []
+        for _ in range(_ROUNDS):
+            before = self._view()
+            found = run_individual(self.draft, config, selected, self.protection, target, strictness)
+            found = self._settled(config.id, found, before, MOVED)
+            receipts = [receipt for receipt in receipts if receipt.is_change] + found
+            is_done = target is None or self.draft.tokens <= target
+            if is_done or not self.writer.is_active or not any(receipt.is_change for receipt in found):
+                break
+        return receipts
 
     def _reason_to_skip(self, config: PassConfig) -> str:
         condition = config.execution.condition
@@ -190,7 +239,8 @@ class _Run:
 
     def _drop_thinking(self) -> bool:
         """Drop what the thinking mode says; whether messages went, so that windows may have moved."""
-        places, reason = thinking.to_drop(self.draft.messages, self.configuration.thinking, self.model)
+        written = self.draft.written()
+        places, reason = thinking.to_drop(written, self.configuration.thinking, self.model)
         if not places:
             return False
         before = self.draft.tokens
@@ -208,8 +258,9 @@ class _Run:
         ]
         filled = {message.index for message in self.draft.messages if message.blocks}
         self.draft.remove(places)
+        before_view = view(written) if self.writer.is_active else {}
         tidied = self.draft.tidy(THINKING, filled)
-        self.receipts += receipts + tidied
+        self.receipts += receipts + tidied + self._settled(THINKING, [], before_view, MOVED)
         self.passes.append(
             PassReceipt(THINKING, "Thinking", Status.COMPLETED, reason, before, self.draft.tokens, len(receipts))
         )

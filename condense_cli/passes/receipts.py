@@ -16,6 +16,7 @@ class Kept(StrEnum):
     NO_CONTENT_TYPE = "no operation rewrites this kind of block"
     STANDING = "standing instructions"
     FIRST = "protected at the start"
+    BEFORE_REQUEST = "before the first request of the user"
     FIRST_REQUEST = "the first request of the user"
     PINNED = "pinned"
     RECENT = "among the turns that the pass preserves"
@@ -26,6 +27,7 @@ class Kept(StrEnum):
     NOT_AN_OBJECT = "the arguments are not a JSON object"
     SHORT_VALUES = "no single value is long enough to replace"
     TARGET_REACHED = "the target was reached before"
+    REFERENCE = "a reference says it all in fewer tokens"
     NO_SUMMARIZER = "summarizing is not available in this version"
 
 

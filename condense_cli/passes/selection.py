@@ -72,7 +72,7 @@ def protect(configuration: Configuration, messages: Sequence[Message], count: Co
     if request is not None:
         # What the client injected before it stays as well: cut, it could be taken for the request the next time.
         for message in conversation[:request]:
-            protected.setdefault(message.index, Kept.FIRST)
+            protected.setdefault(message.index, Kept.BEFORE_REQUEST)
         protected[conversation[request].index] = Kept.FIRST_REQUEST
     pins = tuple(compile_predicates(pin, messages, count) for pin in configuration.pins)
     return Protection(protected, pins)

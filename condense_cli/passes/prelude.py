@@ -1,0 +1,128 @@
+"""The lossless prelude as a step of a run: what is written for the messages that the passes see.
+
+Passes see texts without references. References are written last and, to count, after every pass: to what
+survived. References that the input holds already are read at the start and written again at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..config.models import Configuration
+from ..lossless.decode import decode
+from ..lossless.encode import Encoded, Positions, encode, verified
+from ..lossless.finders import Finders
+from ..lossless.states import TAGS
+from ..models import binds_thinking
+from ..tokens import Counter
+from ..transcript import Block, BlockKind, JsonPath, Message, Place, Transcript
+from .receipts import Kept
+from .selection import Protection
+
+BlockKey = tuple[Place, tuple[int, int] | None, JsonPath]
+"""What names a block through a run: where it stands in the file."""
+
+
+def key_of(block: Block) -> BlockKey:
+    return block.place, block.span, block.owner
+
+
+class Writer:
+    """Writes references for one run. `messages` are those of the input without its references."""
+
+    def __init__(self, transcript: Transcript, configuration: Configuration, count: Counter) -> None:
+        decoded = decode(transcript.messages)
+        self.messages = decoded.messages
+        self.count = count
+        self._prelude = configuration.lossless_prelude
+        self.is_enabled = self._prelude.enabled
+        self._finders = finders_of(configuration)
+        self._first_free = _first_free(transcript, configuration)
+        self._as_read: dict[BlockKey, Block] = {}
+        self._texts: dict[BlockKey, str] = {}
+        if decoded.resolved:
+            for raw, message in zip(transcript.messages, decoded.messages, strict=True):
+                for old, new in zip(raw.blocks, message.blocks, strict=True):
+                    if old is not new:
+                        self._as_read[key_of(old)] = old
+                        self._texts[key_of(old)] = new.text
+
+    @property
+    def is_active(self) -> bool:
+        """Whether there may be anything to write: new references, or those of the input."""
+        return self.is_enabled or bool(self._as_read)
+
+    def switch_off(self) -> None:
+        """Write no new references."""
+        self.is_enabled = False
+
+    def as_read(self, block: Block) -> Block:
+        """The block as the file has it, where it says the same with references; the block itself otherwise."""
+        read = self._as_read.get(key_of(block))
+        return read if read is not None and read.text == block.text else block
+
+    def write(self, messages: Sequence[Message], protection: Protection, originals: Mapping[BlockKey, str]) -> Encoded:
+        """The blocks that are written with references, by their positions in `messages`.
+
+        `originals` are the texts of results that passes cut.
+        """
+        encoded = Encoded({})
+        if self.is_enabled:
+            cut = {
+                (position, number): originals[key_of(block)]
+                for position, message in enumerate(messages)
+                for number, block in enumerate(message.blocks)
+                if originals and block.kind is BlockKind.TOOL_RESULT and key_of(block) in originals
+            }
+
+            def may_change(message: Message, block: Block) -> bool:
+                if protection.of(message, block) not in (None, Kept.BEFORE_REQUEST):
+                    return False
+                return self._first_free is None or message.index >= self._first_free
+
+            encoded = encode(messages, self._finders, self.count, may_change, keep=self._prelude.keep, originals=cut)
+        blocks = encoded.blocks
+        kept = self._kept(messages, blocks)
+        if kept:
+            meant = {place: originals[key_of(blocks[place])] for place in encoded.restored}
+            blocks = verified(messages, blocks | kept, meant)
+        return Encoded({place: self.as_read(block) for place, block in blocks.items()}, encoded.restored)
+
+    def _kept(self, messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> dict[Positions, Block]:
+        """Blocks with references of the input that no finder wrote again: they stay as they are while they resolve."""
+        if not self._as_read:
+            return {}
+        return {
+            (position, number): self._as_read[key_of(block)]
+            for position, message in enumerate(messages)
+            for number, block in enumerate(message.blocks)
+            if self._texts.get(key_of(block)) == block.text and (position, number) not in blocks
+        }
+
+
+def finders_of(configuration: Configuration) -> Finders:
+    """The finders as the configuration wants them."""
+    prelude = configuration.lossless_prelude
+    operations = prelude.operations
+    return Finders(
+        file_reads=operations.deduplicate_file_reads,
+        tool_results=operations.consolidate_tool_results,
+        state_tags=(*TAGS, *prelude.state_tags) if operations.remove_obsolete_state else (),
+        tool_parameters=prelude.tool_parameters,
+        file_tools=prelude.file_tools,
+    )
+
+
+def _first_free(transcript: Transcript, configuration: Configuration) -> int | None:
+    """The first message that may change where nothing may change in front of bound thinking; None for all.
+
+    With passes, thinking that an edit makes invalid goes anyway; a run that is only lossless loses none.
+    """
+    if configuration.passes or configuration.thinking != "auto" or not binds_thinking(transcript.model):
+        return None
+    thinking = [
+        message.index
+        for message in transcript.messages
+        if any(block.kind is BlockKind.THINKING for block in message.blocks)
+    ]
+    return thinking[-1] + 1 if thinking else None

@@ -1,0 +1,67 @@
+"""Receipts for what is written: what a pass did to a block may come out as a reference, and touch other blocks.
+
+A reference can take the place of a cut, because it says everything in fewer tokens; and where a text was
+cut, older texts can no longer refer to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from ..tokens import Counter
+from ..transcript import Block, Message
+from .prelude import BlockKey, key_of
+from .receipts import Kept, Receipt, changed, kept
+
+REFER = "refer"
+
+View = dict[BlockKey, tuple[Message, int, Block]]
+"""Every block with its message and its position in that."""
+
+
+def view(messages: Sequence[Message]) -> View:
+    return {
+        key_of(block): (message, number, block) for message in messages for number, block in enumerate(message.blocks)
+    }
+
+
+def reconcile(
+    pass_id: str,
+    receipts: Sequence[Receipt],
+    before: View,
+    after: View,
+    count: Counter,
+    is_reference: Callable[[int, int], bool],
+    reason: str,
+) -> list[Receipt]:
+    """The receipts of a step, with what each block cost as it was written before and after it.
+
+    `is_reference` tells of a message index and block position whether references stand there for all of it.
+    """
+    places = {(message.index, number): key for key, (message, number, _) in after.items()}
+    found: list[Receipt] = []
+    seen: set[BlockKey] = set()
+    for receipt in receipts:
+        key = places.get((receipt.message, receipt.block))
+        if key is None or key not in before:
+            found.append(receipt)
+            continue
+        old, (message, number, new) = before[key][2], after[key]
+        seen.add(key)
+        tokens, tokens_after = count.block(old), count.block(new)
+        if new.text != old.text or new.kind is not old.kind:
+            is_same_pass = receipt.is_change and not is_reference(receipt.message, number)
+            operation = receipt.operation if is_same_pass else REFER
+            why = receipt.reason if receipt.is_change else reason
+            found.append(changed(pass_id, message, number, operation, tokens, tokens_after, why))
+        elif receipt.is_change:
+            found.append(kept(pass_id, message, number, tokens, Kept.REFERENCE))
+        else:
+            found.append(replace(receipt, tokens_before=tokens, tokens_after=tokens))
+    for key, (message, number, new) in after.items():
+        if key not in seen and key in before and before[key][2].text != new.text:
+            old = before[key][2]
+            found.append(changed(pass_id, message, number, REFER, count.block(old), count.block(new), reason))
+    return found
