@@ -215,6 +215,27 @@ def test_overhead_that_is_given_counts_in_every_turn(file: Path) -> None:
     assert found["presets"][0]["kept_prefix"] > 1_000_000
 
 
+def test_overhead_that_is_given_goes_before_what_the_file_tells(tmp_path: Path) -> None:
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps({"model": "claude-opus-4-5", "system": "word " * 300, "messages": session()}))
+    assert estimate(path, "speed")["before"]["overhead_source"] == "request"
+    before = estimate(path, "speed", "--overhead-tokens", "0")["before"]
+    assert (before["overhead"], before["overhead_source"]) == (0, "option")
+
+
+def test_overhead_enters_the_next_turn_of_a_run(file: Path, tmp_path: Path) -> None:
+    given = ("--overhead-tokens", "1000000")
+    report = condense("run", file, "-p", "speed", *OPUS, *given, "--json").json
+    assert (report["tokens"]["overhead"], report["tokens"]["overhead_source"]) == (1_000_000, "option")
+    assert report["cost"] == estimate(file, "speed", *OPUS, *given)["presets"][0]["cost"]
+    assert report["cost"] != condense("run", file, "-p", "speed", *OPUS, "--json").json["cost"]
+    condense("run", file, "-p", "speed", *OPUS, *given, "-n", "-q", "--report", tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_bytes())["cost"] == report["cost"]
+    shown = condense("run", file, "-p", "speed", *OPUS, *given, "--cost", "--dry-run", env={"COLUMNS": "200"}).text
+    assert f"Next turn: {dollars(report['cost']['next_turn_before'])} → " in shown
+    assert "1,000,000 more: system prompt and tools (from --overhead-tokens)" in shown
+
+
 def test_an_unknown_model_has_tokens_and_no_costs(file: Path) -> None:
     found = estimate(file, "speed")
     assert (found["model"], found["prices"]) == (None, None)
@@ -236,7 +257,7 @@ def test_what_is_exact_and_what_is_assumed_is_said(file: Path) -> None:
     shown = condense("estimate", file, *OPUS).text
     for sentence in (
         "Tokens are estimates for claude-opus-4-5",
-        "give them with --overhead-tokens N",
+        "not counted: system prompt and tools (--overhead-tokens N)",
         "before the cache expires (5 minutes)",
         "Prices: claude-opus-4-5 by Anthropic, genai-prices",
         "of the window of 200,000 tokens",
@@ -256,7 +277,7 @@ def test_recorded_overhead_says_where_it_is_from(tmp_path: Path) -> None:
     before = estimate(path)["before"]
     assert before["overhead_source"] == "recorded usage"
     assert 4_900 < before["overhead"] < 5_000
-    assert "(from the usage in the file)" in condense("estimate", path).text
+    assert "(from recorded usage)" in condense("estimate", path).text
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -296,6 +296,37 @@ def test_what_every_request_carries_fills_the_window_too() -> None:
     assert found["window"]["percent"] == round(filled / 10, 1)
 
 
+@pytest.mark.usefixtures("known_window")
+def test_overhead_that_is_given_fills_the_window_and_stands_apart() -> None:
+    """The messages stay what they are."""
+    arguments = ("inspect", "-", "--model", "claude-known")
+    data = as_lines([user("go"), assistant("ok")])
+    without = condense(*arguments, "--json", stdin=data).json
+    found = condense(*arguments, "--overhead-tokens", "500", "--json", stdin=data).json
+    assert (found["tokens"]["overhead"], found["tokens"]["overhead_source"]) == (500, "option")
+    assert found["tokens"]["total"] == without["tokens"]["total"]
+    assert found["window"]["percent"] == pytest.approx(without["window"]["percent"] + 50)
+    assert found["content_types"] == without["content_types"]
+    shown = condense(*arguments, "--overhead-tokens", "500", stdin=data).text.splitlines()
+    assert shown[1] == "Every turn carries 500 more: system prompt and tools (from --overhead-tokens)."
+    assert shown[2] == f"{found['window']['percent']} % of a context window of 1,000 tokens together"
+    assert condense(*arguments, stdin=data).text.splitlines()[1].endswith("(--overhead-tokens N).")
+
+
+IMAGE_AND_DOCUMENT = [
+    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}},
+    {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGVsbG8="}},
+]
+
+
+def test_what_cannot_be_counted_has_one_name_in_every_report() -> None:
+    """Images, documents and encrypted thinking."""
+    data = as_lines([user([*IMAGE_AND_DOCUMENT, text("look")]), assistant("ok")])
+    for command in (("inspect", "-"), ("estimate", "-"), ("run", "-", "--dry-run")):
+        shown = " ".join(condense(*command, stdin=data).text.split())
+        assert "of them stand for images, documents and encrypted thinking" in shown
+
+
 def test_the_window_of_a_real_model() -> None:
     """The package's own interface is as it is used."""
     assert context_window("claude-opus-4-5") == 200_000

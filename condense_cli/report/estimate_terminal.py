@@ -10,6 +10,7 @@ from rich.text import Text
 
 from .cost_text import dollars, pays_after, unknown_price
 from .estimate import Estimate, Option
+from .token_text import carried, counted
 from .visible import visible
 
 _NONE = "–"
@@ -56,14 +57,8 @@ def _row(option: Option, tokens: int) -> Iterator[str | Text]:
 def sentences(estimate: Estimate) -> Iterator[str]:
     """What is exact, what is an estimate, and what was assumed."""
     before, prices = estimate.before, estimate.prices
-    model = estimate.model or "an unknown model"
-    if before.exact:
-        yield f"Tokens are exact for {model} (counted with {before.encoding})."
-    else:
-        yield f"Tokens are estimates for {model}, counted with {before.encoding}."
-    if before.estimated:
-        yield f"{before.estimated:,} tokens stand for images and encrypted thinking."
-    yield _overhead(estimate)
+    yield counted(estimate.model, before.encoding, exact=before.exact, estimated=before.estimated)
+    yield carried(before.overhead, before.overhead_source)
     if prices is None:
         yield unknown_price(estimate.presets[0].cost.prices or "", estimate.model)
     else:
@@ -82,19 +77,6 @@ def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
         for skipped in option.skipped:
             found.setdefault((skipped.name, skipped.reason), []).append(option.preset)
     return found
-
-
-def _overhead(estimate: Estimate) -> str:
-    before = estimate.before
-    if before.overhead_source == "unknown":
-        return "System prompt and tools are not in the file and not counted; give them with --overhead-tokens N."
-    known = {
-        "request": "the request in the file",
-        "recorded usage": "the usage in the file",
-        "option": "--overhead-tokens",
-    }
-    source = known[before.overhead_source]
-    return f"Every turn carries {before.overhead:,} tokens of system prompt and tools (from {source})."
 
 
 def _window(estimate: Estimate, window: int) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from .inspection import BlockShare, Inspection, percent
 from .terminal import shortened
+from .token_text import carried, counted
 from .visible import visible
 
 _GAP = 2
@@ -63,11 +64,13 @@ def _bar(part: int, largest: int, room: int) -> Text:
 def _headline(found: Inspection) -> Text:
     text = Text(f"{found.tokens.total:,} tokens", style="bold")
     text.append(f" in {found.messages:,} message{'' if found.messages == 1 else 's'}", style="not bold")
-    if found.window:
-        carried = " with what every request carries" if found.tokens.overhead else ""
+    tokens, window = found.tokens, found.window
+    if tokens.overhead or window:
+        text.append(f"\n{carried(tokens.overhead, tokens.overhead_source)}", style="not bold")
+    if window:
+        together = " together" if tokens.overhead else ""
         text.append(
-            f"\n{_percent(found.window.percent)} of a context window of {found.window.tokens:,} tokens{carried}",
-            style="not bold",
+            f"\n{_percent(window.percent)} of a context window of {window.tokens:,} tokens{together}", style="not bold"
         )
     return text
 
@@ -137,15 +140,7 @@ def _repeats(found: Inspection, width: int) -> Iterator[RenderableType]:
 def _notes(found: Inspection) -> Iterator[RenderableType]:
     tokens = found.tokens
     yield ""
-    if tokens.exact:
-        text = f"Counted with {tokens.encoding}, exact for {found.model}."
-    else:
-        model = f"for {found.model}" if found.model else "(model unknown)"
-        text = f"Tokens are estimates {model}, counted with {tokens.encoding}."
-    if tokens.estimated:
-        text += f" {tokens.estimated:,} of them stand for images and encrypted thinking."
-    if tokens.overhead:
-        text += f" Every request carries about {tokens.overhead:,} more (system prompt and tools)."
+    text = counted(found.model, tokens.encoding, exact=tokens.exact, estimated=tokens.estimated)
     sent = found.bytes.get("sent")
     if sent is not None:
         aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes[key])

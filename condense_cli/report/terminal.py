@@ -14,6 +14,7 @@ from ..tokens import Counter
 from .cost_text import cost_figures
 from .diff import BlockDiff, Diff, What, compare
 from .facts import Report, by_content
+from .token_text import carried, counted
 from .visible import visible
 
 _BAR = 40
@@ -129,19 +130,11 @@ def _costs(report: Report) -> Iterator[RenderableType]:
 
 def _notes(report: Report) -> Iterator[RenderableType]:
     tokens = report.tokens
-    model = report.model or "model unknown"
-    if tokens.exact:
-        counted = f"Text is counted exactly for {model} ({tokens.encoding})."
-    else:
-        counted = f"Tokens are estimates for {model}, counted with {tokens.encoding}."
-    if tokens.estimated.before:
-        counted += f" {tokens.estimated.before:,} of them stand for images, documents and encrypted thinking."
-    if tokens.overhead:
-        counted += f" Every request carries about {tokens.overhead:,} more (system prompt and tools)."
+    said = counted(report.model, tokens.encoding, exact=tokens.exact, estimated=tokens.estimated.before)
+    if tokens.overhead or report.cost.next_turn_before is not None:
+        said += f" {carried(tokens.overhead, tokens.overhead_source)}"
     yield ""
-    yield Text(
-        visible(f"{report.input}: {report.format}, configuration {report.configuration}. {counted}"), style="dim"
-    )
+    yield Text(visible(f"{report.input}: {report.format}, configuration {report.configuration}. {said}"), style="dim")
     if not tokens.saved and not report.warnings:
         yield Text("Nothing was changed: no pass ran.", style="bold")
     for warning in report.warnings:
