@@ -26,6 +26,7 @@ from build import (
 )
 from helpers import as_lines, condense, condense_on_terminal
 from rich.cells import cell_len
+from strategies import picture
 
 from condense_cli.errors import ExitStatus
 from condense_cli.prices import context_window
@@ -209,6 +210,22 @@ def test_lines_repeated_inside_one_block_count_from_the_second_on() -> None:
     block = "\n".join([SENTENCE] * 5)
     (found,) = find_repeats(anthropic(user(block)), Counter())
     assert (found.lines, found.tokens) == (4, Counter()("\n".join([SENTENCE] * 4)))
+
+
+def test_an_image_that_stands_earlier_is_a_repeat() -> None:
+    """By its data, in a message or a result; another image is none."""
+
+    def image(data: str) -> dict[str, Any]:
+        return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+
+    first, other = picture(800, 600), picture(640, 480)
+    messages = [user([image(first), text("look")]), *read_turn("1", "a.png", [image(first), image(other)])]
+    assert repeats(*messages) == [(2, 0, 0, (0, 0))]
+    (repeat,) = find_repeats(anthropic(*messages), Counter())
+    assert repeat.tokens == 800 * 600 // 750
+    found = inspected(anthropic(*messages)).repeats
+    assert (found.whole_blocks, found.block_tokens, found.lines) == (1, repeat.tokens, 0)
+    assert [(share.content_type, share.first) for share in found.largest] == [("images", "0:0")]
 
 
 def test_nothing_is_repeated_where_nothing_is() -> None:
