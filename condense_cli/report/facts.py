@@ -190,7 +190,7 @@ def overhead_of(transcript: Transcript, count: Counter, given: int | None = None
 
 
 def estimated_tokens(transcript: Transcript) -> int:
-    """The part of a transcript's tokens that stands for what cannot be counted: images, documents, encrypted thinking."""
+    """The part of a transcript's tokens that cannot be counted: images, documents, encrypted thinking."""
     return sum(block.estimate for _, block in transcript.blocks())
 
 
