@@ -101,6 +101,7 @@ def run(
 
         from .. import api, formats
         from ..config.overrides import apply as override
+        from ..passes.flags import name_flags
         from ..report import facts
         from ..report.visible import visible
         from ..tokens import Counter, encoding_for
@@ -121,6 +122,7 @@ def run(
         result = api.condense(
             transcript, configuration, target_tokens=target_tokens, counter=counter, clock=time.perf_counter
         )
+        result = name_flags(result, overrides)
         if strict and result.target is None:
             raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
         data = api.dump(result) if is_writable else b""

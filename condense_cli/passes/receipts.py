@@ -12,21 +12,21 @@ from ..transcript import Block, BlockKind, ContentType, Message
 class Kept(StrEnum):
     """Why a block stayed as it is."""
 
-    CONFIGURED = "the pass keeps this content type"
-    NO_CONTENT_TYPE = "no operation rewrites this kind of block"
+    CONFIGURED = "the pass keeps this content"
+    NO_CONTENT_TYPE = "no operation rewrites it"
     STANDING = "standing instructions"
     FIRST = "protected at the start"
     FIRST_REQUEST = "the first request of the user"
     PINNED = "pinned"
-    RECENT = "among the turns that the pass preserves"
+    RECENT = "among the preserved turns"
     NOT_SELECTED = "not selected by the pass"
     SMALL = "below the pass's min_tokens"
     WITHIN_LIMITS = "within the limits already"
     NOT_SMALLER = "the result would not be smaller"
-    NOT_AN_OBJECT = "the arguments are not a JSON object"
-    SHORT_VALUES = "no single value is long enough to replace"
+    NOT_AN_OBJECT = "arguments are no JSON object"
+    SHORT_VALUES = "no value in it is long enough"
     TARGET_REACHED = "the target was reached before"
-    NO_SUMMARIZER = "summarizing is not available in this version"
+    NO_SUMMARIZER = "needs a summary; none available"
 
 
 class Status(StrEnum):
@@ -38,6 +38,7 @@ class Status(StrEnum):
 class Receipt(Struct, frozen=True):
     """One block and one pass. `kept` is None where the block changed; then `reason` says why it was chosen.
 
+    Where it stayed, `reason` is empty, or says what a flag of the run had to do with it.
     `message` is the message's index in the input, `block` the block's position in that message.
     """
 
@@ -56,6 +57,10 @@ class Receipt(Struct, frozen=True):
     @property
     def is_change(self) -> bool:
         return self.kept is None
+
+    @property
+    def why(self) -> str:
+        return self.reason or (self.kept.value if self.kept else "")
 
 
 class PassReceipt(Struct, frozen=True):

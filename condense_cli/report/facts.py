@@ -221,7 +221,7 @@ def _shortcomings(condensation: Condensation) -> list[str]:
             "Nothing was changed: the passes of this configuration need summaries, which are not available yet."
         )
     elif condensation.receipts:
-        reasons = Reasons(receipt.kept.value for receipt in condensation.receipts if receipt.kept)
+        reasons = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept)
         found.append(
             "Nothing was changed. Blocks that stay: "
             + "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(3))
@@ -242,7 +242,7 @@ def _explained(receipt: Receipt) -> Explained:
         receipt.is_change,
         receipt.tokens_before,
         receipt.tokens_after,
-        receipt.kept.value if receipt.kept else receipt.reason,
+        receipt.why,
     )
 
 
