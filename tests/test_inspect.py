@@ -325,7 +325,7 @@ def test_overhead_that_is_given_fills_the_window_and_stands_apart() -> None:
     assert found["window"]["percent"] == pytest.approx(without["window"]["percent"] + 50)
     assert found["content_types"] == without["content_types"]
     shown = condense(*arguments, "--overhead-tokens", "500", stdin=data).text.splitlines()
-    assert shown[1] == "Every turn carries 500 more: system prompt and tools (from --overhead-tokens)."
+    assert shown[1] == "Every turn carries 500 more: system prompt and tools (--overhead-tokens)."
     assert shown[2] == f"{found['window']['percent']} % of a context window of 1,000 tokens together"
     assert condense(*arguments, stdin=data).text.splitlines()[1].endswith("(--overhead-tokens N).")
 

@@ -67,7 +67,8 @@ def sentences(estimate: Estimate) -> Iterator[str]:
         yield f"Prices: {prices.model} by {prices.provider}, {prices.table}."
     yield from estimate.assumed
     for (name, reason), presets in _skipped(estimate).items():
-        yield f"“{name}” is skipped: {reason} ({', '.join(presets)})."
+        everywhere = len(presets) == len(estimate.presets) > 1
+        yield f"{'Skipped everywhere' if everywhere else 'Skipped in ' + ', '.join(presets)}: {name}, {reason}."
 
 
 def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
@@ -81,4 +82,4 @@ def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
 
 def _window(estimate: Estimate, window: int) -> str:
     whole = estimate.before.tokens + estimate.before.overhead
-    return f"A request now takes {100 * whole / window:.0f} % of the window of {window:,} tokens."
+    return f"A turn now fills {100 * whole / window:.0f} % of the window of {window:,} tokens."

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-_SOURCES: Final = {"request": "the request", "recorded usage": "recorded usage", "option": "--overhead-tokens"}
+_SOURCES: Final = {
+    "request": "from the request",
+    "recorded usage": "from recorded usage",
+    "option": "--overhead-tokens",
+}
 
 
 def counted(model: str | None, encoding: str, *, exact: bool, estimated: int) -> str:
@@ -20,4 +24,4 @@ def carried(overhead: int, source: str) -> str:
     """What every turn carries besides the messages, and where that is known from."""
     if source == "unknown":
         return "Not in the file and not counted: system prompt and tools (--overhead-tokens N)."
-    return f"Every turn carries {overhead:,} more: system prompt and tools (from {_SOURCES[source]})."
+    return f"Every turn carries {overhead:,} more: system prompt and tools ({_SOURCES[source]})."
