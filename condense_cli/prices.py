@@ -63,7 +63,7 @@ class Table(Struct, frozen=True):
     newest_change: date | None
 
     def __str__(self) -> str:
-        changed = f", newest dated change {self.newest_change}" if self.newest_change else ""
+        changed = f" up to {self.newest_change}" if self.newest_change else ""
         return f"genai-prices {self.version}{changed}"
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from condense_cli import api, validity
 from condense_cli.config.models import Configuration
-from condense_cli.formats import parse, serialize
+from condense_cli.formats import format_named, parse, serialize
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference
 from condense_cli.markers import parse_gap
@@ -28,6 +28,7 @@ def check_all(transcript: Transcript, configuration: Configuration, count: Count
     result = api.condense(transcript, configuration, counter=count)
     data = api.dump(result)
     untouched_is_untouched(result, data)
+    links_stay_whole(result, data)
     check_content(result, configuration, count)
     deterministic(transcript, configuration, data)
     idempotent(result, configuration, data)
@@ -70,6 +71,19 @@ def valid_in_valid_out(result: Condensation) -> None:
     blocks = [block for _, block in result.transcript.blocks()]
     assert all(block.text.strip() for block in blocks if block.changed)
     assert all(message.blocks for message in result.transcript.messages if message not in result.before.messages)
+
+
+def links_stay_whole(result: Condensation, data: bytes) -> None:
+    """Law 2 for the client: a link that leads nowhere, in the live conversation or beside it, did so before."""
+    again = parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed))
+    assert _file_faults(again) <= _file_faults(result.before)
+
+
+def _file_faults(transcript: Transcript) -> set[tuple[str, str]]:
+    """Rule and target of each; without the numbers of records, which move when a record before them goes."""
+    rules = format_named(transcript.format).rules
+    faults = [fault for rule in rules for fault in rule(transcript)]
+    return {(fault.rule, fault.said.partition(" share the uuid ")[2] or fault.said) for fault in faults}
 
 
 def never_larger(result: Condensation, count: Counter) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import laws
 import pytest
-from build import LONG, call, claude_line, condense, one_pass, result, session, text, thinking, written
+from build import LONG, call, claude_line, condense, configuration, one_pass, result, session, text, thinking, written
 
 from condense_cli import api
+from condense_cli.report.validation import check
 from condense_cli.transcript import BlockKind, Transcript
 
 
@@ -146,6 +148,24 @@ def test_invalidated_thinking_goes_and_links_are_mended() -> None:
     assert (parents["c1"], parents["c2"], parents["c3"]) == ("r0", "r1", "r2")
     assert out[-1]["leafUuid"] == "r2"
     assert all(parent is None or parent in uuids for parent in parents.values())
+
+
+# A link that leads nowhere beside the live conversation is no reason to stop, and no run adds one.
+@pytest.mark.parametrize("parent", ["gone", "t1", "t3"])
+def test_a_run_adds_no_link_that_leads_nowhere(parent: str) -> None:
+    aside = [
+        claude_line("user", "s1", "gone", "elsewhere", isSidechain=True),
+        claude_line("assistant", "s2", "s1", [text("there")], isSidechain=True, sourceToolAssistantUUID="lost"),
+        claude_line("user", "s3", parent, "a branch", isSidechain=True),
+        {"type": "summary", "summary": "before", "leafUuid": "elsewhere"},
+    ]
+    before = session(*aside, *thoughtful("claude-opus-5-5"))
+    condensation = laws.check_all(before, configuration(one_pass()))
+    assert condensation.transcript.removed
+    after = session(*written(condensation))
+    known = {fault.said for fault in check(before, source="").faults}
+    assert "parentUuid names no record of the file: gone" in known
+    assert {fault.said for fault in check(after, source="").faults} == known
 
 
 # Older models keep theirs, and `thinking: drop` spares the open tool loop that they need it for.

@@ -260,11 +260,51 @@ def test_explain_gives_a_reason_for_every_block(file: Path) -> None:
 
 
 def test_explain_prints_the_reasons_for_people(file: Path) -> None:
-    """Every message's number stands in the table, with why it was cut or kept."""
-    text = condense("run", file, "-p", "speed", "--dry-run", "--explain", env={"COLUMNS": "160"}).text
-    assert {int(number) for number in re.findall(r"^ *#(\d+) +0 +speed-pass", text, re.MULTILINE)} == set(range(18))
-    assert "among the turns that the pass preserves" in text
-    assert "older than the last 5 turns" in text
+    """Every block's position stands in the table, with why it was cut or kept."""
+    text = condense("run", file, "-p", "speed", "--dry-run", "--explain").text
+    assert [int(number) for number in re.findall(r"^(\d+):0 ", text, re.MULTILINE)] == list(range(18))
+    assert re.search(r"^2:0 +tool result  truncate +\d+ → \d+  older than the last 5 turns$", text, re.MULTILINE)
+    assert re.search(r"^14:0 +tool result  keep +\d+  among the preserved turns$", text, re.MULTILINE)
+
+
+TWO_PASSES = """
+passes:
+  - id: cut-results
+    selection: {type: preserve_recent, keep_recent_count: 5}
+    individual_config:
+      defaults: {tool_results: {operation: truncate, params: {truncate: {max_lines: 9}}}}
+  - id: cut-older-results
+    selection: {type: preserve_recent, keep_recent_count: 13}
+    individual_config: {defaults: {tool_results: {operation: suppress}}}
+"""
+
+
+def test_explain_takes_one_line_for_each_block(file: Path, tmp_path: Path) -> None:
+    """What several passes say of a block is one line, which tells them apart where that matters."""
+    config = tmp_path / "two.yaml"
+    config.write_text(TWO_PASSES)
+    text = condense("run", file, "-c", config, "-n", "--explain", env={"COLUMNS": "150"}).text
+    rows = dict(re.findall(r"^(\d+:\d+)  (.*)$", text, re.MULTILINE))
+    assert len(rows) == len(re.findall(r"^\d+:\d+ ", text, re.MULTILINE)) == 18
+    older, newer = "older than the last 13 turns (cut-older-results)", "older than the last 5 turns (cut-results)"
+    assert "truncate + suppress" in rows["2:0"]
+    assert rows["2:0"].endswith(f"older than the last 5 turns (cut-results); {older}")
+    assert rows["8:0"].endswith(newer)
+    assert rows["16:0"].endswith("  among the preserved turns")
+    assert rows["1:0"].endswith("  the pass keeps this content")
+    assert rows["9:0"].endswith("(cut-results); among the preserved turns (cut-older-results)")
+    narrow = condense_on_terminal("run", file, "-c", config, "-n", "--explain", columns=80).plain
+    shown = narrow.split("\nblock ")[1].split("\n\n")[0].splitlines()[1:]
+    assert [line.split(" ")[0] for line in shown] == list(rows)
+
+
+def test_explain_and_verbose_take_a_line_for_each_pass(file: Path, tmp_path: Path) -> None:
+    """Nothing is left out then."""
+    config = tmp_path / "two.yaml"
+    config.write_text(TWO_PASSES)
+    text = condense("run", file, "-c", config, "-n", "-v", "--explain", env={"COLUMNS": "150"}).text
+    for name in ("cut-results", "cut-older-results"):
+        assert len(re.findall(rf"^\d+:\d+ .* \({name}\)$", text, re.MULTILINE)) == 18
 
 
 def test_json_goes_with_an_output_file(file: Path, tmp_path: Path) -> None:
@@ -441,6 +481,15 @@ def test_every_help_page_has_examples_and_fits(command: tuple[str, ...], flag: s
     assert "Examples:" in done.text
     assert f"condense {command[0] if command else 'run'} " in done.text.split("Examples:")[1]
     assert max(map(len, done.text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("group", [(), ("presets",), ("config",)], ids=lambda group: group[0] if group else "condense")
+def test_no_summary_of_a_command_is_cut_off(group: tuple[str, ...]) -> None:
+    """In the list of commands, on a terminal of 80 columns."""
+    listed = condense(*group, "--help", env={"COLUMNS": "80"}).text.split("Commands:\n")[1].split("\n\n")[0]
+    assert len(listed.splitlines()) >= 3
+    for line in listed.splitlines():
+        assert re.fullmatch(r"  [a-z]+ +[A-Z][^…]*[^.]\.", line), line
 
 
 def test_the_help_documents_every_exit_status() -> None:

@@ -118,7 +118,7 @@ def test_an_unknown_price_of_writing_is_said_and_not_guessed() -> None:
 def test_without_a_known_cache_it_pays_at_once_and_says_why() -> None:
     cost = cost_of(run_passes(anthropic(*conversation())), COUNT, 0, fixed(costing(read=None, write=None)))
     assert (cost.one_off, cost.breakeven_turns, cost.pays) == ("0", 0, True)
-    assert cost.assumed == ["No price of cached input is known; every turn is taken at the full price of input."]
+    assert cost.assumed == ["No price of cached input is known: each turn costs the full price of input."]
 
 
 def test_what_changes_nothing_never_pays() -> None:
@@ -215,6 +215,27 @@ def test_overhead_that_is_given_counts_in_every_turn(file: Path) -> None:
     assert found["presets"][0]["kept_prefix"] > 1_000_000
 
 
+def test_overhead_that_is_given_goes_before_what_the_file_tells(tmp_path: Path) -> None:
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps({"model": "claude-opus-4-5", "system": "word " * 300, "messages": session()}))
+    assert estimate(path, "speed")["before"]["overhead_source"] == "request"
+    before = estimate(path, "speed", "--overhead-tokens", "0")["before"]
+    assert (before["overhead"], before["overhead_source"]) == (0, "option")
+
+
+def test_overhead_enters_the_next_turn_of_a_run(file: Path, tmp_path: Path) -> None:
+    given = ("--overhead-tokens", "1000000")
+    report = condense("run", file, "-p", "speed", *OPUS, *given, "--json").json
+    assert (report["tokens"]["overhead"], report["tokens"]["overhead_source"]) == (1_000_000, "option")
+    assert report["cost"] == estimate(file, "speed", *OPUS, *given)["presets"][0]["cost"]
+    assert report["cost"] != condense("run", file, "-p", "speed", *OPUS, "--json").json["cost"]
+    condense("run", file, "-p", "speed", *OPUS, *given, "-n", "-q", "--report", tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_bytes())["cost"] == report["cost"]
+    shown = condense("run", file, "-p", "speed", *OPUS, *given, "--cost", "--dry-run", env={"COLUMNS": "200"}).text
+    assert f"Next turn: {dollars(report['cost']['next_turn_before'])} → " in shown
+    assert "1,000,000 more: system prompt and tools (--overhead-tokens)" in shown
+
+
 def test_an_unknown_model_has_tokens_and_no_costs(file: Path) -> None:
     found = estimate(file, "speed")
     assert (found["model"], found["prices"]) == (None, None)
@@ -229,21 +250,41 @@ def test_an_unknown_model_has_tokens_and_no_costs(file: Path) -> None:
 def test_passes_that_do_not_run_are_named(file: Path) -> None:
     skipped = estimate(file, "quality")["presets"][0]["skipped"]
     assert any("summarizing is not available" in entry["reason"] for entry in skipped)
-    assert "summarizing is not available in this version (quality)" in condense("estimate", file).text
+    shown = condense("estimate", file).text
+    assert re.search("^Skipped in quality: .*, summarizing is not available in this version\\.$", shown, re.MULTILINE)
+
+
+def test_a_pass_that_runs_in_no_preset_is_said_once(tmp_path: Path, file: Path) -> None:
+    names = [tmp_path / "one.json", tmp_path / "two.json"]
+    for name in names:
+        name.write_text(json.dumps({"passes": [one_pass(name="Idle", individual_config={"defaults": {}})]}))
+    said = "Idle, it keeps everything."
+    assert f"Skipped everywhere: {said}\n" in condense("estimate", file, *names).text
+    assert f"Skipped in {names[0]}: {said}\n" in condense("estimate", file, names[0]).text
+
+
+def test_footnotes_take_a_line_each(file: Path) -> None:
+    """Of 80 columns, with all that there is to say of a known model."""
+    footnotes = condense(
+        "estimate", file, "speed", "-m", "claude-sonnet-4-5-20250929", "--overhead-tokens", "20000"
+    ).text
+    _, _, _, _, *lines = footnotes.partition("\n\n")[2].splitlines()
+    assert len(lines) >= 6
+    assert [line for line in lines if len(line) > 80] == []
 
 
 def test_what_is_exact_and_what_is_assumed_is_said(file: Path) -> None:
     shown = condense("estimate", file, *OPUS).text
     for sentence in (
         "Tokens are estimates for claude-opus-4-5",
-        "give them with --overhead-tokens N",
+        "not counted: system prompt and tools (--overhead-tokens N)",
         "before the cache expires (5 minutes)",
         "Prices: claude-opus-4-5 by Anthropic, genai-prices",
         "of the window of 200,000 tokens",
     ):
         assert sentence in shown
     assert "Tokens are exact for gpt-5.1" in condense("estimate", file, "-m", "gpt-5.1").text
-    assert "(from --overhead-tokens)" in condense("estimate", file, "--overhead-tokens", "7").text
+    assert "(--overhead-tokens)" in condense("estimate", file, "--overhead-tokens", "7").text
 
 
 def test_recorded_overhead_says_where_it_is_from(tmp_path: Path) -> None:
@@ -256,7 +297,7 @@ def test_recorded_overhead_says_where_it_is_from(tmp_path: Path) -> None:
     before = estimate(path)["before"]
     assert before["overhead_source"] == "recorded usage"
     assert 4_900 < before["overhead"] < 5_000
-    assert "(from the usage in the file)" in condense("estimate", path).text
+    assert "(from recorded usage)" in condense("estimate", path).text
 
 
 @pytest.mark.parametrize("columns", [80, 120])

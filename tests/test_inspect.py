@@ -26,6 +26,7 @@ from build import (
 )
 from helpers import as_lines, condense, condense_on_terminal
 from rich.cells import cell_len
+from strategies import picture
 
 from condense_cli.errors import ExitStatus
 from condense_cli.prices import context_window
@@ -211,6 +212,22 @@ def test_lines_repeated_inside_one_block_count_from_the_second_on() -> None:
     assert (found.lines, found.tokens) == (4, Counter()("\n".join([SENTENCE] * 4)))
 
 
+def test_an_image_that_stands_earlier_is_a_repeat() -> None:
+    """By its data, in a message or a result; another image is none."""
+
+    def image(data: str) -> dict[str, Any]:
+        return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+
+    first, other = picture(800, 600), picture(640, 480)
+    messages = [user([image(first), text("look")]), *read_turn("1", "a.png", [image(first), image(other)])]
+    assert repeats(*messages) == [(2, 0, 0, (0, 0))]
+    (repeat,) = find_repeats(anthropic(*messages), Counter())
+    assert repeat.tokens == 800 * 600 // 750
+    found = inspected(anthropic(*messages)).repeats
+    assert (found.whole_blocks, found.block_tokens, found.lines) == (1, repeat.tokens, 0)
+    assert [(share.content_type, share.first) for share in found.largest] == [("images", "0:0")]
+
+
 def test_nothing_is_repeated_where_nothing_is() -> None:
     """And the report says so."""
     assert repeats(user("go"), *read_turn("1", "a.py"), assistant("ok"), user("go"), assistant("ok")) == []
@@ -294,6 +311,37 @@ def test_what_every_request_carries_fills_the_window_too() -> None:
     assert found["tokens"]["overhead"] >= 300
     filled = found["tokens"]["total"] + found["tokens"]["overhead"]
     assert found["window"]["percent"] == round(filled / 10, 1)
+
+
+@pytest.mark.usefixtures("known_window")
+def test_overhead_that_is_given_fills_the_window_and_stands_apart() -> None:
+    """The messages stay what they are."""
+    arguments = ("inspect", "-", "--model", "claude-known")
+    data = as_lines([user("go"), assistant("ok")])
+    without = condense(*arguments, "--json", stdin=data).json
+    found = condense(*arguments, "--overhead-tokens", "500", "--json", stdin=data).json
+    assert (found["tokens"]["overhead"], found["tokens"]["overhead_source"]) == (500, "option")
+    assert found["tokens"]["total"] == without["tokens"]["total"]
+    assert found["window"]["percent"] == pytest.approx(without["window"]["percent"] + 50)
+    assert found["content_types"] == without["content_types"]
+    shown = condense(*arguments, "--overhead-tokens", "500", stdin=data).text.splitlines()
+    assert shown[1] == "Every turn carries 500 more: system prompt and tools (--overhead-tokens)."
+    assert shown[2] == f"{found['window']['percent']} % of a context window of 1,000 tokens together"
+    assert condense(*arguments, stdin=data).text.splitlines()[1].endswith("(--overhead-tokens N).")
+
+
+IMAGE_AND_DOCUMENT = [
+    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}},
+    {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGVsbG8="}},
+]
+
+
+def test_what_cannot_be_counted_has_one_name_in_every_report() -> None:
+    """Images, documents and encrypted thinking."""
+    data = as_lines([user([*IMAGE_AND_DOCUMENT, text("look")]), assistant("ok")])
+    for command in (("inspect", "-"), ("estimate", "-"), ("run", "-", "--dry-run")):
+        shown = " ".join(condense(*command, stdin=data).text.split())
+        assert "of them stand for images, documents and encrypted thinking" in shown
 
 
 def test_the_window_of_a_real_model() -> None:

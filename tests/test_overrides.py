@@ -21,6 +21,7 @@ from condense_cli.config.overrides import Overrides, apply, overrides_from, pars
 from condense_cli.config.presets import load_preset, preset_names
 from condense_cli.errors import ExitStatus, UsageError
 from condense_cli.formats import FORMATS
+from condense_cli.passes.flags import name_flags
 
 ALL: dict[str, Any] = {"selection": {"type": "custom"}}
 
@@ -169,6 +170,40 @@ def test_pins_are_added_to_those_of_the_configuration() -> None:
 def test_a_pin_that_is_none_or_holds_for_everything_is_refused(pattern: str) -> None:
     with pytest.raises(UsageError, match="--pin"):
         overrides_from(pins=[pattern])
+
+
+@pytest.mark.parametrize(
+    ("own", "flags", "said"),
+    [
+        ({}, {"range": "3:5"}, {"2:0": "outside --range", "3:0": "", "4:0": "", "6:0": "outside --range"}),
+        ({"range": {"start": 2}}, {"range": ":-2"}, {"2:0": "", "8:0": "outside --range"}),
+        ({}, {"only_tools": ["bash"]}, {"2:0": "not in --only-tools", "9:0": "not in --only-tools"}),
+        ({}, {"only_tools": ["read"]}, {"2:0": "", "9:0": "not in --only-tools"}),
+        ({"tools": {"include": ["Read"]}}, {"only_tools": ["Bash"]}, {"2:0": "not in --only-tools"}),
+        ({}, {"except_tools": ["READ"]}, {"1:0": "in --except-tools", "2:0": "in --except-tools"}),
+        ({"tools": {"include": ["Bash"]}}, {"except_tools": ["x"]}, {"2:0": "not selected by the pass"}),
+        ({}, {"pins": ["value"]}, {"2:0": "pinned"}),
+        ({}, {"range": "0:"}, {"0:0": "the first request of the user"}),
+    ],
+)
+def test_a_flag_that_leaves_a_block_out_is_named(
+    own: dict[str, Any], flags: dict[str, Any], said: dict[str, str]
+) -> None:
+    """An empty text stands for a reason that has nothing to do with a flag."""
+    overrides = overrides_from(**flags)
+    configuration = apply(build.configuration(build.one_pass(selection={"type": "custom", **own})), overrides)
+    result = name_flags(api.condense(build.anthropic(*build.conversation(4)), configuration), overrides)
+    found = {f"{receipt.message}:{receipt.block}": receipt.why for receipt in result.receipts}
+    for place, why in said.items():
+        assert found[place] == why if why else "--" not in found[place]
+
+
+def test_a_run_names_the_flag(file: Path) -> None:
+    """In the reasons, and in the warning when nothing was changed."""
+    done = condense_process("run", file, "--range", "500:", "--json", "--explain")
+    report = json.loads(done.stdout)
+    assert "outside --range" in {entry["reason"] for entry in report["changes"]}
+    assert any("outside --range" in warning for warning in report["warnings"])
 
 
 def test_the_target_replaces_either_target() -> None:

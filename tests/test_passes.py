@@ -346,7 +346,7 @@ def test_thinking_before_the_first_change_stays() -> None:
     [
         (
             {"selection": {"type": "preserve_recent", "keep_recent_count": 99}},
-            "among the turns that the pass preserves",
+            "among the preserved turns",
         ),
         ({"selection": {"type": "custom", "range": {"start": 500}}}, "not selected by the pass"),
         ({"individual_config": {"defaults": {"tool_results": {"operation": "summarize"}}}}, "need summaries"),

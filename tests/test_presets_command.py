@@ -71,7 +71,33 @@ def test_new_refuses_to_write_over_a_file_unless_forced(tmp_path: Path) -> None:
     assert "--force" in done.stderr
     assert path.read_text() == "precious"
     assert condense_process("presets", "new", path, "--force").status == ExitStatus.DONE
-    assert path.read_text() == STARTER
+    assert parse_configuration(path.read_text()) == parse_configuration(STARTER)
+
+
+def test_new_names_the_file_in_its_comments(tmp_path: Path) -> None:
+    """As the shell takes it."""
+    for name, spelled in (("mine.yaml", "mine.yaml"), ("my own.yml", "'my own.yml'")):
+        done = condense_process("presets", "new", name, cwd=tmp_path)
+        assert f"--config {spelled}\n" in done.stderr
+        text = (tmp_path / name).read_text()
+        assert f" condense config validate {spelled}\n" in text
+        assert f" --config {spelled}\n" in text
+        assert "condense.yaml" not in text
+
+
+@pytest.mark.parametrize("name", ["a\nb: 1.yaml", "a\x07b.yaml", "a\udcffb.yaml", "a\u2028name: x.yaml"])
+def test_new_in_a_file_with_an_odd_name_is_valid(name: str) -> None:
+    assert parse_configuration(starter(file=name)) == parse_configuration(STARTER)
+
+
+@pytest.mark.parametrize("name", [None, *preset_names()])
+def test_new_json_is_json_and_the_same_configuration(name: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "mine.JSON"
+    done = condense_process("presets", "new", path, *(("--from", name) if name else ()))
+    assert done.status == ExitStatus.DONE
+    assert isinstance(json.loads(path.read_text()), dict)
+    expected = load_preset(name) if name else parse_configuration(STARTER)
+    assert parse_configuration(path.read_text()) == expected
 
 
 def test_new_refuses_a_link_that_leads_nowhere(tmp_path: Path) -> None:

@@ -125,5 +125,5 @@ def test_the_table_says_its_version_and_its_newest_change() -> None:
     assert of.version == version("genai-prices")
     assert of.newest_change is not None
     assert date(2026, 8, 1) < of.newest_change <= date(2026, 10, 1)
-    assert str(of) == f"genai-prices {of.version}, newest dated change {of.newest_change}"
+    assert str(of) == f"genai-prices {of.version} up to {of.newest_change}"
     assert str(table(date(2000, 1, 1))) == f"genai-prices {of.version}"

@@ -13,7 +13,7 @@ from .console import exits, say, write_text
 from .options import ExceptTools, KeepRecent, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
 
 config_app = typer.Typer(
-    help="Check a configuration, show every value in use, or print the schema.",
+    help="Check configurations, show every value in use, print the schema.",
     epilog="Examples:\n\n\b\ncondense config validate mine.yaml\ncondense config show --preset cost\n"
     "condense config schema > condense.schema.json",
     no_args_is_help=True,
@@ -66,9 +66,10 @@ def show(
     target_tokens: TargetTokens = None,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Show the configuration that `run` would use with the same flags, every default filled in.
+    """Show the configuration that a run with the same flags would use.
 
-    A comment beside each value says where it came from: a flag, a line of the file, the preset, or the default.
+    Every default is filled in. A comment beside each value says where it came from: a flag, a line of the file,
+    the preset, or the default.
 
     Examples:
 

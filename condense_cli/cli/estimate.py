@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .console import console, exits, write_text
+from .options import OverheadTokens
 from .reading import name_of, read_transcript
 
 EXAMPLES = (
@@ -30,12 +31,7 @@ def estimate(
         str | None,
         typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
     ] = None,
-    overhead_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--overhead-tokens", metavar="N", min=0, help="Tokens of system prompt and tools.  [default: recorded]"
-        ),
-    ] = None,
+    overhead_tokens: OverheadTokens = None,
     json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
     format: Annotated[
         str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
@@ -71,7 +67,7 @@ def estimate(
             [(name, pipeline.condense(transcript, configuration, count)) for name, configuration in configurations],
             count=count,
             encoding=encoding,
-            overhead=overhead_of(transcript, count) if overhead_tokens is None else (overhead_tokens, "option"),
+            overhead=overhead_of(transcript, count, overhead_tokens),
             source=name_of(file),
             price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
         )

@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from .console import console, exits, write_text
+from .options import OverheadTokens
 from .reading import name_of, read_transcript
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense inspect session.jsonl\n"
     "condense inspect session.jsonl --top 3\n"
-    "condense inspect session.jsonl --model claude-opus-4-5\n"
+    "condense inspect session.jsonl --model claude-opus-4-5 --overhead-tokens 20000\n"
     "condense inspect session.jsonl --json | jq .repeats.tokens"
 )
 
@@ -25,6 +26,7 @@ def inspect(
         str | None,
         typer.Option("--model", "-m", metavar="NAME", help="Model that reads it.  [default: the recorded one]"),
     ] = None,
+    overhead_tokens: OverheadTokens = None,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Entries of each list.")] = 10,
     format: Annotated[
         str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
@@ -46,7 +48,10 @@ def inspect(
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
-        found = inspection.inspect(transcript, Counter(encoding.name), encoding, source=name_of(file), top=top)
+        count = Counter(encoding.name)
+        found = inspection.inspect(
+            transcript, count, encoding, source=name_of(file), top=top, overhead_tokens=overhead_tokens
+        )
         if json:
             write_text(facts.to_json(found))
             return

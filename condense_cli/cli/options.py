@@ -58,6 +58,12 @@ Preset = Annotated[
 TargetTokens = Annotated[
     int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Stop as soon as N tokens are reached.")
 ]
+OverheadTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--overhead-tokens", metavar="N", min=0, help="Tokens of system prompt and tools.  [default: recorded]"
+    ),
+]
 FormatOption = Annotated[
     str | None,
     typer.Option(

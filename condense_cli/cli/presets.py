@@ -95,7 +95,7 @@ def new(
 ) -> None:
     """Write a configuration to begin with.
 
-    It works as it is, and comments say what else there is.
+    It works as it is, and comments say what else there is. A name that ends in .json gets JSON, which has none.
 
     Examples:
 
@@ -105,19 +105,24 @@ def new(
     condense presets new - | less
     """
     with exits():
-        from ..config.presets import read_preset
-        from ..config.starter import DEFAULT_FILE, starter
-        from ..files import write_bytes
+        import shlex
 
-        text = starter(source, read_preset(source).decode() if source is not None else "")
+        from ..config.presets import read_preset
+        from ..config.starter import DEFAULT_FILE, starter, starter_values
+        from ..files import write_bytes
+        from ..report.facts import to_json
+
+        preset = read_preset(source).decode() if source is not None else ""
         if file == "-":
-            write_text(text)
+            write_text(starter(source, preset))
             return
         path = Path(DEFAULT_FILE if file is None else file)
+        is_json = path.suffix.lower() == ".json"
+        text = to_json(starter_values(source, preset)) if is_json else starter(source, preset, str(path))
         if not force and (path.exists() or path.is_symlink()):
             raise UsageError(f"{path} exists already.", "Name another file, or add --force to write over it.")
         write_bytes(path, text.encode())
-        say(f"Wrote {path}. Try it: condense run FILE --config {path}")
+        say(f"Wrote {path}. Try it: condense run FILE --config {shlex.quote(str(path))}")
 
 
 def _entry(name: str, description: str) -> str:

@@ -11,7 +11,18 @@ import typer
 
 from ..errors import ExitStatus, OutputError, UsageError
 from .console import console, exits, say, write_out, write_text
-from .options import ExceptTools, FormatOption, KeepRecent, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
+from .options import (
+    ExceptTools,
+    FormatOption,
+    KeepRecent,
+    OnlyTools,
+    OverheadTokens,
+    Pins,
+    Preset,
+    Range,
+    TargetTokens,
+    overrides_of,
+)
 from .reading import name_of, read_transcript
 
 if TYPE_CHECKING:
@@ -68,6 +79,7 @@ def run(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False,
     cost: Annotated[bool, typer.Option("--cost", help="Show what the next turn costs and when it pays.")] = False,
+    overhead_tokens: OverheadTokens = None,
     explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False,
     format: FormatOption = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
@@ -89,6 +101,7 @@ def run(
 
         from .. import api, formats
         from ..config.overrides import apply as override
+        from ..passes.flags import name_flags
         from ..report import facts
         from ..report.visible import visible
         from ..tokens import Counter, encoding_for
@@ -109,6 +122,7 @@ def run(
         result = api.condense(
             transcript, configuration, target_tokens=target_tokens, counter=counter, clock=time.perf_counter
         )
+        result = name_flags(result, overrides)
         if strict and result.target is None:
             raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
         data = api.dump(result) if is_writable else b""
@@ -126,7 +140,8 @@ def run(
             configuration=name,
             size_after=len(data) if is_writable else None,
             explain=explain,
-            cost=_cost(result, counter) if cost or verbose or json or report is not None else None,
+            cost=_cost(result, counter, overhead_tokens) if cost or verbose or json or report is not None else None,
+            overhead_tokens=overhead_tokens,
         )
         if report is not None:
             from ..files import write_bytes
@@ -202,14 +217,14 @@ def _write(data: bytes, output: str | None, writes_stdout: bool, dry_run: bool) 
         write_bytes(Path(output), data)
 
 
-def _cost(result: Condensation, counter: Counter) -> Cost:
+def _cost(result: Condensation, counter: Counter, overhead_tokens: int | None) -> Cost:
     """What the run means in money. Only where it is shown: the prices take longer to load than a small run takes."""
     from datetime import UTC, datetime
 
     from ..report.costs import PriceSource, cost_of
     from ..report.facts import overhead_of
 
-    overhead, _ = overhead_of(result.before, counter)
+    overhead, _ = overhead_of(result.before, counter, overhead_tokens)
     return cost_of(result, counter, overhead, PriceSource.of(result.before.model, datetime.now(UTC)))
 
 

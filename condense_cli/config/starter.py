@@ -1,18 +1,21 @@
-"""The text of a new configuration: works as it is, and says in comments what else there is.
+"""The text of a new configuration: works as it is, and says in comments (of YAML) what else there is.
 
 Comments begin with `# `; a `#` directly before a key switches that key off.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import shlex
+from typing import Any, Final
+
+from .yaml_reading import read_yaml
 
 DEFAULT_FILE: Final = "condense.yaml"
 
 STARTER: Final = """\
 # A configuration for condense.
-#   condense config validate condense.yaml                  checks it
-#   condense run session.jsonl --config condense.yaml       shows what it would change
+# Check it:             condense config validate condense.yaml
+# See what it changes:  condense run session.jsonl --config condense.yaml
 
 name: mine
 description: Cuts old tool results and leaves long parameters out.
@@ -63,8 +66,22 @@ passes:
 """
 
 
-def starter(preset: str | None = None, text: str = "") -> str:
-    """A new configuration: the commented one, or the text of a preset with a line that says so."""
-    if preset is None:
-        return STARTER
-    return f"# A configuration for condense, begun from the preset {preset}.\n{text}"
+def starter(preset: str | None = None, text: str = "", file: str = DEFAULT_FILE) -> str:
+    """A new configuration: the commented one, or the text of a preset with a line that says so.
+
+    Its comments name the file that it is written to.
+    """
+    if preset is not None:
+        return f"# A configuration for condense, begun from the preset {preset}.\n{text}"
+    return STARTER.replace(DEFAULT_FILE, _in_comment(shlex.quote(file)))
+
+
+def starter_values(preset: str | None = None, text: str = "") -> dict[str, Any]:
+    """The same as plain values, for JSON, which has no comments."""
+    value, _ = read_yaml(starter(preset, text), DEFAULT_FILE)
+    return dict(value)
+
+
+def _in_comment(name: str) -> str:
+    """A file's name in one line that YAML takes, whatever characters are in it."""
+    return "".join(char if char == " " or char.isprintable() else "?" for char in name)

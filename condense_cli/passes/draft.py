@@ -112,7 +112,7 @@ class Draft:
             if not message.blocks and message.index in had_blocks:
                 receipts.append(_constant(pass_id, message, "remove", "nothing was left in the message"))
             elif self._joins_roles and receipts and messages and messages[-1].role is message.role:
-                receipts.append(_constant(pass_id, message, "merge", "it follows a message of the same role"))
+                receipts.append(_constant(pass_id, message, "merge", "follows one of the same role"))
                 messages[-1] = replace(messages[-1], blocks=messages[-1].blocks + message.blocks)
             else:
                 messages.append(message)

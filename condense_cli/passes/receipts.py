@@ -12,23 +12,23 @@ from ..transcript import Block, BlockKind, ContentType, Message
 class Kept(StrEnum):
     """Why a block stayed as it is."""
 
-    CONFIGURED = "the pass keeps this content type"
-    NO_CONTENT_TYPE = "no operation rewrites this kind of block"
+    CONFIGURED = "the pass keeps this content"
+    NO_CONTENT_TYPE = "no operation rewrites it"
     STANDING = "standing instructions"
     FIRST = "protected at the start"
-    BEFORE_REQUEST = "before the first request of the user"
+    BEFORE_REQUEST = "before the first request"
     FIRST_REQUEST = "the first request of the user"
     PINNED = "pinned"
-    RECENT = "among the turns that the pass preserves"
+    RECENT = "among the preserved turns"
     NOT_SELECTED = "not selected by the pass"
     SMALL = "below the pass's min_tokens"
     WITHIN_LIMITS = "within the limits already"
     NOT_SMALLER = "the result would not be smaller"
-    NOT_AN_OBJECT = "the arguments are not a JSON object"
-    SHORT_VALUES = "no single value is long enough to replace"
+    NOT_AN_OBJECT = "arguments are no JSON object"
+    SHORT_VALUES = "no value in it is long enough"
     TARGET_REACHED = "the target was reached before"
-    REFERENCE = "a reference says it all in fewer tokens"
-    NO_SUMMARIZER = "summarizing is not available in this version"
+    REFERENCE = "a reference says it all"
+    NO_SUMMARIZER = "needs a summary; none available"
 
 
 class Status(StrEnum):
@@ -40,6 +40,7 @@ class Status(StrEnum):
 class Receipt(Struct, frozen=True):
     """One block and one pass. `kept` is None where the block changed; then `reason` says why it was chosen.
 
+    Where it stayed, `reason` is empty, or says what a flag of the run had to do with it.
     `message` is the message's index in the input, `block` the block's position in that message.
     """
 
@@ -58,6 +59,10 @@ class Receipt(Struct, frozen=True):
     @property
     def is_change(self) -> bool:
         return self.kept is None
+
+    @property
+    def why(self) -> str:
+        return self.reason or (self.kept.value if self.kept else "")
 
 
 class PassReceipt(Struct, frozen=True):

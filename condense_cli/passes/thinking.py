@@ -15,7 +15,7 @@ from ..transcript import Block, BlockKind, Message, Role
 
 Mode = Literal["auto", "drop", "keep"]
 
-BOUND = "it is bound to what stood before it, and that changed"
+BOUND = "bound to what changed before it"
 WANTED = "thinking: drop"
 
 

@@ -92,14 +92,13 @@ def assumptions(price: Price | None) -> list[str]:
     if price is None:
         return []
     if price.cache_read is None:
-        return ["No price of cached input is known; every turn is taken at the full price of input."]
-    sentences = ["The next turn comes before the cache expires (5 minutes); after that, condensing pays at once."]
+        return ["No price of cached input is known: each turn costs the full price of input."]
+    sentences = ["The next turn comes before the cache expires (5 minutes); else it pays at once."]
     if price.cache_write_5m is None:
         sentences.append("No price of writing to the cache is known, so the one-off cost is not.")
     return [
         *sentences,
-        "The beginning up to the first change is still read from the cache. "
-        "What follows is written to it anew: the one-off cost, on top of the next turn.",
+        "One-off, on top of the next turn: caching anew what follows the first change.",
         "New messages and answers cost the same either way and are not counted.",
         *price.assumed[:1],
     ]

@@ -33,7 +33,7 @@ class Prices(msgspec.Struct, frozen=True):
 
 
 class Before(msgspec.Struct, frozen=True):
-    """Tokens of the transcript as it is. `estimated` is the part that stands for images and the like."""
+    """Tokens of the transcript as it is. `estimated` is the part that cannot be counted."""
 
     messages: int
     tokens: int

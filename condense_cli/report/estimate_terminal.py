@@ -10,6 +10,7 @@ from rich.text import Text
 
 from .cost_text import dollars, pays_after, unknown_price
 from .estimate import Estimate, Option
+from .token_text import carried, counted
 from .visible import visible
 
 _NONE = "–"
@@ -56,14 +57,8 @@ def _row(option: Option, tokens: int) -> Iterator[str | Text]:
 def sentences(estimate: Estimate) -> Iterator[str]:
     """What is exact, what is an estimate, and what was assumed."""
     before, prices = estimate.before, estimate.prices
-    model = estimate.model or "an unknown model"
-    if before.exact:
-        yield f"Tokens are exact for {model} (counted with {before.encoding})."
-    else:
-        yield f"Tokens are estimates for {model}, counted with {before.encoding}."
-    if before.estimated:
-        yield f"{before.estimated:,} tokens stand for images and encrypted thinking."
-    yield _overhead(estimate)
+    yield counted(estimate.model, before.encoding, exact=before.exact, estimated=before.estimated)
+    yield carried(before.overhead, before.overhead_source)
     if prices is None:
         yield unknown_price(estimate.presets[0].cost.prices or "", estimate.model)
     else:
@@ -72,7 +67,8 @@ def sentences(estimate: Estimate) -> Iterator[str]:
         yield f"Prices: {prices.model} by {prices.provider}, {prices.table}."
     yield from estimate.assumed
     for (name, reason), presets in _skipped(estimate).items():
-        yield f"“{name}” is skipped: {reason} ({', '.join(presets)})."
+        everywhere = len(presets) == len(estimate.presets) > 1
+        yield f"{'Skipped everywhere' if everywhere else 'Skipped in ' + ', '.join(presets)}: {name}, {reason}."
 
 
 def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
@@ -84,19 +80,6 @@ def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def _overhead(estimate: Estimate) -> str:
-    before = estimate.before
-    if before.overhead_source == "unknown":
-        return "System prompt and tools are not in the file and not counted; give them with --overhead-tokens N."
-    known = {
-        "request": "the request in the file",
-        "recorded usage": "the usage in the file",
-        "option": "--overhead-tokens",
-    }
-    source = known[before.overhead_source]
-    return f"Every turn carries {before.overhead:,} tokens of system prompt and tools (from {source})."
-
-
 def _window(estimate: Estimate, window: int) -> str:
     whole = estimate.before.tokens + estimate.before.overhead
-    return f"A request now takes {100 * whole / window:.0f} % of the window of {window:,} tokens."
+    return f"A turn now fills {100 * whole / window:.0f} % of the window of {window:,} tokens."

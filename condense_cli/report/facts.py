@@ -33,7 +33,7 @@ class Bytes(msgspec.Struct, frozen=True):
 class Tokens(msgspec.Struct, frozen=True):
     """Tokens of the messages; `overhead` (system prompt and tools sent besides them) is not included.
 
-    `estimated` is the part of `before` and `after` that cannot be counted: images, encrypted thinking.
+    `estimated` is the part of `before` and `after` that cannot be counted: images, documents, encrypted thinking.
     """
 
     before: int
@@ -121,15 +121,16 @@ def build(
     size_after: int | None,
     explain: bool,
     cost: Cost | None = None,
+    overhead_tokens: int | None = None,
 ) -> Report:
     """The report of a run. `source` and `output` are names to show, `size_after` the bytes of the result.
 
     `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
-    prices take longer to load than a small run takes.
+    prices take longer to load than a small run takes. `overhead_tokens` are those that the user names.
     """
     before, after = condensation.before, condensation.transcript
     saved = condensation.tokens_before - condensation.tokens_after
-    overhead, overhead_source = overhead_of(before, count)
+    overhead, overhead_source = overhead_of(before, count, overhead_tokens)
     return Report(
         version=SHAPE,
         condense=__version__,
@@ -172,8 +173,13 @@ def build(
     )
 
 
-def overhead_of(transcript: Transcript, count: Counter) -> tuple[int, str]:
-    """Tokens that every request carries besides the messages, and where that is known from."""
+def overhead_of(transcript: Transcript, count: Counter, given: int | None = None) -> tuple[int, str]:
+    """Tokens that every request carries besides the messages, and where that is known from.
+
+    What the user names goes before what the file tells.
+    """
+    if given is not None:
+        return given, "option"
     if transcript.envelope:
         return count(transcript.envelope), "request"
     usage = transcript.first_usage
@@ -184,7 +190,7 @@ def overhead_of(transcript: Transcript, count: Counter) -> tuple[int, str]:
 
 
 def estimated_tokens(transcript: Transcript) -> int:
-    """The part of a transcript's tokens that stands for what cannot be counted: images, encrypted thinking."""
+    """The part of a transcript's tokens that cannot be counted: images, documents, encrypted thinking."""
     return sum(block.estimate for _, block in transcript.blocks())
 
 
@@ -215,7 +221,7 @@ def _shortcomings(condensation: Condensation) -> list[str]:
             "Nothing was changed: the passes of this configuration need summaries, which are not available yet."
         )
     elif condensation.receipts:
-        reasons = Reasons(receipt.kept.value for receipt in condensation.receipts if receipt.kept)
+        reasons = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept)
         found.append(
             "Nothing was changed. Blocks that stay: "
             + "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(3))
@@ -236,7 +242,7 @@ def _explained(receipt: Receipt) -> Explained:
         receipt.is_change,
         receipt.tokens_before,
         receipt.tokens_after,
-        receipt.kept.value if receipt.kept else receipt.reason,
+        receipt.why,
     )
 
 

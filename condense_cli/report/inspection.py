@@ -14,7 +14,7 @@ from ..prices import context_window
 from ..tokens import MESSAGE_TOKENS, Counter, Encoding
 from ..tools import path_argument
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role, Transcript
-from .facts import SHAPE, overhead_of
+from .facts import SHAPE, estimated_tokens, overhead_of
 from .labels import block_label
 from .repeats import find_repeats
 
@@ -141,12 +141,23 @@ def content_type(message: Message, block: Block) -> str:
     return "client text" if block.injected else "user text"
 
 
-def inspect(transcript: Transcript, count: Counter, encoding: Encoding, *, source: str, top: int = 10) -> Inspection:
-    """What fills the transcript. Lists that may be long hold the `top` largest entries; content types are complete."""
+def inspect(
+    transcript: Transcript,
+    count: Counter,
+    encoding: Encoding,
+    *,
+    source: str,
+    top: int = 10,
+    overhead_tokens: int | None = None,
+) -> Inspection:
+    """What fills the transcript. Lists that may be long hold the `top` largest entries; content types are complete.
+
+    `overhead_tokens` are those that the user names.
+    """
     total = count.transcript(transcript)
     calls = calls_by_id(transcript.messages)
-    estimated = sum(block.estimate for _, block in transcript.blocks())
-    overhead, overhead_source = overhead_of(transcript, count)
+    estimated = estimated_tokens(transcript)
+    overhead, overhead_source = overhead_of(transcript, count, overhead_tokens)
     size = context_window(transcript.model)
     return Inspection(
         version=SHAPE,

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from .fitted_table import GAP, column_widths, fitted_table
 from .inspection import BlockShare, Inspection, percent
-from .terminal import shortened
+from .token_text import carried, counted
 from .visible import visible
 
-_GAP = 2
 _WIDEST_BAR = 40
 _SHORTEST_BAR = 4
-_SHORTEST_LABEL = 8
 _NAMES = {
     "display_copies": "copies for display",
     "not_live": "messages not in the live conversation",
@@ -38,7 +36,7 @@ def render(found: Inspection, width: int) -> Iterator[RenderableType]:
         rows = [
             [share.name, f"{share.tokens:,}", _percent(share.percent), f"{share.blocks:,}"] for share in found.files
         ]
-        yield _table(("file", "tokens", "share", "blocks"), rows, (1, 2, 3), width, flexible=0, is_path=True)
+        yield fitted_table(("file", "tokens", "share", "blocks"), rows, (1, 2, 3), width, flexible=0, is_path=True)
     if found.largest_messages:
         yield ""
         yield _messages(found, width)
@@ -63,11 +61,13 @@ def _bar(part: int, largest: int, room: int) -> Text:
 def _headline(found: Inspection) -> Text:
     text = Text(f"{found.tokens.total:,} tokens", style="bold")
     text.append(f" in {found.messages:,} message{'' if found.messages == 1 else 's'}", style="not bold")
-    if found.window:
-        carried = " with what every request carries" if found.tokens.overhead else ""
+    tokens, window = found.tokens, found.window
+    if tokens.overhead or window:
+        text.append(f"\n{carried(tokens.overhead, tokens.overhead_source)}", style="not bold")
+    if window:
+        together = " together" if tokens.overhead else ""
         text.append(
-            f"\n{_percent(found.window.percent)} of a context window of {found.window.tokens:,} tokens{carried}",
-            style="not bold",
+            f"\n{_percent(window.percent)} of a context window of {window.tokens:,} tokens{together}", style="not bold"
         )
     return text
 
@@ -103,7 +103,7 @@ def _messages(found: Inspection, width: int) -> Group:
         [f"#{share.message}", share.role, f"{share.tokens:,}", _percent(share.percent), share.label]
         for share in found.largest_messages
     ]
-    return _table(("message", "", "tokens", "share", "largest part"), rows, (2, 3), width, flexible=4)
+    return fitted_table(("message", "", "tokens", "share", "largest part"), rows, (2, 3), width, flexible=4)
 
 
 def _blocks(title: str, shares: Sequence[BlockShare], width: int) -> Group:
@@ -117,7 +117,7 @@ def _blocks(title: str, shares: Sequence[BlockShare], width: int) -> Group:
         ]
         for share in shares
     ]
-    return _table((title, "", "tokens", "share", ""), rows, (2, 3), width, flexible=4)
+    return fitted_table((title, "", "tokens", "share", ""), rows, (2, 3), width, flexible=4)
 
 
 def _repeats(found: Inspection, width: int) -> Iterator[RenderableType]:
@@ -137,15 +137,7 @@ def _repeats(found: Inspection, width: int) -> Iterator[RenderableType]:
 def _notes(found: Inspection) -> Iterator[RenderableType]:
     tokens = found.tokens
     yield ""
-    if tokens.exact:
-        text = f"Counted with {tokens.encoding}, exact for {found.model}."
-    else:
-        model = f"for {found.model}" if found.model else "(model unknown)"
-        text = f"Tokens are estimates {model}, counted with {tokens.encoding}."
-    if tokens.estimated:
-        text += f" {tokens.estimated:,} of them stand for images and encrypted thinking."
-    if tokens.overhead:
-        text += f" Every request carries about {tokens.overhead:,} more (system prompt and tools)."
+    text = counted(found.model, tokens.encoding, exact=tokens.exact, estimated=tokens.estimated)
     sent = found.bytes.get("sent")
     if sent is not None:
         aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes[key])
@@ -163,69 +155,8 @@ def _with_bars(
     width: int,
 ) -> Group:
     """A table with a bar for every row in the room that is left."""
-    taken = sum(_widths(columns, rows)) + _GAP * len(columns)
+    taken = sum(column_widths(columns, rows)) + GAP * len(columns)
     room = min(_WIDEST_BAR, max(_SHORTEST_BAR, width - taken))
     largest = max(bars, default=0)
     cells = [_bar(part, largest, room) for part in bars]
-    return _table(columns, rows, right, width - room - _GAP, flexible=0, bars=cells)
-
-
-def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    return [
-        max(cell_len(column), *(cell_len(visible(row[index])) for row in rows)) for index, column in enumerate(columns)
-    ]
-
-
-def _table(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: Sequence[int],
-    width: int,
-    *,
-    flexible: int,
-    is_path: bool = False,
-    bars: Sequence[Text] = (),
-) -> Group:
-    """A table that fits: the flexible column gets the room that the others leave, and its texts are shortened to it.
-
-    Not a Rich table: that would shorten every column alike, and fill each line up with spaces.
-    """
-    widths = _widths(columns, rows)
-    others = sum(widths) - widths[flexible] + _GAP * (len(columns) - 1)
-    room = max(_SHORTEST_LABEL, width - others)
-    fitted = [_fitted(row[flexible], room, is_path) for row in rows]
-    widths[flexible] = max(cell_len(label) for label in (columns[flexible], *fitted))
-    lines = [Text(_line(columns, widths, right), style="dim")]
-    for number, (row, label) in enumerate(zip(rows, fitted, strict=True)):
-        cells = [label if index == flexible else visible(cell) for index, cell in enumerate(row)]
-        line = Text(_line(cells, widths, right))
-        if bars and bars[number]:
-            line.pad_right(sum(widths) + _GAP * len(widths) - line.cell_len)
-            line.append_text(bars[number])
-        lines.append(line)
-    text = Text("\n").join(lines)
-    text.no_wrap, text.overflow = True, "ellipsis"
-    return Group(text)  # Printed by itself a Text forgets that it must not be wrapped.
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> str:
-    padded = []
-    for index, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-        space = " " * (width - cell_len(cell))
-        padded.append(space + cell if index in right else cell + space)
-    return (" " * _GAP).join(padded).rstrip()
-
-
-def _fitted(label: str, room: int, is_path: bool) -> str:
-    """A label in at most `room` cells: of a path the end stays."""
-    label = " ".join(visible(label).split())
-    if not is_path:
-        label = shortened(label, room)
-    elif cell_len(label) > room:
-        label = label[-room:]
-        while cell_len(label) >= room:
-            label = label[1:]
-        label = f"…{label}"
-    text = Text(label)
-    text.truncate(room, overflow="ellipsis")
-    return text.plain
+    return fitted_table(columns, rows, right, width - room - GAP, flexible=0, bars=cells)

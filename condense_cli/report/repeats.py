@@ -1,4 +1,4 @@
-"""Content that stands earlier in the transcript already: whole blocks, and lines of other blocks.
+"""Content that stands earlier in the transcript already: whole blocks, images among them, and lines of other blocks.
 
 Only exact repeats count. Every line is looked at once, so the work grows with the size alone.
 """
@@ -30,17 +30,19 @@ class Repeat(Struct, frozen=True):
 
 def find_repeats(transcript: Transcript, count: Counter) -> list[Repeat]:
     """Every block that repeats something, in order. Tokens never exceed what the block costs."""
-    blocks: dict[tuple[str | None, str], tuple[int, int]] = {}
+    blocks: dict[tuple[str | None, str, str], tuple[int, int]] = {}
     lines: set[str] = set()
     found: list[Repeat] = []
     for message in transcript.messages:
         for number, block in enumerate(message.blocks):
-            if len(block.text) < SHORTEST:
+            digest = block.digest if block.kind is BlockKind.IMAGE else ""
+            if len(block.text) < SHORTEST and not digest:
                 continue
-            first = blocks.setdefault((_tool(block), block.text), (message.index, number))
+            first = blocks.setdefault((_tool(block), block.text, digest), (message.index, number))
             if first != (message.index, number):
-                size = block.text.count("\n") + 1
-                found.append(Repeat(message.index, number, count.block(block) - block.estimate, size, first))
+                size = 0 if digest else block.text.count("\n") + 1
+                tokens = block.estimate if digest else count.block(block) - block.estimate
+                found.append(Repeat(message.index, number, tokens, size, first))
                 continue
             runs = list(_repeated_runs(block, lines))
             if runs:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ..passes.pipeline import SWITCHED_OFF, Condensation
-from ..passes.receipts import Receipt
 from ..tokens import Counter
 from .cost_text import cost_figures
 from .diff import BlockDiff, Diff, What, compare
+from .explanation_terminal import render_receipts
 from .facts import Report, by_content
+from .fitted_table import shortened
+from .token_text import carried, counted
 from .visible import visible
 
 _BAR = 40
@@ -43,7 +45,8 @@ def render_run(
     if hidden:
         yield Text(f"… and {hidden:,} smaller changes (-v shows all)\n", style="dim")
     if explain and result.receipts:
-        yield from render_receipts(result.receipts)
+        yield render_receipts(result.receipts, width, each_pass=verbose)
+        yield ""
     yield _headline(report)
     yield ""
     yield _sizes(report)
@@ -129,19 +132,11 @@ def _costs(report: Report) -> Iterator[RenderableType]:
 
 def _notes(report: Report) -> Iterator[RenderableType]:
     tokens = report.tokens
-    model = report.model or "model unknown"
-    if tokens.exact:
-        counted = f"Text is counted exactly for {model} ({tokens.encoding})."
-    else:
-        counted = f"Tokens are estimates for {model}, counted with {tokens.encoding}."
-    if tokens.estimated.before:
-        counted += f" {tokens.estimated.before:,} of them stand for images, documents and encrypted thinking."
-    if tokens.overhead:
-        counted += f" Every request carries about {tokens.overhead:,} more (system prompt and tools)."
+    said = counted(report.model, tokens.encoding, exact=tokens.exact, estimated=tokens.estimated.before)
+    if tokens.overhead or report.cost.next_turn_before is not None:
+        said += f" {carried(tokens.overhead, tokens.overhead_source)}"
     yield ""
-    yield Text(
-        visible(f"{report.input}: {report.format}, configuration {report.configuration}. {counted}"), style="dim"
-    )
+    yield Text(visible(f"{report.input}: {report.format}, configuration {report.configuration}. {said}"), style="dim")
     if not tokens.saved and not report.warnings:
         yield Text("Nothing was changed: no pass ran.", style="bold")
     for warning in report.warnings:
@@ -186,18 +181,6 @@ def _block_heading(block: BlockDiff, width: int) -> Text:
     return text
 
 
-def shortened(label: str, width: int) -> str:
-    """A label in one line of at most `width` characters: of a path the end stays, of anything else the start."""
-    label = " ".join(label.split())
-    if len(label) <= width:
-        return label
-    tool, _, argument = label.partition(" ")
-    room = width - len(tool) - 2
-    if "/" in argument and " " not in argument and room > 8:
-        return f"{tool} …{argument[-room:]}"
-    return label[: max(0, width - 1)] + "…"
-
-
 def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Text]:
     for hunk in block.hunks():
         shown = hunk.lines if limit is None else hunk.lines[: {" ": 1, "-": limit}.get(hunk.sign)]
@@ -211,24 +194,3 @@ def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Tex
         hidden = len(hunk.lines) - len(shown)
         if hidden:
             yield Text(f"  {hunk.sign} … {hidden:,} more line{'s' if hidden > 1 else ''}", style=f"{style} italic")
-
-
-def render_receipts(receipts: Sequence[Receipt]) -> Iterator[RenderableType]:
-    """Every block and pass with what was done to it and why."""
-    table = _table("message", "block", "pass", "what", "tokens", "why", right=(0, 1, 4))
-    for receipt in sorted(receipts, key=lambda receipt: (receipt.message, receipt.block)):
-        what = receipt.operation if receipt.is_change else "kept"
-        tokens = f"{receipt.tokens_before:,}"
-        if receipt.is_change:
-            tokens += f" → {receipt.tokens_after:,}"
-        content = receipt.content_type or receipt.kind or "message"
-        table.add_row(
-            f"#{receipt.message}",
-            str(receipt.block) if receipt.block >= 0 else "",
-            visible(receipt.pass_id),
-            Text(f"{what} {content.replace('_', ' ')}", style="" if receipt.is_change else "dim"),
-            tokens,
-            Text(receipt.kept.value if receipt.kept else receipt.reason, style="dim"),
-        )
-    yield table
-    yield ""
