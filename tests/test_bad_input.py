@@ -221,12 +221,20 @@ def _with_extra(text: bytes) -> bytes:
 
 
 def _odd_texts(odd: str) -> Records:
-    """The odd characters in a request, in a kept result, in lines that stay of a cut result, in lines that go."""
-    stays = f"{odd}1: first{odd}\nsecond {odd}\nthird\n" + "more\n" * 40
-    goes = "2: first\nsecond\nthird\n" + f"more {odd}\n" * 40
-    records = session([stays, goes, *CUT[2:], f"7: {odd} kept\n" * 20, listing(8)])
+    """The odd characters in a request, in a kept result, in lines that stay of a cut result, in lines that go.
+
+    No line comes twice, so that none becomes a reference.
+    """
+    stays = f"{odd}1: first{odd}\nsecond {odd}\nthird\n" + _more("of the first")
+    goes = "2: first\nsecond\nthird\n" + _more(f"of the second {odd}")
+    kept = "".join(f"7: {odd} kept {number}\n" for number in range(20))
+    records = session([stays, goes, *CUT[2:], kept, listing(8)])
     records[0]["content"] = f"Please {odd} look."
     return records
+
+
+def _more(what: str) -> str:
+    return "".join(f"more {what}, {number}\n" for number in range(40))
 
 
 def _texts(records: Records) -> list[str]:
@@ -302,8 +310,9 @@ FINE: dict[str, Callable[[], tuple[bytes, bytes]]] = {
 def _million_spaces() -> tuple[bytes, bytes]:
     """Alone in a result, in a line that stays of a cut one, and in a line that goes."""
     spaces = " " * 1_000_000
-    stays, goes = f"1: first\n{spaces}\nthird\n" + "more\n" * 40, f"2: first\n\n\n{spaces}\n" + "more\n" * 40
-    data = as_lines(session([stays, goes, spaces, *CUT[3:], f"7{spaces}", listing(8)]))
+    stays = f"1: first\n{spaces}\nthird\n" + _more("of the first")
+    goes = f"2: first\n\n\n {spaces}\n" + _more("of the second")
+    data = as_lines(session([stays, goes, f"  {spaces}", *CUT[3:], f"7{spaces}", listing(8)]))
     return data, condensed(data, [stays, goes, *CUT[3:]])
 
 

@@ -24,7 +24,7 @@ from build import (
     written,
 )
 
-from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.pipeline import PRELUDE, SWITCHED_OFF, Condensation
 from condense_cli.passes.receipts import Kept, Status
 
 
@@ -103,10 +103,12 @@ def test_the_start_the_request_and_pins_stay() -> None:
         pins=[{"regex": "PIN$"}],
     )
     assert changed_messages(condensation) == [3]
-    assert reasons(condensation, 0) == reasons(condensation, 1) == {Kept.FIRST}
+    assert reasons(condensation, 0) == reasons(condensation, 1) == {Kept.BEFORE_REQUEST}
     assert reasons(condensation, 2) == {Kept.FIRST_REQUEST}
     assert reasons(condensation, 4) == {Kept.PINNED}
     assert any("suppresses message text" in warning for warning in condensation.warnings)
+    kept = condense(anthropic(*messages), one_pass(selection={"type": "custom"}), keep_first=1)
+    assert reasons(kept, 0) == {Kept.FIRST}
 
 
 def test_standing_instructions_stay() -> None:
@@ -269,20 +271,38 @@ def test_min_saving() -> None:
     assert any("min_saving" in warning for warning in refused.warnings)
 
 
-# --- receipts of what is not there yet
+# --- receipts of what did not run
 
 
-def test_prelude_and_summaries_are_skipped_with_a_reason() -> None:
+def test_summaries_are_skipped_with_a_reason() -> None:
     summarize = {"defaults": {"tool_results": {"operation": "summarize"}}}
     batch = {"id": "b", "selection": {"type": "custom"}, "mode": "batch", "batch_config": {"operation": "summarize"}}
-    condensation = condense(
-        anthropic(*conversation()), one_pass(individual_config=summarize), batch, lossless_prelude={"enabled": True}
-    )
+    condensation = condense(anthropic(*conversation()), one_pass(individual_config=summarize), batch)
     assert [receipt.status for receipt in condensation.passes] == [Status.SKIPPED] * 3
-    assert all("not available" in receipt.reason for receipt in condensation.passes)
+    assert [receipt.id for receipt in condensation.passes] == [PRELUDE, "only", "b"]
+    assert condensation.passes[0].reason == SWITCHED_OFF
+    assert all("not available" in receipt.reason for receipt in condensation.passes[1:])
     mixed = summarize["defaults"] | {"message_text": {"operation": "suppress"}}
     condensation = condense(anthropic(*conversation()), one_pass(individual_config={"defaults": mixed}))
     assert reasons(condensation, 2) == {Kept.NO_SUMMARIZER}
+
+
+# The prelude runs before the passes and has a receipt of its own, also where it finds nothing.
+def test_the_prelude_has_a_receipt() -> None:
+    prelude = {"enabled": True}
+    twice = [user("a"), *read_turn("1"), *read_turn("2"), assistant("z")]
+    different = [user("a"), *read_turn("1"), *read_turn("2", content="another text"), assistant("z")]
+    for messages, changes in ((twice, [2]), (different, [])):
+        condensation = condense(
+            anthropic(*messages), one_pass(selection={"type": "custom", "failed": True}), lossless_prelude=prelude
+        )
+        assert condensation.passes[0].id == PRELUDE
+        assert condensation.passes[0].status is Status.COMPLETED
+        assert condensation.passes[0].changes == len(changes)
+        assert changed_messages(condensation) == changes
+    met = condense(anthropic(*twice), one_pass(), lossless_prelude=prelude, target_tokens=10**6)
+    assert [receipt.status for receipt in met.passes] == [Status.SKIPPED] * 2
+    assert not met.changes
 
 
 # Every block has a receipt for every pass that ran.
