@@ -9,6 +9,7 @@ import uuid
 from typing import Any
 
 from hypothesis import strategies as st
+from repeats import repeating_turns, xml_messages
 
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
@@ -160,10 +161,17 @@ def _result_blocks(turn: dict[str, Any]) -> list[dict[str, Any]]:
     return blocks
 
 
+Turns = st.SearchStrategy[list[dict[str, Any]]]
+REPEATING: Turns = repeating_turns(images())
+"""Conversations in which lines come again, so that there is something to refer to."""
+ANY_TURNS: Turns = st.one_of(exchanges(), REPEATING)
+WITHOUT_THINKING: Turns = st.one_of(exchanges(thinking=False), REPEATING)
+
+
 @st.composite
-def anthropic_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
+def anthropic_messages(draw: st.DrawFn, turns: Turns = ANY_TURNS) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
-    for turn in draw(exchanges()):
+    for turn in draw(turns):
         if "user" in turn:
             as_blocks = draw(st.booleans())
             content: Any = [{"type": "text", "text": turn["user"]}] if as_blocks else turn["user"]
@@ -182,9 +190,9 @@ def anthropic_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 @st.composite
-def openai_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
+def openai_messages(draw: st.DrawFn, turns: Turns = WITHOUT_THINKING) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "system", "content": draw(VISIBLE)}]
-    for turn in draw(exchanges(thinking=False)):
+    for turn in draw(turns):
         if "user" in turn:
             content: Any = turn["user"]
             if draw(st.booleans()):
@@ -216,7 +224,7 @@ def openai_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 @st.composite
-def claude_records(draw: st.DrawFn) -> list[dict[str, Any]]:
+def claude_records(draw: st.DrawFn, turns: Turns = ANY_TURNS) -> list[dict[str, Any]]:
     """A session with straight, branching and interleaved parallel calls, and records that are no messages."""
     records: list[dict[str, Any]] = []
     parent: str | None = None
@@ -239,7 +247,7 @@ def claude_records(draw: st.DrawFn) -> list[dict[str, Any]]:
 
     if draw(st.booleans()):
         records.append({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}})
-    for number, turn in enumerate(draw(exchanges())):
+    for number, turn in enumerate(draw(turns)):
         if "user" in turn:
             content: Any = turn["user"]
             if draw(st.integers(0, 3)) == 0:
@@ -297,10 +305,20 @@ def spelled(draw: st.DrawFn, records: list[dict[str, Any]], *, lines_only: bool 
     return draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + text.encode()
 
 
+def _lines(records: list[dict[str, Any]]) -> st.SearchStrategy[bytes]:
+    return spelled(records, lines_only=True)
+
+
 FILES = st.one_of(
     anthropic_messages().flatmap(spelled),
     openai_messages().flatmap(spelled),
-    claude_records().flatmap(lambda records: spelled(records, lines_only=True)),
+    claude_records().flatmap(_lines),
+)
+REPEATING_FILES = st.one_of(
+    anthropic_messages(REPEATING).flatmap(spelled),
+    openai_messages(REPEATING).flatmap(spelled),
+    claude_records(REPEATING).flatmap(_lines),
+    xml_messages().flatmap(spelled),
 )
 
 OPERATIONS = st.one_of(

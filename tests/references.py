@@ -1,0 +1,99 @@
+"""What has to hold for references, as checks on messages. Generated and real transcripts go through the same ones."""
+
+from __future__ import annotations
+
+from collections import Counter as Counts
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from condense_cli.lossless.decode import decode
+from condense_cli.lossless.encode import Keep, encode, with_blocks
+from condense_cli.lossless.finders import Finders
+from condense_cli.lossless.references import parse_reference
+from condense_cli.tokens import Counter
+from condense_cli.tools import arguments_of, string_values
+from condense_cli.transcript import Block, BlockKind, Message
+
+COUNT = Counter()
+NOTHING = Finders(file_reads=False, tool_results=False, state_tags=())
+EACH = {
+    "all": Finders(),
+    "all and parameters": Finders(tool_parameters=True, file_tools=("list_*",)),
+    "file reads": Finders(tool_results=False, state_tags=()),
+    "tool results": Finders(file_reads=False, state_tags=()),
+    "states": Finders(file_reads=False, tool_results=False),
+    "parameters": Finders(file_reads=False, tool_results=False, state_tags=(), tool_parameters=True),
+}
+"""All finders together and each alone."""
+KEEPS: tuple[Keep, ...] = ("latest", "earliest")
+VARIETIES = list(product(EACH, KEEPS))
+
+
+def written(messages: Sequence[Message], finders: Finders = EACH["all"], keep: Keep = "latest") -> tuple[Message, ...]:
+    """Messages without references, as they are written."""
+    return tuple(with_blocks(messages, encode(messages, finders, COUNT, lambda *_: True, keep=keep).blocks))
+
+
+def texts(block: Block) -> list[str]:
+    """What a block says: its text, or the string values of a call."""
+    arguments = arguments_of(block) if block.kind is BlockKind.TOOL_CALL else None
+    return [block.text] if arguments is None else [value for _, value in string_values(arguments)]
+
+
+def says_the_same(old: Sequence[Message], new: Sequence[Message]) -> bool:
+    """Texts are equal, and the arguments of calls as parsed values."""
+    return len(old) == len(new) and all(
+        len(left.blocks) == len(right.blocks) and all(map(_is_same, left.blocks, right.blocks))
+        for left, right in zip(old, new, strict=True)
+    )
+
+
+def _is_same(old: Block, new: Block) -> bool:
+    if old.kind is BlockKind.TOOL_CALL and arguments_of(old) is not None:
+        return arguments_of(old) == arguments_of(new)
+    return old.text == new.text
+
+
+def references(messages: Sequence[Message]) -> list[str]:
+    """Every line that has the form of a reference, wherever it stands."""
+    return [
+        line
+        for message in messages
+        for block in message.blocks
+        for text in texts(block)
+        for line in text.split("\n")
+        if parse_reference(line)
+    ]
+
+
+def without_one(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """The messages with one of their references exchanged for text, for each of them."""
+    for position, message in enumerate(messages):
+        for number, block in enumerate(message.blocks):
+            if block.kind is BlockKind.TOOL_CALL:
+                continue
+            lines = block.text.split("\n")
+            for line in range(len(lines)):
+                if parse_reference(lines[line]):
+                    text = "\n".join([*lines[:line], "no reference", *lines[line + 1 :]])
+                    yield with_blocks(messages, {(position, number): block.with_text(text)})
+
+
+def check(messages: Sequence[Message], finders: Finders, keep: Keep = "latest") -> tuple[Message, ...]:
+    """Everything that holds for messages and what is written for them, which is given back.
+
+    `messages` are as they were read: some of them may hold references already.
+    """
+    plain = decode(messages).messages
+    assert says_the_same(decode(plain).messages, plain), "what references gave was taken for references"
+    encoded = encode(plain, finders, COUNT, lambda *_: True, keep=keep)
+    after = tuple(with_blocks(plain, encoded.blocks))
+    decoded = decode(after)
+    assert says_the_same(decoded.messages, plain), "decoding gives something else than was encoded"
+    added = Counts(references(after)) - Counts(references(plain))
+    assert decoded.resolved == added.total(), "a reference does not resolve, or a text does that imitates one"
+    assert bool(encoded.blocks) == bool(added)
+    for (position, number), block in encoded.blocks.items():
+        assert COUNT.block(block) < COUNT.block(plain[position].blocks[number])
+    assert written(decoded.messages, finders, keep) == written(plain, finders, keep) == after, "not the same again"
+    return after
