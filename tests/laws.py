@@ -121,8 +121,12 @@ def _texts(block: Block) -> list[str]:
 
 
 def lossless(result: Condensation) -> None:
-    """Law 6: what references say is what stood there, and a run with no lossy pass changes nothing else."""
+    """Law 6: what references say is what stood there, and a run with no lossy pass changes nothing else.
+
+    None dangles, whatever passes cut: what does not resolve in the output did not in the input.
+    """
     before, after = decode(result.before.messages), decode(result.transcript.messages)
+    assert after.unresolved <= before.unresolved
     lossy = {
         (receipt.message, receipt.block)
         for receipt in result.changes
@@ -138,6 +142,11 @@ def lossless(result: Condensation) -> None:
         for block in message.blocks:
             if _where(block) in originals:
                 assert _texts(block) == _texts(originals[_where(block)])
+
+
+def restored(transcript: Transcript) -> list[list[str]]:
+    """What every block says without references."""
+    return [_texts(block) for message in decode(transcript.messages).messages for block in message.blocks]
 
 
 def idempotent(result: Condensation, configuration: Configuration, data: bytes) -> None:

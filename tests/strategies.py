@@ -351,11 +351,33 @@ SELECTIONS = st.one_of(
     st.just({"type": "custom", "range": {"start": 1, "end": -1}, "min_tokens": 5}),
 )
 
+PRELUDES = st.one_of(
+    st.just({"enabled": False}),
+    st.builds(
+        lambda finders, keep, parameters: {
+            "operations": dict(
+                zip(
+                    ("deduplicate_file_reads", "consolidate_tool_results", "remove_obsolete_state"),
+                    finders,
+                    strict=True,
+                )
+            ),
+            "keep": keep,
+            "tool_parameters": parameters,
+            "file_tools": ["mcp__*"],
+            "state_tags": ["task"],
+        },
+        st.one_of(st.just((True, True, True)), st.tuples(st.booleans(), st.booleans(), st.booleans())),
+        st.sampled_from(["latest", "earliest"]),
+        st.booleans(),
+    ),
+)
+
 
 @st.composite
-def configurations(draw: st.DrawFn) -> Configuration:
+def configurations(draw: st.DrawFn, *, is_lossless: bool = False) -> Configuration:
     passes = []
-    for number in range(draw(st.integers(1, 3))):
+    for number in range(0 if is_lossless else draw(st.integers(1, 3))):
         types: dict[str, Any] = {name: draw(OPERATIONS) for name in ("message_text", "tool_parameters", "tool_results")}
         types["images"] = draw(IMAGE_OPERATIONS)
         passes.append(
@@ -390,8 +412,9 @@ def configurations(draw: st.DrawFn) -> Configuration:
         json.dumps(
             {
                 "passes": passes,
+                "lossless_prelude": draw(PRELUDES),
                 "keep_first": draw(st.integers(0, 2)),
-                "thinking": draw(st.sampled_from(["auto", "drop", "keep"])),
+                "thinking": draw(st.sampled_from(["auto", "keep"] if is_lossless else ["auto", "drop", "keep"])),
                 "target_tokens": draw(st.one_of(st.none(), st.integers(100, 2_000))),
                 "pins": draw(st.sampled_from([[], [{"regex": "value = 4\\b"}], [{"tools": {"include": ["bash"]}}]])),
             }

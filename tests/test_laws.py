@@ -6,8 +6,9 @@ import laws
 import pytest
 from hypothesis import given
 from msgspec.structs import replace
-from strategies import FILES, MODELS, configurations
+from strategies import FILES, MODELS, REPEATING_FILES, configurations
 
+from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.config.presets import load_preset, preset_names
 from condense_cli.formats import parse, serialize
@@ -30,3 +31,24 @@ def test_laws_hold_for_any_configuration(data: bytes, configuration: Configurati
 @given(data=FILES, model=MODELS)
 def test_laws_hold_for_each_preset(preset: str, data: bytes, model: str | None) -> None:
     laws.check_all(replace(parse(data), model=model), load_preset(preset))
+
+
+# Every law holds where passes cut what references name, and where nothing but references is written.
+@given(REPEATING_FILES, configurations(), MODELS)
+def test_laws_hold_where_content_comes_again(data: bytes, configuration: Configuration, model: str | None) -> None:
+    laws.check_all(replace(parse(data), model=model), configuration)
+
+
+@given(REPEATING_FILES, configurations(is_lossless=True), MODELS)
+def test_laws_hold_for_the_prelude_alone(data: bytes, configuration: Configuration, model: str | None) -> None:
+    result = laws.check_all(replace(parse(data), model=model), configuration)
+    assert laws.restored(result.transcript) == laws.restored(result.before)
+
+
+# What one run wrote is the input of another one: its references are understood, whoever wrote them.
+@given(REPEATING_FILES, configurations(), configurations(), MODELS)
+def test_laws_hold_on_condensed_transcripts(
+    data: bytes, first: Configuration, second: Configuration, model: str | None
+) -> None:
+    result = api.condense(replace(parse(data), model=model), first)
+    laws.check_all(replace(parse(api.dump(result)), model=model), second)
