@@ -1,0 +1,105 @@
+"""Transcripts that hold references already: real ones, damaged ones, copied ones, and text that imitates them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+from references import EACH, VARIETIES, check, references, says_the_same, texts, without_one, written
+from strategies import REPEATING_FILES
+
+from condense_cli.formats import parse
+from condense_cli.lossless.decode import Decoded, decode
+from condense_cli.lossless.encode import Keep, with_blocks
+from condense_cli.transcript import BlockKind, Message
+
+VARIETY = st.sampled_from(VARIETIES)
+
+
+def plain(data: bytes) -> tuple[Message, ...]:
+    return decode(parse(data).messages).messages
+
+
+# A file may be condensed again with other finders, in the other direction: it says the same.
+@given(REPEATING_FILES, VARIETY, VARIETY)
+def test_what_one_configuration_wrote_another_one_understands(
+    data: bytes, first: tuple[str, Keep], second: tuple[str, Keep]
+) -> None:
+    messages = plain(data)
+    once = written(messages, EACH[first[0]], first[1])
+    twice = check(once, EACH[second[0]], second[1])
+    assert says_the_same(decode(twice).messages, messages)
+    assert says_the_same(twice, written(messages, EACH[second[0]], second[1]))
+
+
+# Turns that a client appends change no reference, also when they repeat everything once more.
+@given(REPEATING_FILES, VARIETY, REPEATING_FILES)
+def test_turns_that_are_appended_break_no_reference(data: bytes, variety: tuple[str, Keep], more: bytes) -> None:
+    messages = plain(data)
+    after = written(messages, EACH[variety[0]], variety[1])
+    for appended in (plain(data), plain(more)):
+        decoded = decode([*after, *appended])
+        assert says_the_same(decoded.messages[: len(after)], messages)
+
+
+# A reference may go or be written over, and messages may go: what then resolves says what stood there.
+@given(REPEATING_FILES, VARIETY, st.data())
+def test_damage_never_makes_a_reference_say_something_else(
+    data: bytes, variety: tuple[str, Keep], draw: st.DataObject
+) -> None:
+    messages = plain(data)
+    after = written(messages, EACH[variety[0]], variety[1])
+    lost = draw.draw(st.sets(st.sampled_from(range(len(after))), max_size=3))
+    stay = [position for position in range(len(after)) if position not in lost]
+    _resolve_to_the_same([messages[position] for position in stay], decode([after[position] for position in stay]))
+    check([after[position] for position in stay], EACH[variety[0]], variety[1])
+    for damaged in list(without_one(after))[:3]:
+        _resolve_to_the_same(messages, decode(damaged))
+
+
+def _resolve_to_the_same(meant: Sequence[Message], decoded: Decoded) -> None:
+    """Each block says what it said, but for lines that still are references or were written over."""
+    for old, new in zip(meant, decoded.messages, strict=True):
+        for before, after in zip(old.blocks, new.blocks, strict=True):
+            for left, right in zip(texts(before), texts(after), strict=True):
+                lines = [line for line in right.split("\n") if line != "no reference"]
+                kept = [line for line in lines if not line.startswith("[see ")]
+                assert set(kept) <= set(left.split("\n"))
+
+
+@st.composite
+def copied(draw: st.DrawFn) -> list[Message]:
+    """A transcript in which references of its condensed form stand as text in other places."""
+    messages = list(plain(draw(REPEATING_FILES)))
+    finders, keep = draw(VARIETY)
+    after = written(messages, EACH[finders], keep)
+    lines = references(after)
+    blocks = {}
+    places = [
+        (position, number)
+        for position, message in enumerate(messages)
+        for number, block in enumerate(message.blocks)
+        if block.kind in (BlockKind.TOOL_RESULT, BlockKind.TEXT)
+    ]
+    if not lines or not places:
+        return messages
+    source = draw(st.sampled_from([messages, after]))
+    for place in draw(st.sets(st.sampled_from(places), min_size=1, max_size=4)):
+        block = source[place[0]].blocks[place[1]]
+        printed = draw(
+            st.one_of(
+                st.lists(st.sampled_from(lines), min_size=1, max_size=3).map("\n".join),
+                st.just("\n".join(said for message in after for block in message.blocks for said in texts(block))),
+            )
+        )
+        around = block.text.split("\n")
+        at = draw(st.integers(0, len(around)))
+        blocks[place] = block.with_text("\n".join([*around[:at], printed, *around[at:]]))
+    return with_blocks(source, blocks)
+
+
+# References that stand as text somewhere else, or the whole condensed file printed inside a result.
+@given(copied(), VARIETY)
+def test_copied_references_do_no_harm(messages: list[Message], variety: tuple[str, Keep]) -> None:
+    check(messages, EACH[variety[0]], variety[1])
