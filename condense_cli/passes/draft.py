@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ..lossless.encode import Encoded, Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS, Counter
-from ..transcript import Block, BlockKind, Family, Message, Transcript
+from ..transcript import Block, Family, Message, Transcript
 from .prelude import BlockKey, Writer, key_of
 from .receipts import Receipt
 from .selection import Protection
@@ -44,8 +44,7 @@ class Draft:
         old = self.messages[position].blocks[number]
         before, after = self.count.block(old), self.count.block(block)
         if self._writer.is_active:
-            if old.kind is BlockKind.TOOL_RESULT:
-                self._originals.setdefault(key_of(old), old.text)
+            self._originals.setdefault(key_of(old), old.text)
             self._save(position, number, self._saved.get((position, number), 0) - (before - after))
         self._plain += after - before
         self._exchanged.setdefault(position, {})[number] = block
