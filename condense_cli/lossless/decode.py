@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,12 +21,14 @@ class Decoded(Struct, frozen=True):
     """Messages without the references that could be resolved, and what was found in them.
 
     `unresolved` are lines that have the form of a reference, but name nothing that holds the same lines; they stay.
+    `named` are the blocks that references of a block name, resolved or not, by positions of message and block.
     """
 
     messages: tuple[Message, ...]
     resolved: int = 0
     unresolved: int = 0
     gaps: int = 0
+    named: Mapping[tuple[int, int], frozenset[tuple[int, int]]] = {}
 
 
 def decode(messages: Sequence[Message]) -> Decoded:
@@ -45,7 +47,8 @@ def decode(messages: Sequence[Message]) -> Decoded:
                 for text in _texts(block):
                     unresolved += sum(parse_reference(line) is not None for line in text.split("\n"))
                     gaps += len(gaps_in(text))
-    return Decoded(tuple(decoder.messages), decoder.resolved, unresolved, gaps)
+    named = {place: frozenset(others) for place, others in decoder.named.items()}
+    return Decoded(tuple(decoder.messages), decoder.resolved, unresolved, gaps, named)
 
 
 def _may_hold(message: Message, block: Block) -> bool:
@@ -71,6 +74,7 @@ class _Decoder:
         self.messages = list(messages)
         self._written = messages
         self.resolved = 0
+        self.named: dict[tuple[int, int], set[tuple[int, int]]] = {}
         self._addresses = Addresses(messages)
         self._done: set[Place] = set()
         self._lines: dict[tuple[Place, str], Lines | None] = {}
@@ -149,6 +153,8 @@ class _Decoder:
 
     def _resolve(self, here: Place, reference: Reference, before: str, after: str) -> str | None:
         there = self._addresses.find(here, reference.address)
+        if there is not None and there[:2] != here[:2]:
+            self.named.setdefault(here[:2], set()).add(there[:2])
         source = self._source(here, there, reference) if there is not None else None
         place = find_place(source, reference.where) if source is not None else None
         if source is None or place is None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ..config.models import Configuration
 from ..lossless.decode import decode
-from ..lossless.encode import Encoded, Positions, encode, verified
+from ..lossless.encode import Encoded, Positions, encode, verified, with_blocks
 from ..lossless.finders import Finders
 from ..lossless.states import TAGS
 from ..models import binds_thinking
@@ -82,22 +82,38 @@ class Writer:
 
             encoded = encode(messages, self._finders, self.count, may_change, keep=self._prelude.keep, originals=cut)
         blocks = encoded.blocks
-        kept = self._kept(messages, blocks)
-        if kept:
-            meant = {place: originals[key_of(blocks[place])] for place in encoded.restored}
-            blocks = verified(messages, blocks | kept, meant)
-        return Encoded({place: self.as_read(block) for place, block in blocks.items()}, encoded.restored)
+        restored = encoded.restored
+        if self._as_read:
+            meant = {place: originals[key_of(blocks[place])] for place in restored}
+            blocks = verified(messages, self._beside_read(messages, blocks), meant)
+            restored &= blocks.keys()
+        return Encoded({place: self.as_read(block) for place, block in blocks.items()}, restored)
 
-    def _kept(self, messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> dict[Positions, Block]:
-        """Blocks with references of the input that no finder wrote again: they stay as they are while they resolve."""
-        if not self._as_read:
-            return {}
-        return {
+    def _beside_read(self, messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> dict[Positions, Block]:
+        """The blocks, and those of the input with references that no finder wrote again: while they resolve, they stay.
+
+        Where one of these and a new one lead to each other, the input's references stay and the new ones go: another
+        configuration (the other direction, fewer finders) may have written them.
+        """
+        read = {
             (position, number): self._as_read[key_of(block)]
             for position, message in enumerate(messages)
             for number, block in enumerate(message.blocks)
-            if self._texts.get(key_of(block)) == block.text and (position, number) not in blocks
+            if self._texts.get(key_of(block)) == block.text
         }
+        new = {place: block for place, block in blocks.items() if self.as_read(block) is block}
+        while True:
+            kept = {place: block for place, block in read.items() if place not in new}
+            named = decode(with_blocks(messages, kept | new)).named
+            by_kept = {other for place in kept for other in named.get(place, ())}
+            stay = {
+                place: block
+                for place, block in new.items()
+                if place not in by_kept and not named.get(place, frozenset()) & kept.keys()
+            }
+            if len(stay) == len(new):
+                return kept | new
+            new = stay
 
 
 def finders_of(configuration: Configuration) -> Finders:
