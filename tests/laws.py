@@ -179,15 +179,23 @@ def protected_stays(result: Condensation, configuration: Configuration, count: C
         if receipt.status is Status.COMPLETED and receipt.id != "thinking"
     ]
     recent = len(messages) - min(windows, default=len(messages))
-    protection = protect(configuration, decode(messages).messages, count)
-    may_refer = configuration.lossless_prelude.enabled or decode(messages).resolved
+    plain = decode(messages).messages
+    protection = protect(configuration, plain, count)
+    written = {_where(block): block for message in plain for block in message.blocks}
+    meant = {
+        _where(block): block for message in decode(result.transcript.messages).messages for block in message.blocks
+    }
+    may_refer = configuration.lossless_prelude.enabled or plain != messages
     for position, message in enumerate(messages):
         for block in message.blocks:
             if block.kind is BlockKind.THINKING:
                 continue
             why = protection.of(message, block)
             if (why and why is not Kept.BEFORE_REQUEST) or (position >= recent and not may_refer):
-                assert after[_where(block)] == block
+                # A reference in it becomes the lines again that it named, where those were cut.
+                had_reference = written[_where(block)] != block
+                assert after[_where(block)] == block or had_reference
+                assert _texts(meant[_where(block)]) == _texts(written[_where(block)])
     if configuration.thinking == "auto" and not binds_thinking(result.before.model):
         assert not result.transcript.removed
 
