@@ -26,26 +26,30 @@ class Decoded(Struct, frozen=True):
     messages: tuple[Message, ...]
     resolved: int = 0
     unresolved: int = 0
-    gaps: int = 0
 
 
 def decode(messages: Sequence[Message]) -> Decoded:
     """Resolve every reference that resolves. Linear in the size of the messages."""
-    held = [message for message in messages if any(_may_hold(message, block) for block in message.blocks)]
-    if not held:
+    if not any(_may_hold(message, block) for message in messages for block in message.blocks):
         return Decoded(tuple(messages))
     decoder = _Decoder(messages)
     # A forward reference needs the newer blocks first, a backward one the older.
     decoder.sweep(range(len(messages) - 1, -1, -1), is_backward=False)
     decoder.sweep(range(len(messages)), is_backward=True)
-    unresolved = gaps = 0
-    for message in decoder.messages:
-        for block in message.blocks:
-            if _may_hold(message, block):
-                for text in _texts(block):
-                    unresolved += sum(parse_reference(line) is not None for line in text.split("\n"))
-                    gaps += len(gaps_in(text))
-    return Decoded(tuple(decoder.messages), decoder.resolved, unresolved, gaps)
+    unresolved = sum(
+        parse_reference(line) is not None
+        for message in decoder.messages
+        for block in message.blocks
+        if _may_hold(message, block)
+        for text in _texts(block)
+        for line in text.split("\n")
+    )
+    return Decoded(tuple(decoder.messages), decoder.resolved, unresolved)
+
+
+def count_gaps(messages: Sequence[Message]) -> int:
+    """How many lossy markers stand in the messages."""
+    return sum(len(gaps_in(text)) for message in messages for block in message.blocks for text in _texts(block))
 
 
 def _may_hold(message: Message, block: Block) -> bool:
@@ -56,6 +60,7 @@ def _may_hold(message: Message, block: Block) -> bool:
 
 
 def _texts(block: Block) -> list[str]:
+    """The texts whose lines a model reads."""
     if block.kind is BlockKind.TOOL_CALL:
         return [value for _, value in string_values(arguments_of(block))]
     return [block.text]

@@ -234,7 +234,9 @@ def verified(
 
 
 def _is_same(decoded: Block, original: Block, meant: str | None) -> bool:
-    """Whether a block says what it said; of a call the arguments count, not how their JSON is spelled."""
+    """Whether a block says what it said. Of arguments that are an object the spelling of their JSON does not count;
+    where they are JSON in a string, it is part of that string.
+    """
     if decoded.text == (original.text if meant is None else meant):
         return True
-    return original.kind is BlockKind.TOOL_CALL and arguments_of(decoded) == arguments_of(original)
+    return original.is_object and arguments_of(decoded) == arguments_of(original)

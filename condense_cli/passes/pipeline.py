@@ -82,7 +82,7 @@ def condense(
     """
     run = _Run(transcript, configuration, count, stop_at_target, clock)
     run.all()
-    warnings = [*transcript.warnings, *configuration_warnings(configuration)]
+    warnings = [*transcript.warnings, *configuration_warnings(configuration), *run.writer.warnings]
     saved = run.tokens_before - run.draft.tokens
     if any(receipt.is_change for receipt in run.receipts) and saved < max(1, configuration.min_saving):
         wanted = f"less than min_saving ({configuration.min_saving})" if configuration.min_saving else "not smaller"

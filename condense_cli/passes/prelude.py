@@ -52,6 +52,16 @@ class Writer:
         """Whether there may be anything to write: new references, or those of the input."""
         return self.is_enabled or bool(self._as_read)
 
+    @property
+    def warnings(self) -> list[str]:
+        """What keeps the prelude from working, if anything does."""
+        if not self._first_free or not self.is_enabled:
+            return []
+        return [
+            "Nothing in front of the last thinking was changed: the model refuses thinking once anything before it "
+            "changed (--drop-thinking lets it go)."
+        ]
+
     def switch_off(self) -> None:
         """Write no new references."""
         self.is_enabled = False
@@ -76,10 +86,10 @@ class Writer:
             }
 
             def may_change(message: Message, block: Block) -> bool:
-                if protection.of(message, block) not in (None, Kept.BEFORE_REQUEST):
-                    return False
-                return self._first_free is None or message.index >= self._first_free
+                is_free = protection.of(message, block) in (None, Kept.BEFORE_REQUEST)
+                return is_free and self._first_free <= message.index < end
 
+            end = messages[-1].index + 1 - self._prelude.keep_recent if messages else 0
             encoded = encode(messages, self._finders, self.count, may_change, keep=self._prelude.keep, originals=cut)
         blocks = encoded.blocks
         kept = self._kept(messages, blocks)
@@ -113,16 +123,16 @@ def finders_of(configuration: Configuration) -> Finders:
     )
 
 
-def _first_free(transcript: Transcript, configuration: Configuration) -> int | None:
-    """The first message that may change where nothing may change in front of bound thinking; None for all.
+def _first_free(transcript: Transcript, configuration: Configuration) -> int:
+    """The first message that may change where nothing may change in front of bound thinking; 0 for all.
 
     With passes, thinking that an edit makes invalid goes anyway; a run that is only lossless loses none.
     """
     if configuration.passes or configuration.thinking != "auto" or not binds_thinking(transcript.model):
-        return None
+        return 0
     thinking = [
         message.index
         for message in transcript.messages
         if any(block.kind is BlockKind.THINKING for block in message.blocks)
     ]
-    return thinking[-1] + 1 if thinking else None
+    return thinking[-1] + 1 if thinking else 0
