@@ -22,9 +22,9 @@ from ..transcript import Block, BlockKind, JsonPath, Message
 from .addresses import Addresses, Place
 from .decode import decode
 from .finders import Category, Finders
-from .lines import read_lines
+from .lines import LineReader, Lines
 from .matching import Index, Repeated, Run
-from .pieces import LinesOf, Piece, find_pieces
+from .pieces import Piece, find_pieces
 from .references import Address
 from .written import WrittenText, mark
 
@@ -48,6 +48,7 @@ def encode(
     *,
     keep: Keep = "latest",
     originals: Mapping[Positions, str] | None = None,
+    reader: LineReader | None = None,
 ) -> Encoded:
     """The blocks that become smaller by references, as they are then written.
 
@@ -55,7 +56,7 @@ def encode(
     express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
     before it is given back.
     """
-    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {})
+    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader or LineReader())
     blocks = encoder.blocks()
     blocks = verified(messages, blocks, {place: encoder.originals[place] for place in encoder.restored})
     return Encoded(blocks, frozenset(encoder.restored & blocks.keys()))
@@ -70,17 +71,20 @@ class _Encoder:
         may_change: Callable[[Message, Block], bool],
         keep: Keep,
         originals: Mapping[Positions, str],
+        reader: LineReader,
     ) -> None:
         self.messages, self.finders, self.count = messages, finders, count
         self.may_change, self.originals = may_change, originals
         self.restored: set[Positions] = set()
+        self.sources = {category: finders.sources(category) for category in Category}
         self.addresses = Addresses(messages)
         self.pieces = list(find_pieces(messages, finders))
         if keep == "latest":
             self.pieces.reverse()
-        self.lines_of = LinesOf(self.pieces)
+        self.read = reader
+        self.whole: dict[int, Lines] = {}
         sizes = (text.count("\n") + 1 for text in chain(originals.values(), (piece.text for piece in self.pieces)))
-        texts = chain(map(read_lines, originals.values()), (read_lines(piece.text) for piece in self.pieces))
+        texts = map(self.read, chain(originals.values(), (piece.text for piece in self.pieces)))
         self.repeated = Repeated(sum(sizes), texts)
         self.index = Index(self.repeated, self.lines_of)
         self.values: dict[Positions, list[int]] = {}
@@ -96,7 +100,7 @@ class _Encoder:
             if piece.path:
                 self.values.setdefault(piece.place[:2], []).append(number)
             message = self.messages[piece.place.message]
-            if self.finders.sources(piece.category) and self.may_change(message, message.blocks[piece.place.block]):
+            if self.sources[piece.category] and self.may_change(message, message.blocks[piece.place.block]):
                 self._encode(number, piece)
                 if not piece.path and self.finders.file_reads and self.addresses.call_of(piece.place):
                     waiting.append(number)
@@ -111,6 +115,10 @@ class _Encoder:
         blocks = {place: self._block(place, texts) for place, texts in parts.items()}
         return {place: block for place, block in blocks.items() if block is not None}
 
+    def lines_of(self, number: int) -> Lines:
+        """The lines of a piece, by its number."""
+        return self.whole.get(number) or self.read(self.pieces[number].text)
+
     def _call_of(self, number: int) -> Place:
         place = self.pieces[number].place
         return self.addresses.call_of(place) or place
@@ -121,12 +129,12 @@ class _Encoder:
         ))  # fmt: skip
         original = self.originals.get(piece.place[:2])
         if original is not None and not piece.path:
-            whole = WrittenText(read_lines(original), self.count, self.lines_of)
+            whole = WrittenText(self.read(original), self.count, self.lines_of)
             self._take(number, piece, whole)
             if whole.is_changed and self._tokens(whole.text) < self._tokens(written.text):
                 written = whole
                 self.restored.add(piece.place[:2])
-                self.lines_of.put(number, whole.lines)
+                self.whole[number] = whole.lines
         self.texts[number] = written
 
     def _tokens(self, text: str) -> int:
@@ -141,7 +149,7 @@ class _Encoder:
 
     def _allows(self, piece: Piece, source: int) -> bool:
         other = self.pieces[source]
-        if other.category not in self.finders.sources(piece.category) or other.tag != piece.tag:
+        if other.category not in self.sources[piece.category] or other.tag != piece.tag:
             return False
         if piece.category is Category.STATE:
             # Elements of one text are not told apart while that text is decoded.
@@ -172,8 +180,8 @@ class _Encoder:
         first = len(self.pieces)
         for value in values:
             call = self.texts.get(value)
-            text = read_lines(call.text) if call else self.lines_of(value)
-            self.lines_of.put(first + value, text)
+            text = self.read(call.text) if call else self.lines_of(value)
+            self.whole[first + value] = text
             index.add(first + value, text)
         for line in _marked(self.used.get(number)):
             written.fixed[line] = 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 from typing import Final
 
 from msgspec import Struct
@@ -167,10 +168,11 @@ def disjoint(runs: Iterable[Run], text: Lines, fixed: bytearray, shortest: int) 
     Lines marked in `fixed` belong to no run; the caller marks what it takes, and what it refers to, before it
     asks for the next. Runs of fewer than `shortest` characters are left out.
     """
-    offsets = [0]
-    for line in text.lines:
-        offsets.append(offsets[-1] + len(line) + 1)
-    heap = [(offsets[run.at] - offsets[run.at + run.size], number, run) for number, run in enumerate(runs)]
+    found = list(runs)
+    if not found:
+        return
+    offsets = [0, *accumulate(len(line) + 1 for line in text.lines)]
+    heap = [(offsets[run.at] - offsets[run.at + run.size], number, run) for number, run in enumerate(found)]
     heap = [entry for entry in heap if -entry[0] >= shortest]
     heapify(heap)
     while heap:

@@ -12,6 +12,7 @@ from ..config.models import Configuration
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, Positions, encode, verified
 from ..lossless.finders import Finders
+from ..lossless.lines import LineReader
 from ..lossless.states import TAGS
 from ..models import binds_thinking
 from ..tokens import Counter
@@ -37,6 +38,7 @@ class Writer:
         self._prelude = configuration.lossless_prelude
         self.is_enabled = self._prelude.enabled
         self._finders = finders_of(configuration)
+        self._reader = LineReader()
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
         self._texts: dict[BlockKey, str] = {}
@@ -90,7 +92,15 @@ class Writer:
                 return is_free and self._first_free <= message.index < end
 
             end = messages[-1].index + 1 - self._prelude.keep_recent if messages else 0
-            encoded = encode(messages, self._finders, self.count, may_change, keep=self._prelude.keep, originals=cut)
+            encoded = encode(
+                messages,
+                self._finders,
+                self.count,
+                may_change,
+                keep=self._prelude.keep,
+                originals=cut,
+                reader=self._reader,
+            )
         blocks = encoded.blocks
         kept = self._kept(messages, blocks)
         if kept:
