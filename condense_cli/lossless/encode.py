@@ -22,8 +22,8 @@ from ..transcript import Block, BlockKind, JsonPath, Message
 from .addresses import Addresses, Place
 from .decode import decode
 from .finders import Category, Finders
-from .lines import LineReader, Lines
-from .matching import Hashed, Index, Repeated, Run, hashed
+from .lines import Lines
+from .matching import Hashed, Index, Reader, Repeated, Run
 from .pieces import Piece, find_pieces
 from .references import Address
 from .written import WrittenText, mark
@@ -48,7 +48,7 @@ def encode(
     *,
     keep: Keep = "latest",
     originals: Mapping[Positions, str] | None = None,
-    reader: LineReader | None = None,
+    reader: Reader | None = None,
 ) -> Encoded:
     """The blocks that become smaller by references, as they are then written.
 
@@ -56,7 +56,7 @@ def encode(
     express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
     before it is given back.
     """
-    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader or LineReader())
+    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader or Reader())
     blocks = encoder.blocks()
     blocks = verified(messages, blocks, {place: encoder.originals[place] for place in encoder.restored})
     return Encoded(blocks, frozenset(encoder.restored & blocks.keys()))
@@ -71,7 +71,7 @@ class _Encoder:
         may_change: Callable[[Message, Block], bool],
         keep: Keep,
         originals: Mapping[Positions, str],
-        reader: LineReader,
+        reader: Reader,
     ) -> None:
         self.messages, self.finders, self.count = messages, finders, count
         self.may_change, self.originals = may_change, originals
@@ -81,7 +81,7 @@ class _Encoder:
         self.pieces = list(find_pieces(messages, finders))
         if keep == "latest":
             self.pieces.reverse()
-        self.read = reader
+        self.reader, self.read = reader, reader.lines
         self.whole: dict[int, Lines] = {}
         self.repeated = Repeated(
             sum(text.count("\n") + 1 for text in chain(originals.values(), (piece.text for piece in self.pieces)))
@@ -95,9 +95,8 @@ class _Encoder:
         self.used: dict[int, bytearray] = {}
 
     def _hashed(self, text: str) -> Hashed:
-        lines = self.read(text)
-        found = hashed(lines)
-        self.repeated.count(lines, found.keys)
+        found = self.reader.hashed(text)
+        self.repeated.count(found)
         return found
 
     def blocks(self) -> dict[Positions, Block]:
@@ -199,7 +198,7 @@ class _Encoder:
         for value in values:
             if value in self.texts:
                 self.whole[first + value] = self.read(self.texts[value])
-                index.add(first + value, hashed(self.whole[first + value]))
+                index.add(first + value, self.reader.hashed(self.texts[value]))
             else:
                 self.whole[first + value] = self.lines_of(value)
                 index.add(first + value, self.hashed[value])

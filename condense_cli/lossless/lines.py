@@ -16,7 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 _NUMBERED: Final = re.compile(r"( *)(\d{1,7})(→|\t| \| |\||:)", re.ASCII)
-_REMEMBERED: Final = 8_000_000
 _BEGINNINGS: Final = frozenset(" 0123456789")
 
 
@@ -114,20 +113,3 @@ def _bodies(lines: list[str], start: int, numbering: Numbering) -> list[str]:
         bodies.append(lines[line][len(prefix) :])
         number += 1
     return bodies
-
-
-class LineReader:
-    """Reads texts and remembers their lines, up to an amount of text: encoding looks at each several times."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Lines] = {}
-        self._size = 0
-
-    def __call__(self, text: str) -> Lines:
-        lines = self._known.get(text)
-        if lines is None:
-            self._size += len(text)
-            if self._size > _REMEMBERED:
-                self._known, self._size = {}, len(text)
-            lines = self._known[text] = read_lines(text)
-        return lines

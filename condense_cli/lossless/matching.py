@@ -7,18 +7,20 @@ line that is found, a run grows in both directions as far as the texts agree; ev
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 from typing import Final
 
 from msgspec import Struct
 
-from .lines import Lines
+from .lines import Lines, read_lines
 
 _PLACES: Final = 32
 """Places remembered for one line. A line that comes more often, such as a bracket, starts no run but can be in one."""
 _SHORTEST_LINE: Final = 4
+_REMEMBERED: Final = 8_000_000
+_SMALL: Final = 0xFFFF
 _SHIFT: Final = 24
 """A place is a number: the text's number above, the line's below these bits."""
 ITSELF: Final = -1
@@ -53,10 +55,39 @@ class Hashed(Struct, frozen=True):
         return bool(self.numbered) and self.numbered[line] == 1
 
 
-def hashed(text: Lines) -> Hashed:
-    keys = array("q", map(hash, text.keys))
-    lines = keys if text.keys is text.lines else array("q", map(hash, text.lines))
+def hash_lines(text: Lines) -> Hashed:
+    keys = array("q", map(_hash, text.keys))
+    lines = keys if text.keys is text.lines else array("q", map(_hash, text.lines))
     return Hashed(keys, lines, text.numbered, text.listing is not None, hash(lines.tobytes()))
+
+
+def _hash(line: str) -> int:
+    """The hash of a line; of one that is too short to mean anything a small number, by which it is known as such."""
+    return hash(line) if len(line) >= _SHORTEST_LINE else hash(line) & _SMALL
+
+
+class Reader:
+    """Reads texts, each once: all hashes are remembered, and lines up to an amount of text."""
+
+    def __init__(self) -> None:
+        self._hashed: dict[str, Hashed] = {}
+        self._lines: dict[str, Lines] = {}
+        self._size = 0
+
+    def hashed(self, text: str) -> Hashed:
+        found = self._hashed.get(text)
+        if found is None:
+            found = self._hashed[text] = hash_lines(self.lines(text))
+        return found
+
+    def lines(self, text: str) -> Lines:
+        lines = self._lines.get(text)
+        if lines is None:
+            self._size += len(text)
+            if self._size > _REMEMBERED:
+                self._lines, self._size = {}, len(text)
+            lines = self._lines[text] = read_lines(text)
+        return lines
 
 
 class Repeated:
@@ -66,15 +97,16 @@ class Repeated:
         self._mask = (1 << max(10, (8 * lines).bit_length())) - 1
         self._seen = bytearray(self._mask + 1)
 
-    def count(self, text: Lines, keys: Sequence[int]) -> None:
-        """Note the lines of a text, with their hashes. The shortest repeat without meaning anything."""
+    def count(self, text: Hashed) -> None:
         seen, mask = self._seen, self._mask
-        for line, key in zip(text.keys, keys, strict=True):
-            if len(line) >= _SHORTEST_LINE:
-                seen[key & mask] = 2 if seen[key & mask] else 1
+        for key in text.keys:
+            place = key & mask
+            seen[place] = 2 if seen[place] else 1
 
-    def __contains__(self, key: int) -> bool:
-        return self._seen[key & self._mask] == 2
+    def lines(self, text: Hashed) -> list[int]:
+        """The lines of a text that come more than once and are long enough to mean something."""
+        seen, mask = self._seen, self._mask
+        return [line for line, key in enumerate(text.keys) if seen[key & mask] == 2 and not 0 <= key <= _SMALL]
 
 
 class Index:
@@ -89,11 +121,11 @@ class Index:
 
     def add(self, number: int, text: Hashed, gone: bytearray | None = None) -> None:
         """Add a text by its number; lines marked in `gone` do not stand in it any more."""
-        repeated, places = self._repeated, self._places
-        base = number << _SHIFT
+        places, base = self._places, number << _SHIFT
         is_used = False
-        for line, key in enumerate(text.keys):
-            if key in repeated and not (gone and gone[line]):
+        for line in self._repeated.lines(text):
+            if not (gone and gone[line]):
+                key = text.keys[line]
                 found = places.setdefault(key, [])
                 if found is not None:
                     found.append(base + line)
@@ -119,8 +151,8 @@ class Index:
             yield Run(0, len(text.keys), whole, 0)
             return
         walked: dict[tuple[int, int], int] = {}
-        for line, key in enumerate(text.keys):
-            for place in reversed(places.get(key) or ()):
+        for line in self._repeated.lines(text):
+            for place in reversed(places.get(text.keys[line]) or ()):
                 source, there = place >> _SHIFT, place & mask
                 diagonal = (source, there - line)
                 gone = self._gone.get(source)
@@ -153,9 +185,8 @@ class Index:
             return
         keys = text.lines
         places: dict[int, list[int]] = {}
-        for line, key in enumerate(text.keys):
-            if key in self._repeated:
-                places.setdefault(keys[line], []).append(line)
+        for line in self._repeated.lines(text):
+            places.setdefault(keys[line], []).append(line)
         walked: dict[int, int] = {}
         for lines in places.values():
             if len(lines) > _PLACES:

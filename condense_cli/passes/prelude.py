@@ -12,7 +12,7 @@ from ..config.models import Configuration
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, Positions, encode, verified
 from ..lossless.finders import Finders
-from ..lossless.lines import LineReader
+from ..lossless.matching import Reader
 from ..lossless.states import TAGS
 from ..models import binds_thinking
 from ..tokens import Counter
@@ -38,7 +38,7 @@ class Writer:
         self._prelude = configuration.lossless_prelude
         self.is_enabled = self._prelude.enabled
         self._finders = finders_of(configuration)
-        self._reader = LineReader()
+        self._reader = Reader()
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
         self._texts: dict[BlockKey, str] = {}
