@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +13,8 @@ from ..transcript import Block, BlockKind, Message, Role
 from . import states
 from .addresses import Addresses, Place, field_of, tag_of
 from .excerpt import find_above, find_place, readings
-from .lines import Lines, read_lines
+from .lines import Lines
+from .reader import Reader
 from .references import ABOVE, ABOVE_WORD, PREFIX, THIS_CALL, Address, Reference, parse_reference, reference_hash
 
 
@@ -28,11 +29,16 @@ class Decoded(Struct, frozen=True):
     unresolved: int = 0
 
 
-def decode(messages: Sequence[Message]) -> Decoded:
-    """Resolve every reference that resolves. Linear in the size of the messages."""
+def decode(
+    messages: Sequence[Message], reader: Reader | None = None, expected: Mapping[tuple[int, int], str] | None = None
+) -> Decoded:
+    """Resolve every reference that resolves. Linear in the size of the messages.
+
+    `expected` are texts, by positions of message and block, that need not be held twice where they come out.
+    """
     if not any(_may_hold(message, block) for message in messages for block in message.blocks):
         return Decoded(tuple(messages))
-    decoder = _Decoder(messages)
+    decoder = _Decoder(messages, reader or Reader(), expected or {})
     # A forward reference needs the newer blocks first, a backward one the older.
     decoder.sweep(range(len(messages) - 1, -1, -1), is_backward=False)
     decoder.sweep(range(len(messages)), is_backward=True)
@@ -72,16 +78,16 @@ def _is_turn_of(address: Address, is_backward: bool) -> bool:
 
 
 class _Decoder:
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Sequence[Message], reader: Reader, expected: Mapping[tuple[int, int], str]) -> None:
         self.messages = list(messages)
+        self._reader, self._expected = reader, expected
         self._written = messages
         self.resolved = 0
         self._addresses = Addresses(messages)
         self._done: set[Place] = set()
-        self._lines: dict[tuple[Place, str], Lines | None] = {}
+        self._last: tuple[Block, dict[str, str]] | None = None
 
     def sweep(self, order: Sequence[int], is_backward: bool) -> None:
-        self._lines.clear()
         self._done.clear()
         for position in order:
             message = self.messages[position]
@@ -98,7 +104,8 @@ class _Decoder:
         if block.kind is not BlockKind.TOOL_CALL:
             text = self._text(place, block.text, is_backward, block.kind is BlockKind.TEXT)
             if text != block.text:
-                self._put(place, block.with_text(text))
+                known = self._expected.get(place[:2])
+                self._put(place, block.with_text(known if known == text else text))
             return
         values = list(string_values(arguments_of(block)))
         # A value may refer to one after it (forward) or before it, which therefore comes first.
@@ -162,24 +169,23 @@ class _Decoder:
         return next((text for text in found if reference_hash(text) == reference.hash), None)
 
     def _source(self, here: Place, there: Place, reference: Reference) -> Lines | None:
-        """The lines of what an address means, read once.
+        """The lines of what an address means.
 
         A result refers to its call as it is written, a value to the other values of its call, which is being decoded.
         """
         address = reference.address
-        key = (there, address.field)
-        if key in self._lines and address.what != THIS_CALL:
-            return self._lines[key]
         is_own_call = address.what == THIS_CALL and there != here
         block = (self._written if is_own_call else self.messages)[there.message].blocks[there.block]
         text: str | None = block.text
         if address.field:
-            fields = {field_of(path): value for path, value in string_values(arguments_of(block))}
-            text = fields.get(address.field)
+            text = self._fields(block).get(address.field)
         elif tag := tag_of(address.what):
             found = states.elements(block.text, tag)[there.part : there.part + 1]
             text = block.text[found[0].start : found[0].end] if found else None
-        lines = None if text is None else read_lines(text)
-        if address.what != THIS_CALL:
-            self._lines[key] = lines
-        return lines
+        return None if text is None else self._reader.lines(text)
+
+    def _fields(self, call: Block) -> dict[str, str]:
+        """The values of a call by the names that references use; those of the last call asked for are remembered."""
+        if self._last is None or self._last[0] is not call:
+            self._last = (call, {field_of(path): value for path, value in string_values(arguments_of(call))})
+        return self._last[1]

@@ -23,8 +23,9 @@ from .addresses import Addresses, Place
 from .decode import decode
 from .finders import Category, Finders
 from .lines import Lines
-from .matching import Hashed, Index, Reader, Repeated, Run
+from .matching import Hashed, Index, Repeated, Run
 from .pieces import Piece, find_pieces
+from .reader import Reader
 from .references import Address
 from .written import WrittenText, mark
 
@@ -56,9 +57,11 @@ def encode(
     express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
     before it is given back.
     """
-    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader or Reader())
+    reader = reader or Reader()
+    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader)
     blocks = encoder.blocks()
-    blocks = verified(messages, blocks, {place: encoder.originals[place] for place in encoder.restored})
+    meant = {place: encoder.originals[place] for place in encoder.restored}
+    blocks = verified(messages, blocks, meant, reader)
     return Encoded(blocks, frozenset(encoder.restored & blocks.keys()))
 
 
@@ -249,11 +252,12 @@ def with_blocks(messages: Sequence[Message], blocks: Mapping[Positions, Block]) 
 
 
 def verified(
-    messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, str]
+    messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, str], reader: Reader
 ) -> dict[Positions, Block]:
     """The blocks that decode to what they were made from. Text that imitates references can spoil some."""
     while blocks:
-        decoded = decode(with_blocks(messages, blocks)).messages
+        expected = {place: messages[place[0]].blocks[place[1]].text for place in blocks} | dict(meant)
+        decoded = decode(with_blocks(messages, blocks), reader, expected).messages
         wrong = [
             place
             for place in blocks

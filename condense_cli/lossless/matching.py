@@ -14,12 +14,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from .lines import Lines, read_lines
+from .lines import Lines
 
 _PLACES: Final = 32
 """Places remembered for one line. A line that comes more often, such as a bracket, starts no run but can be in one."""
 _SHORTEST_LINE: Final = 4
-_REMEMBERED: Final = 8_000_000
 _SMALL: Final = 0xFFFF
 _SHIFT: Final = 24
 """A place is a number: the text's number above, the line's below these bits."""
@@ -64,30 +63,6 @@ def hash_lines(text: Lines) -> Hashed:
 def _hash(line: str) -> int:
     """The hash of a line; of one that is too short to mean anything a small number, by which it is known as such."""
     return hash(line) if len(line) >= _SHORTEST_LINE else hash(line) & _SMALL
-
-
-class Reader:
-    """Reads texts, each once: all hashes are remembered, and lines up to an amount of text."""
-
-    def __init__(self) -> None:
-        self._hashed: dict[str, Hashed] = {}
-        self._lines: dict[str, Lines] = {}
-        self._size = 0
-
-    def hashed(self, text: str) -> Hashed:
-        found = self._hashed.get(text)
-        if found is None:
-            found = self._hashed[text] = hash_lines(self.lines(text))
-        return found
-
-    def lines(self, text: str) -> Lines:
-        lines = self._lines.get(text)
-        if lines is None:
-            self._size += len(text)
-            if self._size > _REMEMBERED:
-                self._lines, self._size = {}, len(text)
-            lines = self._lines[text] = read_lines(text)
-        return lines
 
 
 class Repeated:

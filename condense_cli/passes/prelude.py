@@ -12,7 +12,7 @@ from ..config.models import Configuration
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, Positions, encode, verified
 from ..lossless.finders import Finders
-from ..lossless.matching import Reader
+from ..lossless.reader import Reader
 from ..lossless.states import TAGS
 from ..models import binds_thinking
 from ..tokens import Counter
@@ -105,7 +105,7 @@ class Writer:
         kept = self._kept(messages, blocks)
         if kept:
             meant = {place: originals[key_of(blocks[place])] for place in encoded.restored}
-            blocks = verified(messages, blocks | kept, meant)
+            blocks = verified(messages, blocks | kept, meant, self._reader)
         return Encoded({place: self.as_read(block) for place, block in blocks.items()}, encoded.restored)
 
     def _kept(self, messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> dict[Positions, Block]:
