@@ -20,7 +20,7 @@ _PLACES: Final = 32
 """Places remembered for one line. A line that comes more often, such as a bracket, starts no run but can be in one."""
 _SHORTEST_LINE: Final = 4
 _SMALL: Final = 0xFFFF
-_SHIFT: Final = 24
+_SHIFT: Final = 32
 """A place is a number: the text's number above, the line's below these bits."""
 ITSELF: Final = -1
 
