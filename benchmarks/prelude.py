@@ -242,8 +242,8 @@ HEADER: Final = (
 
 def markdown(rows: Sequence[Row]) -> str:
     lines = [
-        "| transcripts | files | messages | tokens | prelude | with tool parameters | equal results only "
-        "| older reads of a path | of those lost |",
+        "| transcripts | files | messages | tokens "
+        "| prelude | with tool parameters | equal results | older reads | lost |",
         "| --- | --: | --: | --: | --: | --: | --: | --: | --: |",
     ]
     for row in rows:
@@ -290,7 +290,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(HEADER)
     for summary in totals:
         rows = groups[summary.name]
-        print("\n".join(["", summary.name, *map(line, rows), line(total(f"in all ({len(rows)} files)", rows))]))
+        print("\n".join(["", summary.name, *map(line, rows), line(total(f"in all, {len(rows)}", rows))]))
     everything = total("", totals)
     print(f"\nEvery text came back: {everything.references:,} references in {everything.files} files were decoded.")
     if skipped:

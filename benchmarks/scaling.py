@@ -16,8 +16,9 @@ size and cost: 1 means that twice the size costs twice as much. Once they are fi
 the start flattens them, and once to what is above the 10 KB run. Compiled modules go to a temporary folder. Linux and
 macOS.
 
-At the end stands what the prelude may cost: one and a half times the processor time without it and half a second, and
-in memory five times the file, where the program itself is smaller than that.
+At the end stands what the prelude may cost: up to 5 MB one and a half times the processor time without it and half a
+second, from where on it should grow like the file; and in memory five times the file, where the program itself is
+smaller than that.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ ROUNDS: Final = 3
 
 TIMES: Final = 1.5
 SECONDS: Final = 0.5
+TIMED: Final = 5.5e6
+"""So many times the run without it may one with the prelude take, and so many seconds, for files of so many bytes."""
 PEAK: Final = 5.0
-"""What the prelude may take: so many times the run without it, so many seconds besides; and so many times the file."""
+"""So many times the file it may hold in memory."""
 
 FLOOR: Final = """
 import sys
@@ -175,12 +178,14 @@ def line(name: str, row: Row) -> str:
 
 def bars(name: str, small: Row, row: Row) -> str:
     """What the prelude took and what it may take."""
-    took, allowed = row.prelude.processor, TIMES * row.plain.processor + SECONDS
-    text = f"{name:<12}{row.size / 1e6:>8.2f} MB   {took:.2f} of {allowed:.2f} cpu s{_too_much(took, allowed)}"
-    peak, allowed = row.prelude.peak / 1e6, PEAK * row.size / 1e6
-    if small.prelude.peak / 1e6 < allowed:
-        text += f", {peak:.0f} of {allowed:.0f} MB{_too_much(peak, allowed)}"
-    return text
+    parts = []
+    if row.size <= TIMED:
+        took, allowed = row.prelude.processor, TIMES * row.plain.processor + SECONDS
+        parts.append(f"{took:.2f} of {allowed:.2f} cpu s{_too_much(took, allowed)}")
+    if small.prelude.peak <= PEAK * row.size:
+        took, allowed = row.prelude.peak / 1e6, PEAK * row.size / 1e6
+        parts.append(f"{took:.0f} of {allowed:.0f} MB{_too_much(took, allowed)}")
+    return f"{name:<12}{row.size / 1e6:>8.2f} MB   {', '.join(parts)}"
 
 
 def _too_much(value: float, allowed: float) -> str:
