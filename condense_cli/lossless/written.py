@@ -13,9 +13,9 @@ from .lines import Lines
 from .matching import ITSELF, Run, disjoint
 from .references import ABOVE, Address, Reference, reference_hash
 
-MIN_SAVING: Final = 10
+MIN_SAVING: Final = 12
 """A reference has to save so many tokens. With less, short references cut up runs that older texts could use: over
-real transcripts 10 saves most, 5 and 15 a little less (benchmarks/prelude.py)."""
+real transcripts 10 to 12 saves most (benchmarks/prelude.py), and fewer references are easier to read."""
 _LONG: Final = 2_000
 _SHORTEST: Final = 80
 """Runs of fewer characters cost fewer tokens than a reference to them."""

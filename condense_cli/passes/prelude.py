@@ -87,11 +87,12 @@ class Writer:
                 if originals and block.kind is BlockKind.TOOL_RESULT and key_of(block) in originals
             }
 
+            recent = {message.index for message in messages[max(0, len(messages) - self._prelude.keep_recent) :]}
+
             def may_change(message: Message, block: Block) -> bool:
                 is_free = protection.of(message, block) in (None, Kept.BEFORE_REQUEST)
-                return is_free and self._first_free <= message.index < end
+                return is_free and message.index >= self._first_free and message.index not in recent
 
-            end = messages[-1].index + 1 - self._prelude.keep_recent if messages else 0
             encoded = encode(
                 messages,
                 self._finders,
