@@ -42,6 +42,8 @@ class Condensation(Struct, frozen=True, dict=True):
     tokens_after: int
     target: int | None = None
     warnings: tuple[str, ...] = ()
+    lossless_saved: int = 0
+    """Tokens saved on blocks that still say everything, by references; the rest of what was saved is left out."""
     keeps_thinking: bool = False
     """The configuration asked to keep thinking even where a change made it invalid."""
 
@@ -100,6 +102,7 @@ def condense(
         run.draft.tokens,
         run.target,
         tuple(warnings),
+        run.draft.saved_by_references({key: entry[2] for key, entry in view(transcript.messages).items()}),
         configuration.thinking == "keep",
     )
 
