@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -85,19 +85,12 @@ class Draft:
         key = key_of(self.messages[position].blocks[number])
         return place in self._written.restored or key not in self._originals
 
-    def saved_by_references(self, before: Mapping[BlockKey, Block]) -> int:
-        """Tokens saved on blocks that still say everything. `before` are the blocks as the input has them.
-
-        Where a reference of the input had to become lines again, that counts against it.
-        """
-        if not self._writer.is_active:
-            return 0
-        return sum(
-            self.count.block(before[key_of(block)]) - self.count.block(written.blocks[number])
-            for position, (message, written) in enumerate(zip(self.messages, self.written(), strict=True))
-            for number, block in enumerate(message.blocks)
-            if key_of(block) not in self._originals or self.is_reference(position, number)
-        )
+    def rewritten(self) -> Iterator[tuple[Block, Block]]:
+        """Blocks that still say everything, with how they are written."""
+        for position, (message, written) in enumerate(zip(self.messages, self.written(), strict=True)):
+            for number, block in enumerate(message.blocks):
+                if key_of(block) not in self._originals or self.is_reference(position, number):
+                    yield block, written.blocks[number]
 
     def remove(self, places: Iterable[tuple[int, int]]) -> None:
         """Take blocks (message position, block position) out. Messages left empty stay until `tidy`."""
