@@ -17,6 +17,7 @@ from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role, Transc
 from .facts import SHAPE, estimated_tokens, overhead_of
 from .labels import block_label
 from .repeats import find_repeats
+from .savings import find_savings
 
 _KIND_NAMES: Final = {
     BlockKind.THINKING: "thinking",
@@ -81,8 +82,32 @@ class BlockShare(msgspec.Struct, frozen=True):
     first: str | None = None
 
 
+class Lossless(msgspec.Struct, frozen=True):
+    """What references save where there are none: each of the `finders` alone, and all; `tool_parameters` comes on top.
+
+    `percent` is the share of what the transcript costs without references.
+    """
+
+    tokens: int
+    percent: float
+    blocks: int
+    finders: list[Share]
+    tool_parameters: Share
+
+
+class References(msgspec.Struct, frozen=True):
+    """References that the transcript holds: those that `resolved`, what they save, and lines that lead nowhere."""
+
+    resolved: int
+    unresolved: int
+    saved: int
+
+
 class Repeats(msgspec.Struct, frozen=True):
-    """What stands earlier already: tokens in blocks that are equal as a whole, and in lines of other blocks."""
+    """What stands earlier already: tokens in blocks that are equal as a whole, and in lines of other blocks.
+
+    `lossless` is what references would save of that, `references` are those that are there.
+    """
 
     tokens: int
     percent: float
@@ -91,6 +116,8 @@ class Repeats(msgspec.Struct, frozen=True):
     line_tokens: int
     lines: int
     largest: list[BlockShare]
+    lossless: Lossless
+    references: References
 
 
 class Total(msgspec.Struct, frozen=True):
@@ -304,4 +331,22 @@ def _repeats(transcript: Transcript, count: Counter, calls: dict[str, Block], to
             )
             for repeat in sorted(found, key=lambda repeat: -repeat.tokens)[:top]
         ],
+        *_references(transcript, count, total),
+    )
+
+
+def _references(transcript: Transcript, count: Counter, total: int) -> tuple[Lossless, References]:
+    found = find_savings(transcript, count)
+    total += found.saved
+    alone = [
+        Share(name, saving.tokens, percent(saving.tokens, total), saving.blocks)
+        for name, saving in found.finders.items()
+    ]
+    more = max(0, found.with_parameters.tokens - found.together.tokens)
+    blocks = max(0, found.with_parameters.blocks - found.together.blocks)
+    parameters = Share("tool_parameters", more, percent(more, total), blocks)
+    tokens = found.together.tokens
+    return (
+        Lossless(tokens, percent(tokens, total), found.together.blocks, alone, parameters),
+        References(found.resolved, found.unresolved, found.saved),
     )
