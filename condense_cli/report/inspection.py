@@ -17,7 +17,8 @@ from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role, Transc
 from .facts import SHAPE, estimated_tokens, overhead_of
 from .labels import block_label
 from .repeats import find_repeats
-from .savings import find_savings
+from .savings import Lossless, References, find_savings
+from .shares import BlockShare, MessageShare, Share, ToolShare, percent
 
 _KIND_NAMES: Final = {
     BlockKind.THINKING: "thinking",
@@ -38,69 +39,6 @@ CONTENT_TYPES: Final = (
     "opaque",
 )
 """`client text` stands in user messages and was written by the client; `opaque` is anything unknown."""
-
-
-class Share(msgspec.Struct, frozen=True):
-    """Part of the transcript: its tokens, and these in percent of all."""
-
-    name: str
-    tokens: int
-    percent: float
-    blocks: int
-
-
-class ToolShare(msgspec.Struct, frozen=True):
-    name: str
-    tokens: int
-    percent: float
-    calls: int
-    parameters: int
-    results: int
-
-
-class MessageShare(msgspec.Struct, frozen=True):
-    """A message with its constant cost; `label` is that of its largest block."""
-
-    message: int
-    role: str
-    tokens: int
-    percent: float
-    blocks: int
-    label: str
-
-
-class BlockShare(msgspec.Struct, frozen=True):
-    """`block` is the position in the message. `first` is the earlier block that this one equals, as "message:block"."""
-
-    message: int
-    block: int
-    role: str
-    content_type: str
-    tokens: int
-    percent: float
-    label: str
-    first: str | None = None
-
-
-class Lossless(msgspec.Struct, frozen=True):
-    """What references save where there are none: each of the `finders` alone, and all; `tool_parameters` comes on top.
-
-    `percent` is the share of what the transcript costs without references.
-    """
-
-    tokens: int
-    percent: float
-    blocks: int
-    finders: list[Share]
-    tool_parameters: Share
-
-
-class References(msgspec.Struct, frozen=True):
-    """References that the transcript holds: those that `resolved`, what they save, and lines that lead nowhere."""
-
-    resolved: int
-    unresolved: int
-    saved: int
 
 
 class Repeats(msgspec.Struct, frozen=True):
@@ -216,10 +154,6 @@ def inspect(
     )
 
 
-def percent(part: int, whole: int) -> float:
-    return round(100 * part / whole, 1) if whole else 0.0
-
-
 _Numbered = tuple[Message, int, Block]
 
 
@@ -331,22 +265,5 @@ def _repeats(transcript: Transcript, count: Counter, calls: dict[str, Block], to
             )
             for repeat in sorted(found, key=lambda repeat: -repeat.tokens)[:top]
         ],
-        *_references(transcript, count, total),
-    )
-
-
-def _references(transcript: Transcript, count: Counter, total: int) -> tuple[Lossless, References]:
-    found = find_savings(transcript, count)
-    total += found.saved
-    alone = [
-        Share(name, saving.tokens, percent(saving.tokens, total), saving.blocks)
-        for name, saving in found.finders.items()
-    ]
-    more = max(0, found.with_parameters.tokens - found.together.tokens)
-    blocks = max(0, found.with_parameters.blocks - found.together.blocks)
-    parameters = Share("tool_parameters", more, percent(more, total), blocks)
-    tokens = found.together.tokens
-    return (
-        Lossless(tokens, percent(tokens, total), found.together.blocks, alone, parameters),
-        References(found.resolved, found.unresolved, found.saved),
+        *find_savings(transcript, count),
     )

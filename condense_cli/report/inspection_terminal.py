@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .fitted_table import GAP, column_widths, fitted_table
-from .inspection import BlockShare, Inspection, Repeats, percent
+from .inspection import Inspection, Repeats
+from .shares import BlockShare, percent
 from .token_text import carried, counted
 from .visible import visible
 
@@ -152,7 +153,10 @@ def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
         return
     who = "Written anew they" if held.resolved else "References"
     yield Text(f"{who} would save {lossless.tokens:,} tokens ({_percent(lossless.percent)}), restorable", style="bold")
-    shares = [*((share.name, share) for share in lossless.finders), ("tool_parameters, on top", lossless.tool_parameters)]
+    shares = [
+        *((share.name, share) for share in lossless.finders),
+        ("tool_parameters, on top", lossless.tool_parameters),
+    ]
     rows = [[name, f"{share.tokens:,}", _percent(share.percent), f"{share.blocks:,}"] for name, share in shares]
     yield fitted_table(("finder, alone", "tokens", "share", "blocks"), rows, (1, 2, 3), width, flexible=0)
 

@@ -1,4 +1,7 @@
-"""What the lossless prelude would save in a transcript, and what references in it save already."""
+"""What the lossless prelude would save in a transcript, and what references in it save already.
+
+Documented in docs/json-report.md.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from ..lossless.finders import Category, Finders
 from ..lossless.pieces import find_pieces
 from ..tokens import Counter
 from ..transcript import Transcript
+from .shares import Share, percent
 
 FINDERS: Final = {
     "deduplicate_file_reads": Finders(tool_results=False, state_tags=()),
@@ -21,47 +25,49 @@ FINDERS: Final = {
 """Each finder alone, by the key that switches it on."""
 
 
-class Saving(Struct, frozen=True):
-    """Tokens that references would save, and in how many blocks."""
+class Lossless(Struct, frozen=True):
+    """What references save where there are none: each of the `finders` alone, and all; `tool_parameters` comes on top.
 
-    tokens: int = 0
-    blocks: int = 0
-
-
-class Savings(Struct, frozen=True):
-    """What references save in place of lines: each finder alone, all of them, and all with `tool_parameters`.
-
-    `resolved` references are there and save `saved` tokens already; `unresolved` lines only look like one.
+    `percent` is the share of what the transcript costs without references.
     """
 
-    finders: dict[str, Saving]
-    together: Saving
-    with_parameters: Saving
-    resolved: int = 0
-    unresolved: int = 0
-    saved: int = 0
+    tokens: int
+    percent: float
+    blocks: int
+    finders: list[Share]
+    tool_parameters: Share
 
 
-def find_savings(transcript: Transcript, count: Counter) -> Savings:
+class References(Struct, frozen=True):
+    """References that the transcript holds: those that `resolved`, what they save, and lines that lead nowhere."""
+
+    resolved: int
+    unresolved: int
+    saved: int
+
+
+def find_savings(transcript: Transcript, count: Counter) -> tuple[Lossless, References]:
     """Try the finders. Blocks that a run protects count too: that depends on its configuration."""
     decoded = decode(transcript.messages)
-    has_states = any(
-        piece.category in (Category.STATE, Category.INJECTED) for piece in find_pieces(decoded.messages, Finders())
-    )
+    total = sum(map(count.message, decoded.messages))
+    states = (Category.STATE, Category.INJECTED)
+    has_states = any(piece.category in states for piece in find_pieces(decoded.messages, Finders()))
 
-    def saving(finders: Finders) -> Saving:
+    def share(name: str, finders: Finders) -> Share:
         blocks = encode(decoded.messages, finders, count, lambda *_: True).blocks
-        plain = (decoded.messages[position].blocks[number] for position, number in blocks)
-        return Saving(sum(map(count.block, plain)) - sum(map(count.block, blocks.values())), len(blocks))
+        plain = sum(count.block(decoded.messages[position].blocks[number]) for position, number in blocks)
+        saved = plain - sum(map(count.block, blocks.values()))
+        return Share(name, saved, percent(saved, total), len(blocks))
 
-    return Savings(
-        {
-            name: saving(finders) if finders.file_reads or finders.tool_results or has_states else Saving()
-            for name, finders in FINDERS.items()
-        },
-        saving(Finders()),
-        saving(Finders(tool_parameters=True)),
-        decoded.resolved,
-        decoded.unresolved,
-        sum(map(count.message, decoded.messages)) - count.transcript(transcript) if decoded.resolved else 0,
+    alone = [
+        share(name, finders) if has_states or name != "remove_obsolete_state" else Share(name, 0, 0.0, 0)
+        for name, finders in FINDERS.items()
+    ]
+    together = share("", Finders())
+    everything = share("", Finders(tool_parameters=True))
+    more = max(0, everything.tokens - together.tokens)
+    parameters = Share("tool_parameters", more, percent(more, total), max(0, everything.blocks - together.blocks))
+    return (
+        Lossless(together.tokens, together.percent, together.blocks, alone, parameters),
+        References(decoded.resolved, decoded.unresolved, total - count.transcript(transcript)),
     )
