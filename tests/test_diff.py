@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli import api
-from condense_cli.report import diff as diffs
 from condense_cli.markers import Gap
+from condense_cli.report import diff as diffs
 from condense_cli.report.diff import Diff, What, line_hunks
 from condense_cli.transcript import Transcript
 

@@ -70,7 +70,7 @@ def test_every_key_is_documented() -> None:
     import msgspec
 
     from condense_cli.config import models
-    from condense_cli.report import diff_json, estimate, facts, inspection, lookup_json, shares, validation
+    from condense_cli.report import diff_json, estimate, facts, inspection, lookup_json, savings, shares, validation
 
     def keys(module: object) -> set[str]:
         kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
