@@ -13,6 +13,7 @@ from ..lossless.decode import decode
 from ..lossless.encode import encode
 from ..lossless.finders import Category, Finders
 from ..lossless.pieces import find_pieces
+from ..lossless.reader import Reader
 from ..tokens import Counter
 from ..transcript import Transcript
 from .shares import Share, percent
@@ -53,8 +54,10 @@ def find_savings(transcript: Transcript, count: Counter) -> tuple[Lossless, Refe
     states = (Category.STATE, Category.INJECTED)
     has_states = any(piece.category in states for piece in find_pieces(decoded.messages, Finders()))
 
+    reader = Reader()
+
     def share(name: str, finders: Finders) -> Share:
-        blocks = encode(decoded.messages, finders, count, lambda *_: True).blocks
+        blocks = encode(decoded.messages, finders, count, lambda *_: True, reader=reader).blocks
         plain = sum(count.block(decoded.messages[position].blocks[number]) for position, number in blocks)
         saved = plain - sum(map(count.block, blocks.values()))
         return Share(name, saved, percent(saved, total), len(blocks))
