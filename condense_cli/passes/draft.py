@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
 from ..lossless.encode import Encoded, Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS, Counter
-from ..transcript import Block, BlockKind, Family, Message, Transcript
+from ..transcript import Block, Family, Message, Transcript
 from .prelude import BlockKey, Writer, key_of
 from .receipts import Receipt
 from .selection import Protection
@@ -44,8 +44,7 @@ class Draft:
         old = self.messages[position].blocks[number]
         before, after = self.count.block(old), self.count.block(block)
         if self._writer.is_active:
-            if old.kind is BlockKind.TOOL_RESULT:
-                self._originals.setdefault(key_of(old), old.text)
+            self._originals.setdefault(key_of(old), old.text)
             self._save(position, number, self._saved.get((position, number), 0) - (before - after))
         self._plain += after - before
         self._exchanged.setdefault(position, {})[number] = block
@@ -85,6 +84,13 @@ class Draft:
             return False
         key = key_of(self.messages[position].blocks[number])
         return place in self._written.restored or key not in self._originals
+
+    def rewritten(self) -> Iterator[tuple[Block, Block]]:
+        """Blocks that still say everything, with how they are written."""
+        for position, (message, written) in enumerate(zip(self.messages, self.written(), strict=True)):
+            for number, block in enumerate(message.blocks):
+                if key_of(block) not in self._originals or self.is_reference(position, number):
+                    yield block, written.blocks[number]
 
     def remove(self, places: Iterable[tuple[int, int]]) -> None:
         """Take blocks (message position, block position) out. Messages left empty stay until `tidy`."""
