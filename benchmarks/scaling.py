@@ -2,10 +2,12 @@
 
     python benchmarks/scaling.py --sizes 0.5 5 50
 
-For every size of both formats two commands run, each in processes of its own, in turns:
+For every size of both formats three commands run, each in processes of its own, in turns:
 
 - floor: the file is read and its tokens are counted once, which no way of condensing can do without,
-- run: `condense run FILE --preset speed -o OUT -q`.
+- plain: `condense run FILE --config CONFIG -o OUT -q` with the passes of a preset (speed) and without the prelude,
+- prelude: the same with the lossless prelude, all finders at their defaults. `--passes none` takes the passes away from
+  both, so that the prelude works on all of the text and `plain` is the cost of reading, counting and writing alone.
 
 Shown are the best of several rounds, in seconds as they pass and as processor time (the steadier one where others use
 the machine too), and the most memory that a process held, as the system reports it. Nothing is subtracted from any of
@@ -13,6 +15,10 @@ these; the rows with 10 KB show what is there before the size matters. The expon
 size and cost: 1 means that twice the size costs twice as much. Once they are fitted to the numbers as they are, where
 the start flattens them, and once to what is above the 10 KB run. Compiled modules go to a temporary folder. Linux and
 macOS.
+
+At the end stands what the prelude may cost: up to 5 MB one and a half times the processor time without it and half a
+second, from where on it should grow like the file; and in memory five times the file, where the program itself is
+smaller than that.
 """
 
 from __future__ import annotations
@@ -34,12 +40,32 @@ SMALL: Final = 0.01
 SIZES: Final = (0.5, 5.0, 50.0)
 ROUNDS: Final = 3
 
+TIMES: Final = 1.5
+SECONDS: Final = 0.5
+TIMED: Final = 5.5e6
+"""So many times the run without it may one with the prelude take, and so many seconds, for files of so many bytes."""
+PEAK: Final = 5.0
+"""So many times the file it may hold in memory."""
+
 FLOOR: Final = """
 import sys
 from condense_cli import api
 from condense_cli.tokens import Counter, encoding_for
 transcript = api.load(sys.argv[1])
 print(Counter(encoding_for(transcript.model).name).transcript(transcript))
+"""
+
+CONFIGURATIONS: Final = """
+import sys
+import msgspec
+from msgspec.structs import replace
+from condense_cli.config.models import Configuration, Prelude
+from condense_cli.config.presets import load_preset
+passes, *paths = sys.argv[1:]
+configuration = Configuration() if passes == "none" else load_preset(passes)
+for path, enabled in zip(paths, (False, True), strict=True):
+    with open(path, "wb") as file:
+        file.write(msgspec.json.encode(replace(configuration, lossless_prelude=Prelude(enabled=enabled))))
 """
 
 _RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1_024
@@ -59,11 +85,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Row:
-    """Both commands on one transcript of `size` bytes."""
+    """The three commands on one transcript of `size` bytes."""
 
     size: int
     floor: Cost
-    run: Cost
+    plain: Cost
+    prelude: Cost
 
 
 def cost(command: Sequence[str], variables: dict[str, str]) -> Cost:
@@ -88,16 +115,24 @@ def environment(bytecode: Path) -> dict[str, str]:
     return variables | {"PYTHONPYCACHEPREFIX": str(bytecode)}
 
 
-def measure(path: Path, rounds: int, variables: dict[str, str]) -> Row:
-    """Both commands on one file in turns, the best of each."""
-    output = path.with_suffix(".out")
-    condense = [sys.executable, "-m", "condense_cli", "run", str(path), "--preset", "speed", "-o", str(output), "-q"]
-    read_and_count = [sys.executable, "-c", FLOOR, str(path)]
-    floor, run = cost(read_and_count, variables), cost(condense, variables)
+def configurations(folder: Path, passes: str) -> tuple[Path, Path]:
+    """The same configuration without and with the prelude, as files."""
+    paths = folder / "plain.json", folder / "prelude.json"
+    subprocess.run([sys.executable, "-c", CONFIGURATIONS, passes, *map(str, paths)], check=True)
+    return paths
+
+
+def measure(path: Path, configs: Sequence[Path], rounds: int, variables: dict[str, str]) -> Row:
+    """All commands on one file in turns, the best of each."""
+    output = str(path.with_suffix(".out"))
+    commands = [[sys.executable, "-c", FLOOR, str(path)]]
+    for config in configs:
+        run = [sys.executable, "-m", "condense_cli", "run", str(path), "--config", str(config), "-o", output, "-q"]
+        commands.append(run)
+    costs = [cost(command, variables) for command in commands]
     for _ in range(rounds - 1):
-        floor = floor.best(cost(read_and_count, variables))
-        run = run.best(cost(condense, variables))
-    return Row(path.stat().st_size, floor, run)
+        costs = [best.best(cost(command, variables)) for best, command in zip(costs, commands, strict=True)]
+    return Row(path.stat().st_size, *costs)
 
 
 def written(folder: Path, megabytes: float, format: str) -> Path:
@@ -120,21 +155,41 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float | None:
 
 
 HEADER: Final = (
-    f"{'':<12}{'file':>9}{'floor':>9}{'run':>9}{'run':>9}{'run /':>8}{'floor':>9}{'run':>9}{'run /':>8}"
-    f"{'floor':>9}{'run':>9}{'run /':>8}\n"
-    f"{'':<12}{'MB':>9}{'s':>9}{'s':>9}{'MB/s':>9}{'floor':>8}{'cpu s':>9}{'cpu s':>9}{'floor':>8}"
-    f"{'peak MB':>9}{'peak MB':>9}{'file':>8}"
+    f"{'':<12}{'file':>8}{'floor':>9}{'plain':>9}{'prelude':>9}{'prelude':>9}{'prelude':>9}"
+    f"{'floor':>9}{'plain':>9}{'prelude':>9}{'prelude':>9}{'floor':>9}{'plain':>9}{'prelude':>9}{'prelude':>9}\n"
+    f"{'':<12}{'MB':>8}{'s':>9}{'s':>9}{'s':>9}{'MB/s':>9}{'/ plain':>9}"
+    f"{'cpu s':>9}{'cpu s':>9}{'cpu s':>9}{'/ plain':>9}{'peak MB':>9}{'peak MB':>9}{'peak MB':>9}{'/ file':>9}"
 )
 
 
 def line(name: str, row: Row) -> str:
     megabytes = row.size / 1e6
+    costs = (row.floor, row.plain, row.prelude)
     return (
-        f"{name:<12}{megabytes:>9.2f}{row.floor.seconds:>9.3f}{row.run.seconds:>9.3f}"
-        f"{megabytes / row.run.seconds:>9.1f}{row.run.seconds / row.floor.seconds:>7.2f}x"
-        f"{row.floor.processor:>9.3f}{row.run.processor:>9.3f}{row.run.processor / row.floor.processor:>7.2f}x"
-        f"{row.floor.peak / 1e6:>9.1f}{row.run.peak / 1e6:>9.1f}{row.run.peak / row.size:>7.1f}x"
+        f"{name:<12}{megabytes:>8.2f}"
+        + "".join(f"{cost.seconds:>9.3f}" for cost in costs)
+        + f"{megabytes / row.prelude.seconds:>9.1f}{row.prelude.seconds / row.plain.seconds:>8.2f}x"
+        + "".join(f"{cost.processor:>9.3f}" for cost in costs)
+        + f"{row.prelude.processor / row.plain.processor:>8.2f}x"
+        + "".join(f"{cost.peak / 1e6:>9.1f}" for cost in costs)
+        + f"{row.prelude.peak / row.size:>8.1f}x"
     )
+
+
+def bars(name: str, small: Row, row: Row) -> str:
+    """What the prelude took and what it may take."""
+    parts = []
+    if row.size <= TIMED:
+        took, allowed = row.prelude.processor, TIMES * row.plain.processor + SECONDS
+        parts.append(f"{took:.2f} of {allowed:.2f} cpu s{_too_much(took, allowed)}")
+    if small.prelude.peak <= PEAK * row.size:
+        took, allowed = row.prelude.peak / 1e6, PEAK * row.size / 1e6
+        parts.append(f"{took:.0f} of {allowed:.0f} MB{_too_much(took, allowed)}")
+    return f"{name:<12}{row.size / 1e6:>8.2f} MB   {', '.join(parts)}"
+
+
+def _too_much(value: float, allowed: float) -> str:
+    return " (too much)" if value > allowed else ""
 
 
 def growth(name: str, small: Row, rows: Sequence[Row]) -> str:
@@ -142,16 +197,17 @@ def growth(name: str, small: Row, rows: Sequence[Row]) -> str:
     sizes = [row.size for row in rows]
     what: dict[str, Callable[[Row], float]] = {
         "floor cpu": lambda row: row.floor.processor,
-        "run cpu": lambda row: row.run.processor,
-        "run s": lambda row: row.run.seconds,
-        "floor peak": lambda row: row.floor.peak,
-        "run peak": lambda row: row.run.peak,
+        "plain cpu": lambda row: row.plain.processor,
+        "prelude cpu": lambda row: row.prelude.processor,
+        "prelude s": lambda row: row.prelude.seconds,
+        "plain peak": lambda row: row.plain.peak,
+        "prelude peak": lambda row: row.prelude.peak,
     }
     as_is = [exponent(sizes, [value(row) for row in rows]) for value in what.values()]
     above = [exponent(sizes, [value(row) - value(small) for row in rows]) for value in what.values()]
     return "\n".join(
         (
-            f"{name:<12}{'':<20}" + "".join(f"{title:>12}" for title in what),
+            f"{name:<12}{'':<20}" + "".join(f"{title:>14}" for title in what),
             f"{'':<12}{'as they are':<20}" + "".join(map(_number, as_is)),
             f"{'':<12}{'above the 10 KB run':<20}" + "".join(map(_number, above)),
         )
@@ -159,29 +215,34 @@ def growth(name: str, small: Row, rows: Sequence[Row]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return f"{'-':>12}" if value is None else f"{value:>12.2f}"
+    return f"{'-':>14}" if value is None else f"{value:>14.2f}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure how time and memory of condense run grow.")
     parser.add_argument("--sizes", type=float, nargs="+", default=SIZES, metavar="MB", help="(default: 0.5 5 50)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"runs of each command (default: {ROUNDS})")
+    parser.add_argument("--passes", default="speed", metavar="PRESET", help="whose passes; or none (default: speed)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="condense-bench-") as name:
         folder = Path(name)
         variables = environment(folder / "bytecode")
-        growths = []
+        configs = configurations(folder, arguments.passes)
+        growths, allowed = [], []
         print(HEADER)
         for format in FORMATS:
             rows = []
             for megabytes in (SMALL, *arguments.sizes):
                 path = written(folder, megabytes, format)
-                rows.append(measure(path, max(1, arguments.rounds), variables))
+                rows.append(measure(path, configs, max(1, arguments.rounds), variables))
                 path.unlink()
                 print(line(format, rows[-1]), flush=True)
             growths.append(growth(format, rows[0], rows[1:]))
+            allowed += [bars(format, rows[0], row) for row in rows[1:]]
     print("\nGrowth exponents")
     print("\n".join(growths))
+    print("\nWhat the prelude takes, and may take")
+    print("\n".join(allowed))
 
 
 if __name__ == "__main__":

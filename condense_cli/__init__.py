@@ -14,10 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Condensation", "Transcript", "__version__", "condense", "diff", "dump", "load", "loads"]
+__all__ = [
+    "Condensation", "Restoration", "Transcript", "__version__",
+    "condense", "diff", "dump", "load", "loads", "restore",
+]  # fmt: skip
 
 if TYPE_CHECKING:
-    from .api import condense, diff, dump, load, loads
+    from .api import Restoration, condense, diff, dump, load, loads, restore
     from .passes.pipeline import Condensation
     from .transcript import Transcript
 

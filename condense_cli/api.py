@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from . import formats
@@ -14,13 +15,14 @@ from .config.models import Configuration
 from .config.presets import DEFAULT_PRESET, load_preset
 from .errors import BrokenOutputError
 from .files import read_bytes
+from .lossless.decode import count_gaps, decode
 from .passes import pipeline
 from .passes.pipeline import Condensation
 from .report.diff import Diff, compare
 from .tokens import Counter, encoding_for
 from .transcript import Transcript
 
-__all__ = ["Condensation", "Transcript", "condense", "diff", "dump", "load", "loads"]
+__all__ = ["Condensation", "Restoration", "Transcript", "condense", "diff", "dump", "load", "loads", "restore"]
 
 
 def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
@@ -68,8 +70,28 @@ def condense(
     return pipeline.condense(transcript, configuration, counter, stop_at_target=target_tokens is not None, clock=clock)
 
 
-def dump(condensation: Condensation) -> bytes:
-    """Bytes of the condensed transcript in the format of the input, read back and checked before they are returned.
+class Restoration(Struct, frozen=True):
+    """A transcript without the references that could be resolved.
+
+    `unresolved` references stay as they are; `gaps` are lossy markers, whose content is gone from the file.
+    """
+
+    before: Transcript
+    transcript: Transcript
+    resolved: int
+    unresolved: int
+    gaps: int
+
+
+def restore(transcript: Transcript) -> Restoration:
+    """Undo every reference of a condensed transcript, from the transcript alone."""
+    found = decode(transcript.messages)
+    restored = replace(transcript, messages=found.messages)
+    return Restoration(transcript, restored, found.resolved, found.unresolved, count_gaps(found.messages))
+
+
+def dump(condensation: Condensation | Restoration) -> bytes:
+    """Bytes of the new transcript in the format of the input, read back and checked before they are returned.
 
     Raises UsageError if that format is only read. Raises BrokenOutputError if they break a rule that the input kept,
     or say anything but the condensation; that is a defect of this program, and nothing is lost by it.
@@ -77,7 +99,7 @@ def dump(condensation: Condensation) -> bytes:
     data = formats.serialize(condensation.transcript)
     if not condensation.transcript.is_changed:
         return data
-    for violation in condensation.new_violations:
+    for violation in condensation.new_violations if isinstance(condensation, Condensation) else ():
         raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
     again = formats.parse(
         data, format=condensation.transcript.format, lenient=bool(condensation.transcript.source.unparsed)

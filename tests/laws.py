@@ -40,6 +40,7 @@ def check_content(result: Condensation, configuration: Configuration, count: Cou
     valid_in_valid_out(result)
     never_larger(result, count)
     lossless(result)
+    savings_are_told_apart(result, count)
     protected_stays(result, configuration, count)
     receipts_add_up(result, count)
 
@@ -147,6 +148,22 @@ def lossless(result: Condensation) -> None:
 def restored(transcript: Transcript) -> list[list[str]]:
     """What every block says without references."""
     return [_texts(block) for message in decode(transcript.messages).messages for block in message.blocks]
+
+
+def savings_are_told_apart(result: Condensation, count: Counter) -> None:
+    """Law 6 in figures: as lossless counts what was saved on blocks that still say everything, and nothing else."""
+    old = {_where(block): block for _, block in result.before.blocks()}
+    before, after = (
+        {_where(block): block for message in decode(transcript.messages).messages for block in message.blocks}
+        for transcript in (result.before, result.transcript)
+    )
+    whole = [block for _, block in result.transcript.blocks() if _says(after, block) == _says(before, block)]
+    assert result.lossless_saved == sum(count.block(old[_where(block)]) - count.block(block) for block in whole)
+
+
+def _says(blocks: dict[tuple[Place, tuple[int, int] | None], Block], block: Block) -> tuple[BlockKind, list[str]]:
+    said = blocks[_where(block)]
+    return said.kind, _texts(said)
 
 
 def idempotent(result: Condensation, configuration: Configuration, data: bytes) -> None:

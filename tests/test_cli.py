@@ -136,6 +136,7 @@ SHAPE: dict[str, Any] = {
         "after": int,
         "saved": int,
         "saved_percent": float,
+        "lossless_saved": int,
         "encoding": str,
         "exact": bool,
         "overhead": int,
@@ -190,7 +191,14 @@ DIFF_SHAPE: dict[str, Any] = {
     "messages": {"before": int, "after": int},
     "messages_changed": int,
     "tokens": {"before": int, "after": int},
-    "counts": {"cut": int, "suppressed": int, "changed": int, "removed": int, "added": int},
+    "counts": {
+        "cut": int,
+        "suppressed": int,
+        "referenced": int,
+        "changed": int,
+        "removed": int,
+        "added": int,
+    },
     "blocks": [
         {
             "message": int,

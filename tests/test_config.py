@@ -158,6 +158,11 @@ EVERY_KEY: dict[str, Any] = {
             "consolidate_tool_results": False,
             "remove_obsolete_state": False,
         },
+        "keep": "earliest",
+        "keep_recent": 4,
+        "tool_parameters": True,
+        "file_tools": ["mcp__files__*"],
+        "state_tags": ["status"],
     },
     "passes": [
         {

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli import api
+from condense_cli.markers import Gap
 from condense_cli.report import diff as diffs
 from condense_cli.report.diff import Diff, What, line_hunks
 from condense_cli.transcript import Transcript
@@ -85,6 +86,45 @@ def test_hunks_rebuild_both_sides(difflib_lines: int, old: list[str], new: list[
     for hunk in hunks:
         if hunk.sign in " -":
             assert old[hunk.line - 1 : hunk.line - 1 + len(hunk.lines)] == list(hunk.lines)
+
+
+REFERENCE = "[see lines 3-75 of the next Read of src/app.py #520917]"
+GAP = str(Gap("0123abcd", 12))
+
+
+# Whatever else is new in a block, and it is no longer what it said.
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [
+        (LONG, REFERENCE, What.REFERENCED),
+        (LONG, f"0: the value of item 0 is 0\n{REFERENCE}", What.REFERENCED),
+        (f"a\n{LONG}\nb\n{LONG}\nc", f"a\n{REFERENCE}\nb\n{REFERENCE}\nc", What.REFERENCED),
+        (f"{GAP}\n{LONG}", f"{GAP}\n{REFERENCE}", What.REFERENCED),
+        (f"{REFERENCE}\n{LONG}", REFERENCE, What.CHANGED),
+        (LONG, f"{REFERENCE}\n{GAP}", What.CUT),
+        (LONG, f"{REFERENCE}\nsomething else", What.CHANGED),
+        (LONG, f"{REFERENCE} and more", What.CHANGED),
+        (REFERENCE, LONG, What.CHANGED),
+        (LONG, GAP, What.SUPPRESSED),
+    ],
+)
+def test_a_block_that_differs_by_references_alone_is_referenced(before: str, after: str, what: What) -> None:
+    old, new = (anthropic(user("a"), assistant([call("1")]), user([result("1", it)])) for it in (before, after))
+    (block,) = difference(old, new).blocks
+    assert block.what is what
+    arguments = ({"file_path": "a", "content": it, "other": "stays"} for it in (before, after))
+    old, new = (anthropic(user("a"), assistant([call("1", "Write", **it)])) for it in arguments)
+    (block,) = difference(old, new).blocks
+    assert block.what is what
+
+
+# One value cut, one left out: the call as a whole is cut.
+@pytest.mark.parametrize(("other", "what"), [(REFERENCE, What.CUT), (GAP, What.SUPPRESSED)])
+def test_a_call_with_a_reference_and_a_marker_is_cut(other: str, what: What) -> None:
+    old = anthropic(user("a"), assistant([call("1", "Edit", old_string=LONG, new_string=LONG)]))
+    new = anthropic(user("a"), assistant([call("1", "Edit", old_string=other, new_string=GAP)]))
+    (block,) = difference(old, new).blocks
+    assert block.what is what
 
 
 # A failed read beside a good one keeps its own label and is aligned by its call, not by its position.

@@ -14,6 +14,7 @@ from .diff import diff
 from .estimate import estimate
 from .inspect import inspect
 from .presets import presets_app
+from .restore import restore
 from .run import run
 from .show import show
 from .validate import validate
@@ -23,6 +24,8 @@ app = typer.Typer(
     help="Make transcripts of language-model agents much smaller and keep what the work needs.",
     epilog="Examples:\n\n\b\ncondense run session.jsonl --preset cost\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
+    "condense run session.jsonl --lossless-only -o small.jsonl\n"
+    "condense restore small.jsonl -o whole.jsonl\n"
     "condense diff session.jsonl small.jsonl\n"
     "condense estimate session.jsonl\n"
     "condense inspect session.jsonl\n"
@@ -37,6 +40,7 @@ app = typer.Typer(
 )
 
 app.command()(run)
+app.command()(restore)
 app.command()(diff)
 app.command()(estimate)
 app.command()(inspect)

@@ -79,6 +79,9 @@ def overrides_of(
     range: str | None,
     pin: list[str] | None,
     target_tokens: int | None = None,
+    *,
+    lossless_only: bool = False,
+    drop_thinking: bool = False,
 ) -> Overrides:
     """The shared flags as one checked value. Raises UsageError."""
     from ..config.overrides import overrides_from
@@ -90,4 +93,6 @@ def overrides_of(
         range=range,
         pins=pin or (),
         target_tokens=target_tokens,
+        lossless_only=lossless_only,
+        drop_thinking=drop_thinking,
     )

@@ -36,6 +36,7 @@ EXAMPLES = (
     "condense run session.jsonl                  report and diff, nothing written\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
+    "condense run session.jsonl --lossless-only -o small.jsonl\n"
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
@@ -63,6 +64,10 @@ def run(
     except_tools: ExceptTools = None,
     range: Range = None,
     pin: Pins = None,
+    lossless_only: Annotated[
+        bool, typer.Option("--lossless-only", help="Lose nothing: run no pass, write references alone.")
+    ] = False,
+    drop_thinking: Annotated[bool, typer.Option("--drop-thinking", help="Drop the thinking of earlier turns.")] = False,
     strict: Annotated[
         bool,
         typer.Option(
@@ -93,7 +98,9 @@ def run(
     """
     with exits():
         _check_usage(preset, config, output, target_tokens, target_percent, json, report)
-        overrides = overrides_of(keep_recent, only_tools, except_tools, range, pin)
+        overrides = overrides_of(
+            keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
+        )
         writes_stdout = output == "-" or (output is None and not (json or dry_run) and not sys.stdout.isatty())
         _check_output(file, output, report)
 

@@ -36,6 +36,11 @@ def warnings(configuration: Configuration) -> list[str]:
     found = []
     if configuration.target_tokens is not None and configuration.target_reduction_percent is not None:
         found.append("Two targets are given: target_tokens is used, target_reduction_percent is not.")
+    prelude = configuration.lossless_prelude
+    if prelude.enabled and prelude.keep == "earliest":
+        found.append(
+            "keep: earliest lets newer results refer to older ones; a client that clears old results breaks them."
+        )
     if any(0 < (config.selection.keep_percentage or 0) < 1 for config in configuration.passes):
         found.append("A keep_percentage below 1 means less than one percent; 20 means a fifth.")
     for config in configuration.passes:

@@ -170,11 +170,15 @@ class PreludeOperations(_Base, frozen=True, kw_only=True):
 
 
 class Prelude(_Base, frozen=True, kw_only=True):
-    """The lossless step. `file_tools` are globs and `state_tags` element names besides those that are known."""
+    """The lossless step. It leaves the newest `keep_recent` turns alone.
+
+    `file_tools` are globs and `state_tags` names of elements besides those that are known.
+    """
 
     enabled: bool = True
     operations: PreludeOperations = PreludeOperations()
     keep: Literal["latest", "earliest"] = "latest"
+    keep_recent: Count = 0
     tool_parameters: bool = False
     file_tools: tuple[str, ...] = ()
     state_tags: tuple[str, ...] = ()

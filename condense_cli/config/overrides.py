@@ -1,6 +1,7 @@
 """What flags of one run change in a configuration.
 
-`--keep-recent` replaces what the passes preserve. The others narrow what they may touch and never widen it.
+`--keep-recent` replaces what the passes preserve. `--lossless-only` leaves the prelude alone of them. The others
+narrow what they may touch and never widen it.
 Where a pass has no condition of its own, the flag becomes its condition. Where it has one, both must hold: the
 configuration cannot say that in one predicate, so a pin holds what the flag leaves out.
 """
@@ -28,6 +29,8 @@ class Overrides(Struct, frozen=True):
     range: IndexRange | None = None
     pins: tuple[str, ...] = ()
     target_tokens: int | None = None
+    lossless_only: bool = False
+    drop_thinking: bool = False
 
 
 def overrides_from(
@@ -38,6 +41,8 @@ def overrides_from(
     range: str | None = None,
     pins: Sequence[str] = (),
     target_tokens: int | None = None,
+    lossless_only: bool = False,
+    drop_thinking: bool = False,
 ) -> Overrides:
     """Flags as they are typed, checked. Raises UsageError."""
     for flag, globs in (("--only-tools", only_tools), ("--except-tools", except_tools)):
@@ -52,6 +57,8 @@ def overrides_from(
         None if range is None else parse_range(range),
         tuple(pins),
         target_tokens,
+        lossless_only,
+        drop_thinking,
     )
 
 
@@ -75,28 +82,36 @@ def parse_range(text: str) -> IndexRange:
 
 def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     """The configuration as the flags of this run make it."""
+    prelude = configuration.lossless_prelude
+    if overrides.lossless_only:
+        prelude = structs.replace(prelude, enabled=True)
+        configuration = structs.replace(configuration, passes=(), keep_first=0)
     passes, pins = configuration.passes, list(configuration.pins)
     if overrides.keep_recent is not None:
         count = overrides.keep_recent
+        prelude = structs.replace(prelude, keep_recent=count)
         passes = _with_selections(passes, lambda selection: _preserving(selection, count))
     if overrides.only_tools:
         # Results and calls of other tools; a pass with globs of its own leaves text alone already.
-        if any(_has_own_tools(config.selection) for config in passes):
+        if prelude.enabled or any(_has_own_tools(config.selection) for config in passes):
             pins.append(Predicates(tools=Globs(exclude=overrides.only_tools)))
         passes = _with_selections(passes, lambda selection: _only_tools(selection, overrides.only_tools))
+        prelude = structs.replace(prelude, operations=structs.replace(prelude.operations, remove_obsolete_state=False))
     if overrides.except_tools:
         # A condition on tools would leave message text out of every pass, so this is always a pin.
         pins.append(Predicates(tools=Globs(include=overrides.except_tools)))
     if overrides.range is not None:
         span = overrides.range
-        if any(config.selection.range is not None for config in passes):
+        if prelude.enabled or any(config.selection.range is not None for config in passes):
             pins += _outside(span)
         passes = _with_selections(passes, lambda selection: _within(selection, span))
     pins += (Predicates(regex=pin) for pin in overrides.pins)
+    if overrides.drop_thinking:
+        configuration = structs.replace(configuration, thinking="drop")
     target: dict[str, int | None] = {}
     if overrides.target_tokens is not None:
         target = {"target_tokens": overrides.target_tokens, "target_reduction_percent": None}
-    return structs.replace(configuration, passes=passes, pins=tuple(pins), **target)
+    return structs.replace(configuration, passes=passes, pins=tuple(pins), lossless_prelude=prelude, **target)
 
 
 def _check_pin(pattern: str) -> None:

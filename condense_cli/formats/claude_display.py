@@ -39,7 +39,10 @@ def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -
             for path in _image_copies(value, block):
                 edits[block.place.record][path] = style.literal(block.text)
             continue
-        for path, text in _repeats(value[KEY], (KEY,), _known_lines(value, block)):
+        old = _text_at(value, block)
+        if set(gaps_in(block.text)) <= set(gaps_in(old)):
+            continue  # Nothing was left out: lines are said by reference, or restored.
+        for path, text in _repeats(value[KEY], (KEY,), _known_lines(old)):
             edits[block.place.record][path] = style.literal(_shortened(text, block.text))
 
 
@@ -70,11 +73,16 @@ def _copies(value: Any, path: JsonPath, data: str) -> Iterator[JsonPath]:
             yield from _copies(item, (*path, index), data)
 
 
-def _known_lines(value: Any, block: Block) -> set[str]:
-    """Lines of the result before it was changed, with and without line numbers."""
+def _text_at(value: Any, block: Block) -> str:
+    """The result as the file has it."""
     for key in block.place.path:
         value = value[key]
-    lines = [line.rstrip() for line in value.split("\n")]
+    return str(value)
+
+
+def _known_lines(text: str) -> set[str]:
+    """Lines of the result before it was changed, with and without line numbers."""
+    lines = [line.rstrip() for line in text.split("\n")]
     return {*lines, *(_LINE_NUMBER.sub("", line) for line in lines)}
 
 

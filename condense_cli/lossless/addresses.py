@@ -19,6 +19,8 @@ from .references import THE_RESULT, THIS_CALL, Address
 _PATH: Final = 14
 _ARGUMENT: Final = 12
 """About so many characters of a path or another argument name a call: counting tells calls of one name apart."""
+_TELLING: Final = 3
+"""Shorter arguments, such as the number of an entry, name nothing."""
 _CHANGE_OF_FOLDER: Final = re.compile(r"cd\s[^&;|\n]*(?:&&|;)\s*")
 
 
@@ -120,7 +122,7 @@ def _name_of_call(call: Block) -> str:
     if path is not None and "\n" not in path:
         return f"{tool} of {_end_of_path(path)}"
     argument = _start_of_argument(main_argument(call))
-    return f"{tool} `{argument}`" if argument else tool
+    return f"{tool} `{argument}`" if len(argument) >= _TELLING else tool
 
 
 def _end_of_path(path: str) -> str:

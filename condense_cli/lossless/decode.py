@@ -13,7 +13,8 @@ from ..transcript import Block, BlockKind, Message, Role
 from . import states
 from .addresses import Addresses, Place, field_of, tag_of
 from .excerpt import find_above, find_place, readings
-from .lines import Lines, read_lines
+from .lines import Lines
+from .reader import Reader
 from .references import ABOVE, ABOVE_WORD, PREFIX, THIS_CALL, Address, Reference, parse_reference, reference_hash
 
 
@@ -27,28 +28,37 @@ class Decoded(Struct, frozen=True):
     messages: tuple[Message, ...]
     resolved: int = 0
     unresolved: int = 0
-    gaps: int = 0
     named: Mapping[tuple[int, int], frozenset[tuple[int, int]]] = {}
 
 
-def decode(messages: Sequence[Message]) -> Decoded:
-    """Resolve every reference that resolves. Linear in the size of the messages."""
-    held = [message for message in messages if any(_may_hold(message, block) for block in message.blocks)]
-    if not held:
+def decode(
+    messages: Sequence[Message], reader: Reader | None = None, expected: Mapping[tuple[int, int], str] | None = None
+) -> Decoded:
+    """Resolve every reference that resolves. Linear in the size of the messages.
+
+    `expected` are texts, by positions of message and block, that need not be held twice where they come out.
+    """
+    if not any(_may_hold(message, block) for message in messages for block in message.blocks):
         return Decoded(tuple(messages))
-    decoder = _Decoder(messages)
+    decoder = _Decoder(messages, reader or Reader(), expected or {})
     # A forward reference needs the newer blocks first, a backward one the older.
     decoder.sweep(range(len(messages) - 1, -1, -1), is_backward=False)
     decoder.sweep(range(len(messages)), is_backward=True)
-    unresolved = gaps = 0
-    for message in decoder.messages:
-        for block in message.blocks:
-            if _may_hold(message, block):
-                for text in _texts(block):
-                    unresolved += sum(parse_reference(line) is not None for line in text.split("\n"))
-                    gaps += len(gaps_in(text))
+    unresolved = sum(
+        parse_reference(line) is not None
+        for message in decoder.messages
+        for block in message.blocks
+        if _may_hold(message, block)
+        for text in _texts(block)
+        for line in text.split("\n")
+    )
     named = {place: frozenset(others) for place, others in decoder.named.items()}
-    return Decoded(tuple(decoder.messages), decoder.resolved, unresolved, gaps, named)
+    return Decoded(tuple(decoder.messages), decoder.resolved, unresolved, named)
+
+
+def count_gaps(messages: Sequence[Message]) -> int:
+    """How many lossy markers stand in the messages."""
+    return sum(len(gaps_in(text)) for message in messages for block in message.blocks for text in _texts(block))
 
 
 def _may_hold(message: Message, block: Block) -> bool:
@@ -59,6 +69,7 @@ def _may_hold(message: Message, block: Block) -> bool:
 
 
 def _texts(block: Block) -> list[str]:
+    """The texts whose lines a model reads."""
     if block.kind is BlockKind.TOOL_CALL:
         return [value for _, value in string_values(arguments_of(block))]
     return [block.text]
@@ -70,17 +81,17 @@ def _is_turn_of(address: Address, is_backward: bool) -> bool:
 
 
 class _Decoder:
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Sequence[Message], reader: Reader, expected: Mapping[tuple[int, int], str]) -> None:
         self.messages = list(messages)
+        self._reader, self._expected = reader, expected
         self._written = messages
         self.resolved = 0
         self.named: dict[tuple[int, int], set[tuple[int, int]]] = {}
         self._addresses = Addresses(messages)
         self._done: set[Place] = set()
-        self._lines: dict[tuple[Place, str], Lines | None] = {}
+        self._last: tuple[Block, dict[str, str]] | None = None
 
     def sweep(self, order: Sequence[int], is_backward: bool) -> None:
-        self._lines.clear()
         self._done.clear()
         for position in order:
             message = self.messages[position]
@@ -97,7 +108,8 @@ class _Decoder:
         if block.kind is not BlockKind.TOOL_CALL:
             text = self._text(place, block.text, is_backward, block.kind is BlockKind.TEXT)
             if text != block.text:
-                self._put(place, block.with_text(text))
+                known = self._expected.get(place[:2])
+                self._put(place, block.with_text(known if known == text else text))
             return
         values = list(string_values(arguments_of(block)))
         # A value may refer to one after it (forward) or before it, which therefore comes first.
@@ -163,24 +175,23 @@ class _Decoder:
         return next((text for text in found if reference_hash(text) == reference.hash), None)
 
     def _source(self, here: Place, there: Place, reference: Reference) -> Lines | None:
-        """The lines of what an address means, read once.
+        """The lines of what an address means.
 
         A result refers to its call as it is written, a value to the other values of its call, which is being decoded.
         """
         address = reference.address
-        key = (there, address.field)
-        if key in self._lines and address.what != THIS_CALL:
-            return self._lines[key]
         is_own_call = address.what == THIS_CALL and there != here
         block = (self._written if is_own_call else self.messages)[there.message].blocks[there.block]
         text: str | None = block.text
         if address.field:
-            fields = {field_of(path): value for path, value in string_values(arguments_of(block))}
-            text = fields.get(address.field)
+            text = self._fields(block).get(address.field)
         elif tag := tag_of(address.what):
             found = states.elements(block.text, tag)[there.part : there.part + 1]
             text = block.text[found[0].start : found[0].end] if found else None
-        lines = None if text is None else read_lines(text)
-        if address.what != THIS_CALL:
-            self._lines[key] = lines
-        return lines
+        return None if text is None else self._reader.lines(text)
+
+    def _fields(self, call: Block) -> dict[str, str]:
+        """The values of a call by the names that references use; those of the last call asked for are remembered."""
+        if self._last is None or self._last[0] is not call:
+            self._last = (call, {field_of(path): value for path, value in string_values(arguments_of(call))})
+        return self._last[1]

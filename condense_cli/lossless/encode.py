@@ -22,9 +22,10 @@ from ..transcript import Block, BlockKind, JsonPath, Message
 from .addresses import Addresses, Place
 from .decode import decode
 from .finders import Category, Finders
-from .lines import read_lines
-from .matching import Index, Repeated, Run
-from .pieces import LinesOf, Piece, find_pieces
+from .lines import Lines
+from .matching import Hashed, Index, Repeated, Run
+from .pieces import Piece, find_pieces
+from .reader import Reader
 from .references import Address
 from .written import WrittenText, mark
 
@@ -48,6 +49,7 @@ def encode(
     *,
     keep: Keep = "latest",
     originals: Mapping[Positions, str] | None = None,
+    reader: Reader | None = None,
 ) -> Encoded:
     """The blocks that become smaller by references, as they are then written.
 
@@ -55,9 +57,11 @@ def encode(
     express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
     before it is given back.
     """
-    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {})
+    reader = reader or Reader()
+    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader)
     blocks = encoder.blocks()
-    blocks = verified(messages, blocks, {place: encoder.originals[place] for place in encoder.restored})
+    meant = {place: encoder.originals[place] for place in encoder.restored}
+    blocks = verified(messages, blocks, meant, reader)
     return Encoded(blocks, frozenset(encoder.restored & blocks.keys()))
 
 
@@ -70,24 +74,36 @@ class _Encoder:
         may_change: Callable[[Message, Block], bool],
         keep: Keep,
         originals: Mapping[Positions, str],
+        reader: Reader,
     ) -> None:
         self.messages, self.finders, self.count = messages, finders, count
         self.may_change, self.originals = may_change, originals
         self.restored: set[Positions] = set()
+        self.sources = {category: finders.sources(category) for category in Category}
         self.addresses = Addresses(messages)
         self.pieces = list(find_pieces(messages, finders))
         if keep == "latest":
             self.pieces.reverse()
-        self.lines_of = LinesOf(self.pieces)
-        sizes = (text.count("\n") + 1 for text in chain(originals.values(), (piece.text for piece in self.pieces)))
-        texts = chain(map(read_lines, originals.values()), (read_lines(piece.text) for piece in self.pieces))
-        self.repeated = Repeated(sum(sizes), texts)
-        self.index = Index(self.repeated, self.lines_of)
+        self.reader, self.read = reader, reader.lines
+        self.whole: dict[int, Lines] = {}
+        self.repeated = Repeated(
+            sum(text.count("\n") + 1 for text in chain(originals.values(), (piece.text for piece in self.pieces)))
+        )
+        self.hashed = [self._hashed(piece.text) for piece in self.pieces]
+        self.cut = {place: self._hashed(text) for place, text in originals.items()}
+        self.index = Index(self.repeated)
         self.values: dict[Positions, list[int]] = {}
-        self.texts: dict[int, WrittenText] = {}
+        self.texts: dict[int, str] = {}
+        self.unfinished: dict[int, WrittenText] = {}
         self.used: dict[int, bytearray] = {}
 
+    def _hashed(self, text: str) -> Hashed:
+        found = self.reader.hashed(text)
+        self.repeated.count(found)
+        return found
+
     def blocks(self) -> dict[Positions, Block]:
+        """Every block that has references, as it is written."""
         waiting: list[int] = []
         for number, piece in enumerate(self.pieces):
             # Results refer to their calls once those are written, and before anything older looks at either.
@@ -96,59 +112,71 @@ class _Encoder:
             if piece.path:
                 self.values.setdefault(piece.place[:2], []).append(number)
             message = self.messages[piece.place.message]
-            if self.finders.sources(piece.category) and self.may_change(message, message.blocks[piece.place.block]):
-                self._encode(number, piece)
+            written: WrittenText | None = None
+            if self.sources[piece.category] and self.may_change(message, message.blocks[piece.place.block]):
+                written = self._encode(number, piece)
                 if not piece.path and self.finders.file_reads and self.addresses.call_of(piece.place):
                     waiting.append(number)
-            written = self.texts.get(number)
-            self.index.add(number, self.lines_of(number), written.gone if written and written.is_changed else None)
+                    if written:
+                        self.unfinished[number] = written
+            self.index.add(number, self.hashed[number], written.gone if written else None)
         for number in waiting:
             self._refer_to_call(number)
         parts: dict[Positions, list[tuple[Piece, str]]] = {}
-        for number, written in self.texts.items():
-            if written.text != self.pieces[number].text:
-                parts.setdefault(self.pieces[number].place[:2], []).append((self.pieces[number], written.text))
+        for number, text in self.texts.items():
+            if text != self.pieces[number].text:
+                parts.setdefault(self.pieces[number].place[:2], []).append((self.pieces[number], text))
         blocks = {place: self._block(place, texts) for place, texts in parts.items()}
         return {place: block for place, block in blocks.items() if block is not None}
+
+    def lines_of(self, number: int) -> Lines:
+        """The lines of a piece, by its number."""
+        return self.whole.get(number) or self.read(self.pieces[number].text)
 
     def _call_of(self, number: int) -> Place:
         place = self.pieces[number].place
         return self.addresses.call_of(place) or place
 
-    def _encode(self, number: int, piece: Piece) -> None:
-        written = self._take(number, piece, WrittenText(
-            self.lines_of(number), self.count, self.lines_of, piece.head, piece.tail
-        ))  # fmt: skip
-        original = self.originals.get(piece.place[:2])
-        if original is not None and not piece.path:
-            whole = WrittenText(read_lines(original), self.count, self.lines_of)
-            self._take(number, piece, whole)
-            if whole.is_changed and self._tokens(whole.text) < self._tokens(written.text):
+    def _encode(self, number: int, piece: Piece) -> WrittenText | None:
+        """The text with references, if it has any."""
+        place = piece.place[:2]
+        written = self._take(piece, self.hashed[number], lambda: self.lines_of(number))
+        if place in self.cut and not piece.path:
+            original = self.originals[place]
+            whole = self._take(piece, self.cut[place], lambda: self.read(original))
+            if whole and self._tokens(whole.text) < self._tokens(written.text if written else piece.text):
                 written = whole
-                self.restored.add(piece.place[:2])
-                self.lines_of.put(number, whole.lines)
-        self.texts[number] = written
+                self.restored.add(place)
+                self.whole[number] = whole.lines
+                self.hashed[number] = self.cut[place]
+        if written:
+            self.texts[number] = written.text
+        return written
 
     def _tokens(self, text: str) -> int:
         return count_text(text, self.count.encoding)
 
-    def _take(self, number: int, piece: Piece, written: WrittenText) -> WrittenText:
+    def _take(self, piece: Piece, text: Hashed, lines: Callable[[], Lines]) -> WrittenText | None:
         """The text with references to newer texts, and then, in what is left, to its own lines."""
-        runs = self.index.runs(written.lines, lambda source: self._allows(piece, source))
+        runs = list(self.index.runs(text, lambda source: self._allows(piece, source)))
+        own = list(self.index.own_runs(text))
+        if not (runs or own):
+            return None
+        written = WrittenText(lines(), self.count, self.lines_of, piece.head, piece.tail)
         self._use(written.take(runs, lambda source: self._address(piece, source)))
-        written.take(self.index.own_runs(written.lines), lambda source: self._address(piece, source))
-        return written
+        written.take(own, lambda source: self._address(piece, source))
+        return written if written.is_changed else None
 
     def _allows(self, piece: Piece, source: int) -> bool:
         other = self.pieces[source]
-        if other.category not in self.finders.sources(piece.category) or other.tag != piece.tag:
+        if other.category not in self.sources[piece.category] or other.tag != piece.tag:
             return False
         if piece.category is Category.STATE:
             # Elements of one text are not told apart while that text is decoded.
             return other.place[:2] != piece.place[:2]
         # Between a call and its own listing it is the listing that refers: it saves its line numbers as well.
         is_own = bool(piece.path) and self.addresses.call_of(other.place) == piece.place
-        return not (is_own and self.lines_of(source).listings)
+        return not (is_own and self.hashed[source].numbered)
 
     def _address(self, piece: Piece, source: int) -> Address:
         other = self.pieces[source]
@@ -159,27 +187,34 @@ class _Encoder:
         for run in runs:
             used = self.used.get(run.source)
             if used is None:
-                used = self.used[run.source] = bytearray(len(self.lines_of(run.source).lines))
+                used = self.used[run.source] = bytearray(len(self.hashed[run.source].keys))
             mark(used, run.start, run.start + run.size)
 
     def _refer_to_call(self, number: int) -> None:
         """Let what is left of a result refer to the arguments of its own call, as they are written."""
-        piece, written = self.pieces[number], self.texts[number]
+        piece, written = self.pieces[number], self.unfinished.pop(number, None)
         values = self.values.get(self._call_of(number)[:2])
         if not values:
             return
-        index = Index(self.repeated, self.lines_of)
+        index = Index(self.repeated)
         first = len(self.pieces)
         for value in values:
-            call = self.texts.get(value)
-            text = read_lines(call.text) if call else self.lines_of(value)
-            self.lines_of.put(first + value, text)
-            index.add(first + value, text)
-        for line in _marked(self.used.get(number)):
-            written.fixed[line] = 1
-        runs = index.runs(written.lines, lambda _: True)
-        if written.take(runs, lambda source: self._address(piece, source - first)):
-            self.index.remove(number, written.gone)
+            if value in self.texts:
+                self.whole[first + value] = self.read(self.texts[value])
+                index.add(first + value, self.reader.hashed(self.texts[value]))
+            else:
+                self.whole[first + value] = self.lines_of(value)
+                index.add(first + value, self.hashed[value])
+        runs = list(index.runs(self.hashed[number], lambda _: True))
+        if runs:
+            written = written or WrittenText(self.lines_of(number), self.count, self.lines_of)
+            for line in _marked(self.used.get(number)):
+                written.fixed[line] = 1
+            if written.take(runs, lambda source: self._address(piece, source - first)):
+                self.texts[number] = written.text
+                self.index.remove(number, written.gone)
+        for value in values:
+            del self.whole[first + value]
 
     def _block(self, place: Positions, parts: list[tuple[Piece, str]]) -> Block | None:
         """The block with its pieces exchanged, if that makes it smaller."""
@@ -217,11 +252,12 @@ def with_blocks(messages: Sequence[Message], blocks: Mapping[Positions, Block]) 
 
 
 def verified(
-    messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, str]
+    messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, str], reader: Reader
 ) -> dict[Positions, Block]:
     """The blocks that decode to what they were made from. Text that imitates references can spoil some."""
     while blocks:
-        decoded = decode(with_blocks(messages, blocks)).messages
+        expected = {place: messages[place[0]].blocks[place[1]].text for place in blocks} | dict(meant)
+        decoded = decode(with_blocks(messages, blocks), reader, expected).messages
         wrong = [
             place
             for place in blocks
@@ -234,7 +270,9 @@ def verified(
 
 
 def _is_same(decoded: Block, original: Block, meant: str | None) -> bool:
-    """Whether a block says what it said; of a call the arguments count, not how their JSON is spelled."""
+    """Whether a block says what it said. Of arguments that are an object the spelling of their JSON does not count;
+    where they are JSON in a string, it is part of that string.
+    """
     if decoded.text == (original.text if meant is None else meant):
         return True
-    return original.kind is BlockKind.TOOL_CALL and arguments_of(decoded) == arguments_of(original)
+    return original.is_object and arguments_of(decoded) == arguments_of(original)

@@ -83,32 +83,33 @@ def read_lines(text: str) -> Lines:
     """Lines of a text, and the listings in it."""
     lines = text.split("\n")
     listings: list[Listing] = []
+    keys, numbered = lines, bytearray()
     position = 0
     for line, content in enumerate(lines):
         if line < position or content[:1] not in _BEGINNINGS:
             continue
         numbering = numbering_of(content)
-        if numbering is not None:
-            position = _end_of_listing(lines, line, numbering)
-            if position - line > 1:
-                listings.append(Listing(line, position, numbering))
-    return _with_keys(lines, listings) if listings else Lines(lines, lines)
-
-
-def _end_of_listing(lines: list[str], position: int, numbering: Numbering) -> int:
-    number, width, separator = numbering.number, numbering.width, numbering.separator
-    while position < len(lines) and lines[position].startswith(f"{number:>{width}}{separator}"):
-        position += 1
-        number += 1
-    return position
-
-
-def _with_keys(lines: list[str], listings: list[Listing]) -> Lines:
-    keys = lines.copy()
-    numbered = bytearray(len(lines))
-    for listing in listings:
-        width, extra = listing.first.width, len(listing.first.separator)
-        for line in range(listing.start, listing.stop):
-            numbered[line] = 1
-            keys[line] = lines[line][max(width, len(str(listing.number(line)))) + extra :]
+        if numbering is None:
+            continue
+        bodies = _bodies(lines, line, numbering)
+        position = line + len(bodies)
+        if len(bodies) > 1:
+            if not listings:
+                keys, numbered = lines.copy(), bytearray(len(lines))
+            listings.append(Listing(line, position, numbering))
+            keys[line:position] = bodies
+            numbered[line:position] = b"\x01" * len(bodies)
     return Lines(lines, keys, tuple(listings), bytes(numbered))
+
+
+def _bodies(lines: list[str], start: int, numbering: Numbering) -> list[str]:
+    """What is numbered in a listing that begins at a line."""
+    number, width, separator = numbering.number, numbering.width, numbering.separator
+    bodies: list[str] = []
+    for line in range(start, len(lines)):
+        prefix = f"{number:>{width}}{separator}"
+        if not lines[line].startswith(prefix):
+            break
+        bodies.append(lines[line][len(prefix) :])
+        number += 1
+    return bodies

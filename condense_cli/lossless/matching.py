@@ -6,8 +6,10 @@ line that is found, a run grows in both directions as far as the texts agree; ev
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 from typing import Final
 
 from msgspec import Struct
@@ -17,7 +19,8 @@ from .lines import Lines
 _PLACES: Final = 32
 """Places remembered for one line. A line that comes more often, such as a bracket, starts no run but can be in one."""
 _SHORTEST_LINE: Final = 4
-_SHIFT: Final = 24
+_SMALL: Final = 0xFFFF
+_SHIFT: Final = 32
 """A place is a number: the text's number above, the line's below these bits."""
 ITSELF: Final = -1
 
@@ -34,66 +37,97 @@ class Run(Struct, frozen=True):
         return Run(first, last - first, self.source, self.start + first - self.at)
 
 
+class Hashed(Struct, frozen=True):
+    """A text as hashes of its lines, eight bytes each, so that every text of a large transcript can be held.
+
+    `keys` are compared between texts (a listing's without its numbers), `lines` within the text. Lines whose
+    hashes agree are compared as text before anything is made of them.
+    """
+
+    keys: array[int]
+    lines: array[int]
+    numbered: bytes
+    has_one_listing: bool
+    text: int
+
+    def is_numbered(self, line: int) -> bool:
+        return bool(self.numbered) and self.numbered[line] == 1
+
+
+def hash_lines(text: Lines) -> Hashed:
+    keys = array("q", map(_hash, text.keys))
+    lines = keys if text.keys is text.lines else array("q", map(_hash, text.lines))
+    return Hashed(keys, lines, text.numbered, text.listing is not None, hash(lines.tobytes()))
+
+
+def _hash(line: str) -> int:
+    """The hash of a line; of one that is too short to mean anything a small number, by which it is known as such."""
+    return hash(line) if len(line) >= _SHORTEST_LINE else hash(line) & _SMALL
+
+
 class Repeated:
-    """Which lines may come more than once: a table of counts by hash, which errs on the side of yes."""
+    """Which lines come more than once: a table of counts by hash, which errs on the side of yes."""
 
-    def __init__(self, lines: int, texts: Iterable[Lines]) -> None:
+    def __init__(self, lines: int) -> None:
         self._mask = (1 << max(10, (8 * lines).bit_length())) - 1
-        self._seen = seen = bytearray(self._mask + 1)
-        mask = self._mask
-        for text in texts:
-            for key in text.keys:
-                place = hash(key) & mask
-                seen[place] = 1 if not seen[place] else 2
+        self._seen = bytearray(self._mask + 1)
 
-    def __contains__(self, key: str) -> bool:
-        return self._seen[hash(key) & self._mask] == 2
+    def count(self, text: Hashed) -> None:
+        seen, mask = self._seen, self._mask
+        for key in text.keys:
+            place = key & mask
+            seen[place] = 2 if seen[place] else 1
+
+    def lines(self, text: Hashed) -> list[int]:
+        """The lines of a text that come more than once and are long enough to mean something."""
+        seen, mask = self._seen, self._mask
+        return [line for line, key in enumerate(text.keys) if seen[key & mask] == 2 and not 0 <= key <= _SMALL]
 
 
 class Index:
-    """The lines of texts that stay, by their content."""
+    """The lines of texts that stay, by their hashes."""
 
-    def __init__(self, repeated: Repeated, text_of: Callable[[int], Lines]) -> None:
+    def __init__(self, repeated: Repeated) -> None:
         self._repeated = repeated
-        self._text_of = text_of
-        self._places: dict[str, list[int] | None] = {}
+        self._places: dict[int, list[int] | None] = {}
+        self._texts: dict[int, Hashed] = {}
         self._gone: dict[int, bytearray] = {}
         self._whole: dict[int, int] = {}
 
-    def add(self, number: int, text: Lines, gone: bytearray | None = None) -> None:
+    def add(self, number: int, text: Hashed, gone: bytearray | None = None) -> None:
         """Add a text by its number; lines marked in `gone` do not stand in it any more."""
-        repeated, places = self._repeated, self._places
-        base = number << _SHIFT
+        places, base = self._places, number << _SHIFT
         is_used = False
-        for line, key in enumerate(text.keys):
-            if len(key) >= _SHORTEST_LINE and key in repeated and not (gone and gone[line]):
+        for line in self._repeated.lines(text):
+            if not (gone and gone[line]):
+                key = text.keys[line]
                 found = places.setdefault(key, [])
                 if found is not None:
                     found.append(base + line)
                     if len(found) > _PLACES:
                         places[key] = None
                 is_used = True
-        if is_used and gone:
-            self._gone[number] = gone
-        elif is_used:
-            self._whole[hash(tuple(text.lines))] = number
+        if is_used:
+            self._texts[number] = text
+            self._whole[text.text] = number
+            if gone:
+                self._gone[number] = gone
 
     def remove(self, number: int, gone: bytearray) -> None:
         """More lines of a text do not stand in it any more."""
         self._gone[number] = gone
-        self._whole = {key: other for key, other in self._whole.items() if other != number}
 
-    def runs(self, text: Lines, allows: Callable[[int], bool]) -> Iterator[Run]:
+    def runs(self, text: Hashed, allows: Callable[[int], bool]) -> Iterator[Run]:
         """Every longest run of the text that stands in another text that is allowed, in the order it is found."""
         places, mask = self._places, (1 << _SHIFT) - 1
         # A text that stands elsewhere as a whole may have no line that is rare enough to start a run.
-        whole = self._whole.get(hash(tuple(text.lines)))
-        if whole is not None and allows(whole) and self._text_of(whole).lines == text.lines:
-            yield Run(0, len(text.lines), whole, 0)
+        whole = self._whole.get(text.text)
+        if whole is not None and whole not in self._gone and allows(whole):
+            yield Run(0, len(text.keys), whole, 0)
             return
         walked: dict[tuple[int, int], int] = {}
-        for line, key in enumerate(text.keys):
-            for place in reversed(places.get(key) or ()):
+        for line in self._repeated.lines(text):
+            for place in reversed(places.get(text.keys[line]) or ()):
                 source, there = place >> _SHIFT, place & mask
                 diagonal = (source, there - line)
                 gone = self._gone.get(source)
@@ -101,9 +135,9 @@ class Index:
                     start, walked[diagonal] = self._grow(text, line, source, there)
                     yield Run(start, walked[diagonal] - start, source, there - line + start)
 
-    def _grow(self, text: Lines, line: int, source: int, there: int) -> tuple[int, int]:
+    def _grow(self, text: Hashed, line: int, source: int, there: int) -> tuple[int, int]:
         """First and last (not included) line of the run around a line that agrees."""
-        other, gone = self._text_of(source), self._gone.get(source)
+        other, gone = self._texts[source], self._gone.get(source)
         keys, other_keys, shift = text.keys, other.keys, there - line
         agree = _agreement(text, line, other, there) if text.numbered or other.numbered else None
 
@@ -120,15 +154,14 @@ class Index:
             end += 1
         return start, end
 
-    def own_runs(self, text: Lines) -> Iterator[Run]:
+    def own_runs(self, text: Hashed) -> Iterator[Run]:
         """Runs that stand further up in the text itself. They are counted, so one listing with numbers has none."""
-        if text.listing:
+        if text.has_one_listing:
             return
         keys = text.lines
-        places: dict[str, list[int]] = {}
-        for line, key in enumerate(keys):
-            if len(key) >= _SHORTEST_LINE and text.keys[line] in self._repeated:
-                places.setdefault(key, []).append(line)
+        places: dict[int, list[int]] = {}
+        for line in self._repeated.lines(text):
+            places.setdefault(keys[line], []).append(line)
         walked: dict[int, int] = {}
         for lines in places.values():
             if len(lines) > _PLACES:
@@ -148,7 +181,7 @@ class Index:
                 yield Run(start, size, ITSELF, start - shift)
 
 
-def _agreement(text: Lines, line: int, other: Lines, there: int) -> Callable[[int], bool]:
+def _agreement(text: Hashed, line: int, other: Hashed, there: int) -> Callable[[int], bool]:
     """Whether lines are numbered alike: in both texts or in neither, or as where the run was found."""
     shift = there - line
     found = (text.is_numbered(line), other.is_numbered(there))
@@ -167,10 +200,11 @@ def disjoint(runs: Iterable[Run], text: Lines, fixed: bytearray, shortest: int) 
     Lines marked in `fixed` belong to no run; the caller marks what it takes, and what it refers to, before it
     asks for the next. Runs of fewer than `shortest` characters are left out.
     """
-    offsets = [0]
-    for line in text.lines:
-        offsets.append(offsets[-1] + len(line) + 1)
-    heap = [(offsets[run.at] - offsets[run.at + run.size], number, run) for number, run in enumerate(runs)]
+    found = list(runs)
+    if not found:
+        return
+    offsets = [0, *accumulate(len(line) + 1 for line in text.lines)]
+    heap = [(offsets[run.at] - offsets[run.at + run.size], number, run) for number, run in enumerate(found)]
     heap = [entry for entry in heap if -entry[0] >= shortest]
     heapify(heap)
     while heap:

@@ -12,7 +12,6 @@ from ..tools import MAIN_ARGUMENTS, arguments_of, string_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Role
 from .addresses import Place, field_of
 from .finders import Category, Finders
-from .lines import Lines, read_lines
 from .states import outermost
 
 _SHORTEST: Final = 60
@@ -39,33 +38,6 @@ class Piece(Struct, frozen=True):
     def field(self) -> str:
         """How a reference calls the value; empty for a result or a state."""
         return field_of(self.path)
-
-
-_KNOWN_CHARACTERS: Final = 8_000_000
-
-
-class LinesOf:
-    """The lines of pieces by their number, read again where keeping all of them would take too much memory."""
-
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self._pieces = pieces
-        self._known: dict[int, Lines] = {}
-        self._others: dict[int, Lines] = {}
-        self._size = 0
-
-    def __call__(self, number: int) -> Lines:
-        lines = self._others.get(number) or self._known.get(number)
-        if lines is None:
-            text = self._pieces[number].text
-            self._size += len(text)
-            if self._size > _KNOWN_CHARACTERS:
-                self._known, self._size = {}, len(text)
-            lines = self._known[number] = read_lines(text)
-        return lines
-
-    def put(self, number: int, lines: Lines) -> None:
-        """From now on the piece has these lines."""
-        self._others[number] = lines
 
 
 def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece]:

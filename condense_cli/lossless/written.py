@@ -13,9 +13,10 @@ from .lines import Lines
 from .matching import ITSELF, Run, disjoint
 from .references import ABOVE, Address, Reference, reference_hash
 
-MIN_SAVING: Final = 10
+MIN_SAVING: Final = 12
 """A reference has to save so many tokens. With less, short references cut up runs that older texts could use: over
-real transcripts 10 saves most, 5 and 15 a little less (benchmarks/prelude.py)."""
+real transcripts 10 to 12 saves most (benchmarks/prelude.py), and fewer references are easier to read."""
+_LONG: Final = 2_000
 _SHORTEST: Final = 80
 """Runs of fewer characters cost fewer tokens than a reference to them."""
 
@@ -66,10 +67,14 @@ class WrittenText:
             if where is None:
                 return None
             reference = Reference(where, address_of(run.source), reference_hash(text))
-        return reference if self._saving(text, reference) >= MIN_SAVING else None
+        return reference if self._is_worth_it(text, reference) else None
 
-    def _saving(self, text: str, reference: Reference) -> int:
-        return count_text(text, self._encoding) - count_text(str(reference), self._encoding)
+    def _is_worth_it(self, text: str, reference: Reference) -> bool:
+        tokens = count_text(str(reference), self._encoding) + MIN_SAVING
+        # Each word is at least one token, so most long runs need not be counted.
+        if len(text[:_LONG].split()) >= tokens:
+            return True
+        return count_text(text, self._encoding) >= tokens
 
     def _write(self) -> None:
         """How lines are numbered is said where nothing beside them tells; a run that then saves too little stays."""
@@ -87,7 +92,7 @@ class WrittenText:
                 source = self._lines_of(run.source)
                 numbering = describe_numbering(text, source, run.start, run.size, before, after)
             reference = replace(reference, numbering=numbering or "")
-            if numbering is None or self._saving(text, reference) < MIN_SAVING:
+            if numbering is None or not self._is_worth_it(text, reference):
                 written += lines[at:position]
                 del self._taken[at]
                 mark(self.gone, at, position, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -84,6 +84,13 @@ class Draft:
             return False
         key = key_of(self.messages[position].blocks[number])
         return place in self._written.restored or key not in self._originals
+
+    def rewritten(self) -> Iterator[tuple[Block, Block]]:
+        """Blocks that still say everything, with how they are written."""
+        for position, (message, written) in enumerate(zip(self.messages, self.written(), strict=True)):
+            for number, block in enumerate(message.blocks):
+                if key_of(block) not in self._originals or self.is_reference(position, number):
+                    yield block, written.blocks[number]
 
     def remove(self, places: Iterable[tuple[int, int]]) -> None:
         """Take blocks (message position, block position) out. Messages left empty stay until `tidy`."""

@@ -16,7 +16,7 @@ from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
 from .draft import Draft
 from .individual import run_individual
-from .prelude import Writer
+from .prelude import Writer, key_of
 from .receipts import PassReceipt, Receipt, Status, changed
 from .reconcile import View, reconcile, view
 from .selection import Selected, protect, select
@@ -42,12 +42,22 @@ class Condensation(Struct, frozen=True, dict=True):
     tokens_after: int
     target: int | None = None
     warnings: tuple[str, ...] = ()
+    references: dict[tuple[int, int], int] = {}
+    """Tokens saved on blocks that still say everything, by message and block as receipts name them.
+
+    Below 0 where a reference of the input had to become lines again.
+    """
     keeps_thinking: bool = False
     """The configuration asked to keep thinking even where a change made it invalid."""
 
     @property
     def changes(self) -> list[Receipt]:
         return [receipt for receipt in self.receipts if receipt.is_change]
+
+    @property
+    def lossless_saved(self) -> int:
+        """Tokens that references saved; the rest of what was saved is left out."""
+        return sum(self.references.values())
 
     @cached_property
     def old_violations(self) -> list[Violation]:
@@ -82,7 +92,7 @@ def condense(
     """
     run = _Run(transcript, configuration, count, stop_at_target, clock)
     run.all()
-    warnings = [*transcript.warnings, *configuration_warnings(configuration)]
+    warnings = [*transcript.warnings, *configuration_warnings(configuration), *run.writer.warnings]
     saved = run.tokens_before - run.draft.tokens
     if any(receipt.is_change for receipt in run.receipts) and saved < max(1, configuration.min_saving):
         wanted = f"less than min_saving ({configuration.min_saving})" if configuration.min_saving else "not smaller"
@@ -100,6 +110,7 @@ def condense(
         run.draft.tokens,
         run.target,
         tuple(warnings),
+        run.references(),
         configuration.thinking == "keep",
     )
 
@@ -236,6 +247,18 @@ class _Run:
             summarizes = any(operation.operation == "summarize" for operation in operations)
             return "summarizing is not available in this version" if summarizes else "it keeps everything"
         return ""
+
+    def references(self) -> dict[tuple[int, int], int]:
+        """Tokens saved on each block that is written otherwise and still says everything."""
+        if not self.writer.is_active:
+            return {}
+        before, count = view(self.transcript.messages), self.draft.count.block
+        found = {}
+        for block, written in self.draft.rewritten():
+            message, number, old = before[key_of(block)]
+            if written.text != old.text:
+                found[message.index, number] = count(old) - count(written)
+        return found
 
     def _drop_thinking(self) -> bool:
         """Drop what the thinking mode says; whether messages went, so that windows may have moved."""

@@ -12,6 +12,7 @@ from ..config.models import Configuration
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, Positions, encode, verified, with_blocks
 from ..lossless.finders import Finders
+from ..lossless.reader import Reader
 from ..lossless.states import TAGS
 from ..models import binds_thinking
 from ..tokens import Counter
@@ -37,6 +38,7 @@ class Writer:
         self._prelude = configuration.lossless_prelude
         self.is_enabled = self._prelude.enabled
         self._finders = finders_of(configuration)
+        self._reader = Reader()
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
         self._texts: dict[BlockKey, str] = {}
@@ -51,6 +53,16 @@ class Writer:
     def is_active(self) -> bool:
         """Whether there may be anything to write: new references, or those of the input."""
         return self.is_enabled or bool(self._as_read)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What keeps the prelude from working, if anything does."""
+        if not self._first_free or not self.is_enabled:
+            return []
+        return [
+            "Nothing in front of the last thinking was changed: the model refuses thinking once anything before it "
+            "changed (--drop-thinking lets it go)."
+        ]
 
     def switch_off(self) -> None:
         """Write no new references."""
@@ -75,17 +87,26 @@ class Writer:
                 if originals and block.kind is BlockKind.TOOL_RESULT and key_of(block) in originals
             }
 
-            def may_change(message: Message, block: Block) -> bool:
-                if protection.of(message, block) not in (None, Kept.BEFORE_REQUEST):
-                    return False
-                return self._first_free is None or message.index >= self._first_free
+            recent = {message.index for message in messages[max(0, len(messages) - self._prelude.keep_recent) :]}
 
-            encoded = encode(messages, self._finders, self.count, may_change, keep=self._prelude.keep, originals=cut)
+            def may_change(message: Message, block: Block) -> bool:
+                is_free = protection.of(message, block) in (None, Kept.BEFORE_REQUEST)
+                return is_free and message.index >= self._first_free and message.index not in recent
+
+            encoded = encode(
+                messages,
+                self._finders,
+                self.count,
+                may_change,
+                keep=self._prelude.keep,
+                originals=cut,
+                reader=self._reader,
+            )
         blocks = encoded.blocks
         restored = encoded.restored
         if self._as_read:
             meant = {place: originals[key_of(blocks[place])] for place in restored}
-            blocks = verified(messages, self._beside_read(messages, blocks), meant)
+            blocks = verified(messages, self._beside_read(messages, blocks), meant, self._reader)
             restored &= blocks.keys()
         return Encoded({place: self.as_read(block) for place, block in blocks.items()}, restored)
 
@@ -104,7 +125,7 @@ class Writer:
         new = {place: block for place, block in blocks.items() if self.as_read(block) is block}
         while True:
             kept = {place: block for place, block in read.items() if place not in new}
-            named = decode(with_blocks(messages, kept | new)).named
+            named = decode(with_blocks(messages, kept | new), self._reader).named
             by_kept = {other for place in kept for other in named.get(place, ())}
             stay = {
                 place: block
@@ -129,16 +150,16 @@ def finders_of(configuration: Configuration) -> Finders:
     )
 
 
-def _first_free(transcript: Transcript, configuration: Configuration) -> int | None:
-    """The first message that may change where nothing may change in front of bound thinking; None for all.
+def _first_free(transcript: Transcript, configuration: Configuration) -> int:
+    """The first message that may change where nothing may change in front of bound thinking; 0 for all.
 
     With passes, thinking that an edit makes invalid goes anyway; a run that is only lossless loses none.
     """
     if configuration.passes or configuration.thinking != "auto" or not binds_thinking(transcript.model):
-        return None
+        return 0
     thinking = [
         message.index
         for message in transcript.messages
         if any(block.kind is BlockKind.THINKING for block in message.blocks)
     ]
-    return thinking[-1] + 1 if thinking else None
+    return thinking[-1] + 1 if thinking else 0

@@ -1,4 +1,4 @@
-"""The difference between two transcripts, as a person reads it: which blocks were cut, suppressed, gone."""
+"""The difference between two transcripts, as a person reads it: which blocks were cut, suppressed, referenced, gone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from ..exchanges import calls_by_id
-from ..markers import content_hash, gaps_in, parse_gap
+from ..lossless.references import parse_reference
+from ..markers import content_hash, parse_gap
 from ..tokens import Counter
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, Message, Role, Transcript
@@ -21,6 +22,7 @@ _DIFFLIB_LINES = 5_000
 class What(StrEnum):
     CUT = "cut"
     SUPPRESSED = "suppressed"
+    REFERENCED = "referenced"
     CHANGED = "changed"
     REMOVED = "removed"
     ADDED = "added"
@@ -176,14 +178,20 @@ def _what(a: Block | None, b: Block | None) -> What:
         return What.ADDED
     if b.kind is BlockKind.TOOL_CALL:
         old = dict(string_values(arguments_of(a)))
-        new = [value for path, value in string_values(arguments_of(b)) if old.get(path) != value]
+        values = [(old.get(path, ""), value) for path, value in string_values(arguments_of(b))]
+        values = [(before, after) for before, after in values if before != after]
     else:
-        new = [b.text]
-    gaps = [gaps_in(value) for value in new]
-    if not any(gaps):
-        return What.CHANGED
-    is_marker = [parse_gap(value) is not None for value in new]
-    return What.SUPPRESSED if all(is_marker) else What.CUT
+        values = [(a.text, b.text)]
+    new = [line for before, after in values for line in _new_lines(before, after)]
+    if any(map(parse_gap, new)):
+        is_marker = [parse_gap(after) is not None for _, after in values]
+        return What.SUPPRESSED if all(is_marker) else What.CUT
+    return What.REFERENCED if new and all(map(parse_reference, new)) else What.CHANGED
+
+
+def _new_lines(old: str, new: str) -> list[str]:
+    known = set(old.split("\n"))
+    return [line for line in new.split("\n") if line not in known]
 
 
 def line_hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:

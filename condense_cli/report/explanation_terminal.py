@@ -9,6 +9,7 @@ from rich.console import Group
 
 from ..passes.receipts import Receipt
 from .fitted_table import fitted_table
+from .labels import operation_label
 
 _KEPT_STYLE: Final = "dim"
 
@@ -44,4 +45,4 @@ def _row(receipts: Sequence[Receipt], *, has_several: bool, each_pass: bool) -> 
             ids.append(receipt.pass_id)
     named = has_several and (each_pass or last.is_change or len(passes) > 1)
     reasons = (f"{why} ({', '.join(ids)})" if named else why for why, ids in passes.items())
-    return [place, kind, " + ".join(operations), tokens, "; ".join(reasons)]
+    return [place, kind, " + ".join(map(operation_label, operations)), tokens, "; ".join(reasons)]

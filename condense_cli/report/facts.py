@@ -11,11 +11,15 @@ import msgspec
 from .. import __version__
 from ..passes.pipeline import Condensation
 from ..passes.receipts import Receipt
+from ..passes.reconcile import REFER
 from ..tokens import Counter, Encoding
 from ..transcript import BlockKind, Transcript
 
 SHAPE: Final = 1
 """Version of the JSON report; it rises when a key goes or changes its meaning."""
+
+_SUMMARY: Final = 100 - len("condense: ")
+"""Characters of a summary, beyond which it says less."""
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -33,6 +37,7 @@ class Bytes(msgspec.Struct, frozen=True):
 class Tokens(msgspec.Struct, frozen=True):
     """Tokens of the messages; `overhead` (system prompt and tools sent besides them) is not included.
 
+    `lossless_saved` is the part of `saved` that references stand for; the rest is left out.
     `estimated` is the part of `before` and `after` that cannot be counted: images, documents, encrypted thinking.
     """
 
@@ -40,6 +45,7 @@ class Tokens(msgspec.Struct, frozen=True):
     after: int
     saved: int
     saved_percent: float
+    lossless_saved: int
     encoding: str
     exact: bool
     overhead: int
@@ -145,6 +151,7 @@ def build(
             after=condensation.tokens_after,
             saved=saved,
             saved_percent=round(100 * saved / condensation.tokens_before, 1) if condensation.tokens_before else 0.0,
+            lossless_saved=condensation.lossless_saved,
             encoding=encoding.name,
             exact=encoding.exact and not estimated_tokens(before),
             overhead=overhead,
@@ -250,10 +257,13 @@ def summary(report: Report) -> str:
     """The report in one line, for standard error when the transcript goes to standard output."""
     tokens = report.tokens
     estimated = "" if tokens.exact else ", estimated"
-    return (
-        f"{tokens.before:,} → {tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{estimated}), "
+    restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
+    lines = [
+        f"{tokens.before:,} → {tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{part}{estimated}), "
         f"{report.messages.before:,} → {report.messages.after:,} messages, {report.configuration}"
-    )
+        for part in (restorable, "")
+    ]
+    return next((line for line in lines if len(line) <= _SUMMARY), lines[-1])
 
 
 def to_json(value: Any) -> str:
@@ -265,14 +275,24 @@ def to_json(value: Any) -> str:
 
 
 def by_content(condensation: Condensation) -> list[tuple[str, str, int, int]]:
-    """What was done to what: (content, operation, blocks, tokens saved), the largest saving first."""
-    totals: dict[tuple[str, str], list[int]] = {}
+    """What was done to what: (content, operation, blocks, tokens saved), the largest saving first.
+
+    A block counts once, with what came of it in the end: a reference says everything, a cut does not.
+    """
+    blocks: dict[tuple[int, int, str], list[Receipt]] = {}
     for receipt in condensation.changes:
         content = receipt.content_type.value.replace("_", " ") if receipt.content_type else _kind_name(receipt.kind)
-        entry = totals.setdefault((content, receipt.operation), [0, 0])
-        entry[0] += 1
-        entry[1] += receipt.tokens_before - receipt.tokens_after
-    rows = [(content, operation, blocks, saved) for (content, operation), (blocks, saved) in totals.items()]
+        blocks.setdefault((receipt.message, receipt.block, content), []).append(receipt)
+    totals: dict[tuple[str, str], list[int]] = {}
+    for (message, block, content), receipts in blocks.items():
+        cuts = [receipt.operation for receipt in receipts if receipt.operation != REFER]
+        is_reference = not cuts or (message, block) in condensation.references
+        saved = sum(receipt.tokens_before - receipt.tokens_after for receipt in receipts)
+        if saved:  # Nothing is saved on a block whose references became lines again.
+            entry = totals.setdefault((content, REFER if is_reference else cuts[-1]), [0, 0])
+            entry[0] += 1
+            entry[1] += saved
+    rows = [(content, operation, number, tokens) for (content, operation), (number, tokens) in totals.items()]
     return sorted(rows, key=lambda row: -row[3])
 
 

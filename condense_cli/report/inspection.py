@@ -17,6 +17,8 @@ from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role, Transc
 from .facts import SHAPE, estimated_tokens, overhead_of
 from .labels import block_label
 from .repeats import find_repeats
+from .savings import Lossless, References, find_savings
+from .shares import BlockShare, MessageShare, Share, ToolShare, percent
 
 _KIND_NAMES: Final = {
     BlockKind.THINKING: "thinking",
@@ -39,50 +41,11 @@ CONTENT_TYPES: Final = (
 """`client text` stands in user messages and was written by the client; `opaque` is anything unknown."""
 
 
-class Share(msgspec.Struct, frozen=True):
-    """Part of the transcript: its tokens, and these in percent of all."""
-
-    name: str
-    tokens: int
-    percent: float
-    blocks: int
-
-
-class ToolShare(msgspec.Struct, frozen=True):
-    name: str
-    tokens: int
-    percent: float
-    calls: int
-    parameters: int
-    results: int
-
-
-class MessageShare(msgspec.Struct, frozen=True):
-    """A message with its constant cost; `label` is that of its largest block."""
-
-    message: int
-    role: str
-    tokens: int
-    percent: float
-    blocks: int
-    label: str
-
-
-class BlockShare(msgspec.Struct, frozen=True):
-    """`block` is the position in the message. `first` is the earlier block that this one equals, as "message:block"."""
-
-    message: int
-    block: int
-    role: str
-    content_type: str
-    tokens: int
-    percent: float
-    label: str
-    first: str | None = None
-
-
 class Repeats(msgspec.Struct, frozen=True):
-    """What stands earlier already: tokens in blocks that are equal as a whole, and in lines of other blocks."""
+    """What stands earlier already: tokens in blocks that are equal as a whole, and in lines of other blocks.
+
+    `lossless` is what references would save of that, `references` are those that are there.
+    """
 
     tokens: int
     percent: float
@@ -91,6 +54,8 @@ class Repeats(msgspec.Struct, frozen=True):
     line_tokens: int
     lines: int
     largest: list[BlockShare]
+    lossless: Lossless
+    references: References
 
 
 class Total(msgspec.Struct, frozen=True):
@@ -187,10 +152,6 @@ def inspect(
         bytes={"total": len(transcript.source.data), **formats.format_named(transcript.format).sizes(transcript)},
         warnings=list(transcript.warnings),
     )
-
-
-def percent(part: int, whole: int) -> float:
-    return round(100 * part / whole, 1) if whole else 0.0
 
 
 _Numbered = tuple[Message, int, Block]
@@ -304,4 +265,5 @@ def _repeats(transcript: Transcript, count: Counter, calls: dict[str, Block], to
             )
             for repeat in sorted(found, key=lambda repeat: -repeat.tokens)[:top]
         ],
+        *find_savings(transcript, count),
     )

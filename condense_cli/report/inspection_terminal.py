@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .fitted_table import GAP, column_widths, fitted_table
-from .inspection import BlockShare, Inspection, percent
+from .inspection import Inspection, Repeats
+from .shares import BlockShare, percent
 from .token_text import carried, counted
 from .visible import visible
 
@@ -121,17 +122,43 @@ def _blocks(title: str, shares: Sequence[BlockShare], width: int) -> Group:
 
 
 def _repeats(found: Inspection, width: int) -> Iterator[RenderableType]:
+    """What is repeated, what references in place of it save, and where most of it stands."""
     repeats = found.repeats
-    if not repeats.tokens:
+    if repeats.tokens:
+        yield Text(f"{repeats.tokens:,} tokens ({_percent(repeats.percent)}) stand earlier already", style="bold")
+        yield Text(
+            f"{repeats.block_tokens:,} in {repeats.whole_blocks:,} whole blocks, "
+            f"{repeats.line_tokens:,} in {repeats.lines:,} lines of others",
+            style="dim",
+        )
+    else:
         yield Text("Nothing is repeated.")
+    yield from _references(repeats, width)
+    if repeats.largest:
+        yield ""
+        yield _blocks("repeated", repeats.largest, width)
+
+
+def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
+    lossless, held = repeats.lossless, repeats.references
+    if held.resolved or held.unresolved:
+        verb = "reference saves" if held.resolved == 1 else "references save"
+        text = Text(f"{held.resolved:,} {verb} {held.saved:,} tokens already", style="bold")
+        if held.unresolved:
+            text.append(f"; {held.unresolved:,} more lead{'s' * (held.unresolved == 1)} nowhere", style="yellow")
+        yield text
+    if not lossless.tokens and not lossless.tool_parameters.tokens:
+        if repeats.tokens:
+            yield Text("References would save nothing.")
         return
-    yield Text(f"{repeats.tokens:,} tokens ({_percent(repeats.percent)}) stand earlier already", style="bold")
-    yield Text(
-        f"{repeats.block_tokens:,} in {repeats.whole_blocks:,} whole blocks, "
-        f"{repeats.line_tokens:,} in {repeats.lines:,} lines of others",
-        style="dim",
-    )
-    yield _blocks("repeated", repeats.largest, width)
+    who = "Written anew they" if held.resolved else "References"
+    yield Text(f"{who} would save {lossless.tokens:,} tokens ({_percent(lossless.percent)}), restorable", style="bold")
+    shares = [
+        *((share.name, share) for share in lossless.finders),
+        ("tool_parameters, on top", lossless.tool_parameters),
+    ]
+    rows = [[name, f"{share.tokens:,}", _percent(share.percent), f"{share.blocks:,}"] for name, share in shares]
+    yield fitted_table(("finder, alone", "tokens", "share", "blocks"), rows, (1, 2, 3), width, flexible=0)
 
 
 def _notes(found: Inspection) -> Iterator[RenderableType]:

@@ -8,6 +8,7 @@ from typing import Final
 from ..tools import main_argument, readable_arguments
 from ..transcript import Block, BlockKind
 
+_OPERATIONS: Final = {"refer": "reference"}
 _BEGINNING: Final = 200
 """Characters of a text that may serve as its label."""
 
@@ -24,6 +25,11 @@ def block_label(block: Block, calls: Mapping[str, Block]) -> str:
     """One line that tells which block it is: its call, or how its text begins."""
     label = call_label(block, calls) or block.text
     return " ".join(label[: 2 * _BEGINNING].split())[:_BEGINNING]
+
+
+def operation_label(operation: str) -> str:
+    """What people call an operation."""
+    return _OPERATIONS.get(operation, operation)
 
 
 def readable(block: Block) -> str:

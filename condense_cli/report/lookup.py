@@ -8,8 +8,10 @@ from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import CondenseError, UsageError
+from ..lossless.decode import decode
 from ..markers import content_hash, gaps_in
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Transcript
@@ -84,6 +86,8 @@ def _by_position(transcript: Transcript, index: int, number: int | None) -> list
 def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
     hits = [hit for hit in _contents(transcript) if wanted in (content_hash(hit.text), hit.block.digest)]
     if not hits:
+        hits = _behind_references(transcript, wanted)
+    if not hits:
         hits = [hit for hit in _contents(transcript) if any(gap.hash == wanted for gap in gaps_in(hit.text))]
         hits = [
             Hit(hit.message, hit.number, hit.block, Found.MARKER, readable(hit.block))
@@ -95,6 +99,19 @@ def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
             "Look in the original: the file from which the one with the marker was condensed.",
         )
     return hits
+
+
+def _behind_references(transcript: Transcript, wanted: str) -> list[Hit]:
+    """Blocks as written whose texts have the hash without their references: from those markers are made."""
+    decoded = decode(transcript.messages)
+    if not decoded.resolved:
+        return []
+    by_index = {message.index: message for message in transcript.messages}
+    return [
+        replace(hit, message=by_index[hit.message.index], block=by_index[hit.message.index].blocks[hit.number])
+        for hit in _contents(replace(transcript, messages=decoded.messages))
+        if content_hash(hit.text) == wanted
+    ]
 
 
 def _contents(transcript: Transcript) -> Iterator[Hit]:

@@ -8,13 +8,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..passes.pipeline import SWITCHED_OFF, Condensation
+from ..passes.pipeline import PRELUDE, SWITCHED_OFF, Condensation
 from ..tokens import Counter
 from .cost_text import cost_figures
 from .diff import BlockDiff, Diff, What, compare
 from .explanation_terminal import render_receipts
 from .facts import Report, by_content
 from .fitted_table import shortened
+from .labels import operation_label
 from .token_text import carried, counted
 from .visible import visible
 
@@ -25,6 +26,7 @@ _STATUS_STYLE = {"completed": "green", "skipped": "yellow", "failed": "red"}
 _WHAT_STYLE = {
     What.CUT: "yellow",
     What.SUPPRESSED: "red",
+    What.REFERENCED: "magenta",
     What.CHANGED: "cyan",
     What.REMOVED: "red",
     What.ADDED: "green",
@@ -48,6 +50,8 @@ def render_run(
         yield render_receipts(result.receipts, width, each_pass=verbose)
         yield ""
     yield _headline(report)
+    if report.tokens.lossless_saved > 0:
+        yield _kinds_of_saving(report)
     yield ""
     yield _sizes(report)
     contents = by_content(result)
@@ -76,6 +80,14 @@ def _headline(report: Report) -> Text:
     return text
 
 
+def _kinds_of_saving(report: Report) -> Text:
+    """What references saved, which can be had back, and what is gone."""
+    lossless, saved = report.tokens.lossless_saved, report.tokens.saved
+    if lossless == saved:
+        return Text(f"all by references: {saved:,} tokens, restorable", style="dim")
+    return Text(f"{lossless:,} by references, restorable; {saved - lossless:,} left out", style="dim")
+
+
 def _table(*columns: str, right: tuple[int, ...] = ()) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim", show_edge=False)
     for index, column in enumerate(columns):
@@ -99,7 +111,7 @@ def _sizes(report: Report) -> Table:
 def _contents(contents: list[tuple[str, str, int, int]]) -> Table:
     table = _table("changed", "how", "blocks", "tokens saved", right=(2, 3))
     for content, operation, blocks, saved in contents:
-        table.add_row(content, operation, f"{blocks:,}", f"{saved:,}")
+        table.add_row(content, operation_label(operation), f"{blocks:,}", f"{saved:,}")
     return table
 
 
@@ -117,6 +129,7 @@ def _passes(report: Report, verbose: bool) -> Table:
             f"{entry.tokens_after:,}",
             f"{entry.changes:,}",
             note,
+            style="dim" if entry.id == PRELUDE and not entry.changes else "",
         )
     return table
 

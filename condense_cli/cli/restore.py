@@ -1,0 +1,106 @@
+"""`condense restore`: undo the references of a condensed transcript."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ExitStatus, UsageError
+from .console import console, exits, say, write_out, write_text
+from .options import FormatOption
+from .reading import name_of, read_transcript
+
+if TYPE_CHECKING:
+    from ..api import Restoration
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense restore small.jsonl -o whole.jsonl\n"
+    "condense run session.jsonl --lossless-only | condense restore - | condense diff session.jsonl -\n"
+    "condense restore small.jsonl --json | jq .resolved"
+)
+
+
+def restore(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Condensed transcript; - reads standard input.")],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the restored transcript there.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+    format: FormatOption = None,
+    lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
+) -> None:
+    """Put back what references stand for.
+
+    Every reference names lines that stand in another block of the file, so the file alone is enough. What a
+    pass left out is gone from it: `condense show ORIGINAL HASH` finds that in the original.
+    Exit status 3 when a reference names nothing that is there; it stays, and the rest is written all the same.
+    """
+    with exits():
+        if json and output == "-":
+            raise UsageError(
+                "--json and -o - both want standard output.", "Write the transcript to a file with -o FILE."
+            )
+        writes_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
+        from .. import api, formats
+        from ..files import check_output, write_bytes
+
+        if output not in (None, "-"):
+            check_output(file, Path(str(output)))
+        transcript = read_transcript(file, format, lenient)
+        if writes_stdout or output is not None:
+            formats.check_writable(transcript)
+        found = api.restore(transcript)
+        if writes_stdout:
+            write_out(api.dump(found))
+        elif output is not None:
+            write_bytes(Path(output), api.dump(found))
+        if json:
+            write_text(_as_json(found, name_of(file)))
+        elif not quiet:
+            _show(found, writes_stdout, None if output in (None, "-") else output)
+        raise SystemExit(int(ExitStatus.INPUT if found.unresolved else ExitStatus.DONE))
+
+
+restore.__doc__ = (restore.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
+
+
+def _as_json(found: Restoration, source: str) -> str:
+    from ..report import facts
+
+    return facts.to_json(
+        {
+            "version": facts.SHAPE,
+            "input": source,
+            "resolved": found.resolved,
+            "unresolved": found.unresolved,
+            "left_out": found.gaps,
+        }
+    )
+
+
+def _show(found: Restoration, writes_stdout: bool, output: str | None) -> None:
+    from ..report.visible import visible
+
+    lines = [f"{_counted(found.resolved, 'reference')} restored."]
+    if found.unresolved:
+        lines.append(f"{_counted(found.unresolved, 'reference')} not resolved: the lines are not in this file.")
+    if found.gaps:
+        lines.append(f"{_counted(found.gaps, 'marker')} of passes stay: what they left out is not in this file.")
+    if output is not None:
+        lines.append(f"Written: {visible(output)}")
+    elif not writes_stdout:
+        lines.append("Nothing was written; add -o FILE to write the restored transcript.")
+    for line in lines:
+        if writes_stdout:
+            say(line)
+        else:
+            console().print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

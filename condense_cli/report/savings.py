@@ -1,0 +1,76 @@
+"""What the lossless prelude would save in a transcript, and what references in it save already.
+
+Documented in docs/json-report.md.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from ..lossless.decode import decode
+from ..lossless.encode import encode
+from ..lossless.finders import Category, Finders
+from ..lossless.pieces import find_pieces
+from ..lossless.reader import Reader
+from ..tokens import Counter
+from ..transcript import Transcript
+from .shares import Share, percent
+
+FINDERS: Final = {
+    "deduplicate_file_reads": Finders(tool_results=False, state_tags=()),
+    "consolidate_tool_results": Finders(file_reads=False, state_tags=()),
+    "remove_obsolete_state": Finders(file_reads=False, tool_results=False),
+}
+"""Each finder alone, by the key that switches it on."""
+
+
+class Lossless(Struct, frozen=True):
+    """What references save where there are none: each of the `finders` alone, and all; `tool_parameters` comes on top.
+
+    `percent` is the share of what the transcript costs without references.
+    """
+
+    tokens: int
+    percent: float
+    blocks: int
+    finders: list[Share]
+    tool_parameters: Share
+
+
+class References(Struct, frozen=True):
+    """References that the transcript holds: those that `resolved`, what they save, and lines that lead nowhere."""
+
+    resolved: int
+    unresolved: int
+    saved: int
+
+
+def find_savings(transcript: Transcript, count: Counter) -> tuple[Lossless, References]:
+    """Try the finders. Blocks that a run protects count too: that depends on its configuration."""
+    decoded = decode(transcript.messages)
+    total = sum(map(count.message, decoded.messages))
+    states = (Category.STATE, Category.INJECTED)
+    has_states = any(piece.category in states for piece in find_pieces(decoded.messages, Finders()))
+
+    reader = Reader()
+
+    def share(name: str, finders: Finders) -> Share:
+        blocks = encode(decoded.messages, finders, count, lambda *_: True, reader=reader).blocks
+        plain = sum(count.block(decoded.messages[position].blocks[number]) for position, number in blocks)
+        saved = plain - sum(map(count.block, blocks.values()))
+        return Share(name, saved, percent(saved, total), len(blocks))
+
+    alone = [
+        share(name, finders) if has_states or name != "remove_obsolete_state" else Share(name, 0, 0.0, 0)
+        for name, finders in FINDERS.items()
+    ]
+    together = share("", Finders())
+    everything = share("", Finders(tool_parameters=True))
+    more = max(0, everything.tokens - together.tokens)
+    parameters = Share("tool_parameters", more, percent(more, total), max(0, everything.blocks - together.blocks))
+    return (
+        Lossless(together.tokens, together.percent, together.blocks, alone, parameters),
+        References(decoded.resolved, decoded.unresolved, total - count.transcript(transcript)),
+    )

@@ -1,0 +1,95 @@
+"""The benchmarks run, and the guide to the prelude shows what happens."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real import PROJECT, SAMPLES
+
+from condense_cli import api
+from condense_cli.config.loading import parse_configuration
+from condense_cli.config.models import Configuration, Prelude
+from condense_cli.lossless.references import parse_reference
+
+GUIDE = (PROJECT / "docs" / "lossless.md").read_text()
+
+
+@pytest.fixture
+def prelude() -> dict[str, Any]:
+    return runpy.run_path(str(PROJECT / "benchmarks" / "prelude.py"))
+
+
+def test_the_prelude_benchmark_measures_every_sample(
+    prelude: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("no transcript")
+    prelude["main"]([*map(str, SAMPLES), str(notes)])
+    printed = capsys.readouterr().out
+    for path in SAMPLES:
+        share = re.search(rf"^{re.escape(path.name)} +[\d,]+ +[\d,]+ +(\d+\.\d) %", printed, re.MULTILINE)
+        assert share is not None, path.name
+        assert float(share[1]) > 5
+    assert f"in {len(SAMPLES)} files were decoded" in printed
+    assert "cannot be read: 1 (notes.txt)" in printed
+
+
+def test_the_prelude_benchmark_writes_a_table(prelude: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    prelude["main"](["--markdown", *map(str, SAMPLES)])
+    header, rule, *rows = capsys.readouterr().out.splitlines()
+    assert header in GUIDE
+    assert rows
+    assert {line.count("|") for line in (rule, *rows)} == {header.count("|")}
+
+
+# A benchmark that calls lossless what is not would be worse than none.
+def test_the_prelude_benchmark_notices_what_does_not_come_back(
+    prelude: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(prelude["main"].__globals__, "decode", lambda messages: prelude["Decoded"](tuple(messages)))
+    with pytest.raises(SystemExit) as ended:
+        prelude["main"]([str(SAMPLES[0])])
+    assert "did not come back" in str(ended.value)
+
+
+# Two reads of a path, of different lines: the older one shows a line that stands nowhere else.
+def test_a_read_is_lost_when_a_line_of_it_stands_nowhere_else(prelude: dict[str, Any]) -> None:
+    def read(call_id: str, first: int, last: int) -> list[dict[str, Any]]:
+        shown = "\n".join(f"{number:>6}→    value_{number} = compute({number})" for number in range(first, last))
+        call = {"type": "tool_use", "id": call_id, "name": "Read", "input": {"file_path": "/srv/a.py"}}
+        return [
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id, "content": shown}]},
+        ]
+
+    def lost(*reads: list[dict[str, Any]]) -> tuple[int, int]:
+        messages = [{"role": "user", "content": "go"}, *(message for read in reads for message in read)]
+        row = prelude["measured"](Path("a.jsonl"), api.loads(messages))
+        return row.lost, row.reads
+
+    assert lost(read("a", 1, 40), read("b", 1, 40)) == (0, 1)
+    assert lost(read("a", 1, 41), read("b", 1, 40)) == (1, 1)
+    assert lost(read("a", 1, 40)) == (0, 0)
+
+
+def test_the_guide_shows_what_happens() -> None:
+    before, after = re.findall(r"```text\n(.*?)\n```", GUIDE, re.DOTALL)
+    transcript = api.load(PROJECT / "sample_transcripts" / "bugfix-session.jsonl")
+    smaller = api.condense(transcript, Configuration(lossless_prelude=Prelude(enabled=True))).transcript
+    texts = [
+        (old.text, new.text)
+        for (_, old), (_, new) in zip(transcript.blocks(), smaller.blocks(), strict=True)
+        if old.text != new.text
+    ]
+    assert (before, after) in texts
+    assert all(parse_reference(line) for line in after.split("\n"))
+
+
+def test_the_configuration_in_the_guide_is_the_default() -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
+    assert parse_configuration(text).lossless_prelude == Prelude()
+    assert set(re.findall(r"^ *(\w+):", text, re.MULTILINE)) >= set(Prelude.__struct_fields__)

@@ -1,0 +1,148 @@
+"""`condense restore`: what a lossless run wrote comes back, and what cannot come back is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import real
+from build import assistant, read_turn, text, thinking, user
+from helpers import condense
+
+from condense_cli import api
+from condense_cli.config.models import Configuration, Prelude
+from condense_cli.errors import ExitStatus
+from condense_cli.formats import format_named
+from condense_cli.tokens import Counter
+
+SOURCE = "\n".join(f"{number:>6}\tline {number} of the file, long enough to be worth it" for number in range(1, 20))
+TWICE = [user("Look twice."), *read_turn("toolu_1", content=SOURCE), *read_turn("toolu_2", content=SOURCE)]
+
+
+def lines(records: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(lines(TWICE))
+    return path
+
+
+@pytest.fixture(scope="module")
+def count() -> Counter:
+    return Counter()
+
+
+# What a lossless run leaves out, restore puts back: byte for byte for a file that is written as Python writes it.
+def test_a_lossless_run_is_undone(session: Path, tmp_path: Path) -> None:
+    small = condense("run", session, "--lossless-only").stdout
+    assert len(small) < len(session.read_bytes())
+    assert b"[see the next Read of src/app.py #" in small
+    (tmp_path / "small.jsonl").write_bytes(small)
+    done = condense("restore", tmp_path / "small.jsonl", "-o", tmp_path / "whole.jsonl")
+    assert (done.status, done.stderr) == (ExitStatus.DONE, "")
+    assert done.text == f"1 reference restored.\nWritten: {tmp_path / 'whole.jsonl'}\n"
+    assert (tmp_path / "whole.jsonl").read_bytes() == session.read_bytes()
+
+
+# In a pipe the restored transcript goes to standard output and the counts to standard error.
+def test_restore_in_a_pipe(session: Path) -> None:
+    small = condense("run", session, "--lossless-only").stdout
+    done = condense("restore", "-", stdin=small)
+    assert (done.status, done.stdout) == (ExitStatus.DONE, session.read_bytes())
+    assert done.stderr == "1 reference restored.\n"
+
+
+# A transcript without references comes back as it is.
+def test_nothing_to_restore(session: Path) -> None:
+    done = condense("restore", session)
+    assert (done.status, done.stdout) == (ExitStatus.DONE, session.read_bytes())
+
+
+# A reference to lines that are not there any more stays, is counted, and gives status 3; the rest is restored.
+def test_what_cannot_be_resolved(tmp_path: Path) -> None:
+    other = SOURCE.replace("line", "other")
+    records = [*TWICE, *read_turn("toolu_3", "b.py", other), *read_turn("toolu_4", "b.py", other)]
+    small = json.loads(b"[" + b",".join(small_lines(records)) + b"]")
+    del small[7:9]
+    path = tmp_path / "small.jsonl"
+    path.write_bytes(lines(small))
+    done = condense("restore", path, "-o", tmp_path / "whole.jsonl")
+    assert done.status == ExitStatus.INPUT
+    assert "1 reference restored." in done.text
+    assert "1 reference not resolved" in done.text
+    assert (tmp_path / "whole.jsonl").read_bytes() == lines([*TWICE, *small[5:]])
+    counts = json.loads(condense("restore", path, "--json").stdout)
+    assert (counts["resolved"], counts["unresolved"], counts["left_out"]) == (1, 1, 0)
+
+
+def small_lines(records: list[dict[str, Any]]) -> list[bytes]:
+    transcript = api.loads(lines(records))
+    return api.dump(api.condense(transcript, Configuration(lossless_prelude=Prelude()))).splitlines()
+
+
+# What a pass left out does not come back, and is counted.
+def test_lossy_markers_stay(tmp_path: Path) -> None:
+    path = tmp_path / "small.jsonl"
+    others = [turn for n in range(4) for turn in read_turn(f"toolu_{n}", f"{n}.py", SOURCE.replace("line", f"line{n}"))]
+    path.write_bytes(condense("run", "-", "-p", "speed", stdin=lines([user("Read."), *others])).stdout)
+    counts = json.loads(condense("restore", path, "--json").stdout)
+    assert counts["left_out"] > 0
+    assert counts["unresolved"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--json", "-o", "-"], "both want standard output"),
+        (["-o", "{input}"], "input"),
+    ],
+)
+def test_impossible_wishes_are_refused(session: Path, arguments: list[str], said: str) -> None:
+    before = session.read_bytes()
+    done = condense("restore", session, *(argument.format(input=session) for argument in arguments))
+    assert done.status == ExitStatus.USAGE
+    assert said in done.message
+    assert session.read_bytes() == before
+
+
+# Nothing changes in front of thinking that the model binds to it, unless the thinking may go.
+def test_lossless_only_spares_bound_thinking() -> None:
+    records = [*TWICE, assistant([thinking(), text("Done.")])]
+    kept = condense("run", "-", "--lossless-only", "--model", "claude-opus-5-5", stdin=lines(records))
+    assert kept.stdout == lines(records)
+    dropped = condense("run", "-", "--lossless-only", "-m", "claude-opus-5-5", "--drop-thinking", stdin=lines(records))
+    assert b"[see " in dropped.stdout
+    assert b"signature" not in dropped.stdout
+
+
+# Flags that narrow a run narrow the prelude too.
+@pytest.mark.parametrize("flags", [["--keep-recent", "4"], ["--except-tools", "Read"], ["--range", ":2"]])
+def test_flags_hold_for_the_prelude(flags: list[str]) -> None:
+    assert condense("run", "-", "--lossless-only", *flags, stdin=lines(TWICE)).stdout == lines(TWICE)
+
+
+# Every real transcript that can be written comes back as it was, with and without the parameters of calls.
+@pytest.mark.parametrize("has_parameters", [False, True])
+@pytest.mark.parametrize("path", real.all_files(), ids=lambda path: path.name[-40:])
+def test_real_transcripts_come_back(path: Path, has_parameters: bool, count: Counter) -> None:
+    transcript = real.transcript(path)
+    if not format_named(transcript.format).is_writable:
+        pytest.skip("the format is only read")
+    prelude = Prelude(tool_parameters=has_parameters)
+    configuration = Configuration(keep_first=0, lossless_prelude=prelude, thinking="keep")
+    small = api.dump(api.condense(transcript, configuration, counter=count))
+    found = api.restore(api.loads(small, format=transcript.format))
+    assert found.unresolved == 0
+    assert parsed(api.dump(found)) == parsed(path.read_bytes())
+
+
+def parsed(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return [json.loads(line) for line in data.split(b"\n") if line.strip()]
