@@ -7,7 +7,9 @@ from pathlib import Path
 import laws
 import pytest
 import real
+from build import configuration
 
+from condense_cli import api
 from condense_cli.config.loading import load_configuration
 from condense_cli.config.presets import preset_names, presets_folder
 from condense_cli.formats import parse, serialize
@@ -17,6 +19,7 @@ from condense_cli.validity import validate
 CONFIGURATIONS = [presets_folder() / f"{name}.yaml" for name in preset_names()] + sorted(
     (presets_folder() / "examples").glob("*.yaml")
 )
+FINDERS = ("deduplicate_file_reads", "consolidate_tool_results", "remove_obsolete_state")
 STRICT = """
 thinking: drop
 keep_first: 0
@@ -65,6 +68,32 @@ def test_laws_hold_for_the_strictest_configuration(
     configuration.write_text(STRICT)
     transcript = real.transcript(path)
     laws.check_all(replace(transcript, model=model or transcript.model), load_configuration(configuration), count)
+
+
+PRELUDES = {
+    "all": {},
+    "all, the earliest stay": {"keep": "earliest", "tool_parameters": True},
+    "parameters": {"tool_parameters": True, "operations": dict.fromkeys(FINDERS, False)},
+    **{finder: {"operations": {**dict.fromkeys(FINDERS, False), finder: True}} for finder in FINDERS},
+}
+
+
+# Every law holds for the prelude alone, with each of its finders, and nothing is lost.
+@pytest.mark.parametrize("prelude", PRELUDES)
+@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+def test_laws_hold_for_the_prelude_alone(path: Path, prelude: str, count: Counter) -> None:
+    result = laws.check_all(real.transcript(path), configuration(lossless_prelude=PRELUDES[prelude]), count)
+    assert laws.restored(result.transcript) == laws.restored(result.before)
+
+
+# Every law holds for a preset on what another configuration condensed.
+@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+def test_laws_hold_on_condensed_transcripts(path: Path, count: Counter) -> None:
+    first = configuration(lossless_prelude=PRELUDES["all, the earliest stay"])
+    result = api.condense(real.transcript(path), first, counter=count)
+    again = parse(api.dump(result), format=result.transcript.format)
+    for preset in preset_names():
+        laws.check_all(again, load_configuration(presets_folder() / f"{preset}.yaml"), count)
 
 
 # Files that are known to be of a format are recognised as that, and break no rule of their API.

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
+import real
+from build import anthropic
 from hypothesis import given
+from hypothesis import strategies as st
 from references import EACH, VARIETIES, check
-from strategies import FILES, REPEATING_FILES
+from strategies import FILES, REPEATING, REPEATING_FILES, anthropic_messages
 
 from condense_cli.formats import parse
 from condense_cli.lossless.encode import Keep
@@ -21,3 +27,32 @@ def test_decoding_undoes_encoding(finders: str, keep: Keep, data: bytes) -> None
 @given(FILES)
 def test_decoding_undoes_encoding_of_anything(data: bytes) -> None:
     check(parse(data).messages, EACH["all and parameters"])
+
+
+# The same on real transcripts, of formats too that are only read.
+@pytest.mark.parametrize(("finders", "keep"), VARIETIES)
+@pytest.mark.parametrize("path", [*real.all_files(), *real.files_of("swe-agent")], ids=lambda path: path.name[-40:])
+def test_decoding_undoes_encoding_of_real_transcripts(path: Path, finders: str, keep: Keep) -> None:
+    check(real.transcript(path).messages, EACH[finders], keep)
+
+
+@st.composite
+def mangled(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Messages with duplicated ids of calls, results that no call asked for, and messages out of order."""
+    messages = draw(anthropic_messages(REPEATING))
+    for message in messages:
+        for block in message["content"] if isinstance(message["content"], list) else []:
+            for key in {"id", "tool_use_id"} & block.keys():
+                if draw(st.integers(0, 2)) == 0:
+                    block[key] = draw(st.sampled_from(["call_1", "call_2", "nobody", ""]))
+    for _ in range(draw(st.integers(0, 3))):
+        messages.pop(draw(st.integers(0, len(messages) - 1))) if len(messages) > 1 else None
+    return draw(st.permutations(messages)) if draw(st.booleans()) else messages
+
+
+# However calls and results fail to pair, a reference says what stood there.
+@given(mangled(), st.sampled_from(VARIETIES))
+def test_decoding_undoes_encoding_where_calls_and_results_do_not_pair(
+    messages: list[dict[str, Any]], variety: tuple[str, Keep]
+) -> None:
+    check(anthropic(*messages).messages, EACH[variety[0]], variety[1])

@@ -122,6 +122,8 @@ class Writer:
             for number, block in enumerate(message.blocks)
             if self._texts.get(key_of(block)) == block.text
         }
+        # What they name may have been cut since; nothing gives way to those.
+        read = verified(messages, read, {}, self._reader)
         new = {place: block for place, block in blocks.items() if self.as_read(block) is block}
         while True:
             kept = {place: block for place, block in read.items() if place not in new}
