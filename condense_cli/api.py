@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,10 @@ def loads(
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     elif not isinstance(data, bytes | bytearray):
-        data = msgspec.json.encode(data)
+        try:
+            data = msgspec.json.encode(data)
+        except UnicodeEncodeError:  # A lone surrogate: JSON can spell it.
+            data = json.dumps(data).encode()
     return formats.parse(bytes(data), format=format, lenient=lenient)
 
 
