@@ -146,3 +146,11 @@ def parsed(data: bytes) -> Any:
         return json.loads(data)
     except ValueError:
         return [json.loads(line) for line in data.split(b"\n") if line.strip()]
+
+
+# The report says that no pass ran, whatever preset the run began with.
+@pytest.mark.parametrize(("flags", "name"), [([], "lossless only"), (["-p", "speed"], "speed, lossless only")])
+def test_a_lossless_run_is_named_so(session: Path, flags: list[str], name: str) -> None:
+    report = json.loads(condense("run", session, "--lossless-only", "--json", *flags).stdout)
+    assert report["configuration"] == name
+    assert [entry["id"] for entry in report["passes"]] == ["lossless-prelude"]

@@ -116,6 +116,8 @@ def run(
         status = ExitStatus.DONE
         configuration, name = _configuration(preset, config)
         configuration = override(configuration, overrides)
+        if lossless_only:
+            name = "lossless only" if preset is None and config is None else f"{name}, lossless only"
         transcript = read_transcript(file, format, lenient)
         is_writable = formats.format_named(transcript.format).is_writable
         if not dry_run and (writes_stdout or output is not None):
