@@ -6,9 +6,12 @@ from collections import Counter as Counts
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from msgspec.structs import replace
+
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.encode import Keep, encode, with_blocks
 from condense_cli.lossless.finders import Finders
+from condense_cli.lossless.lines import read_lines
 from condense_cli.lossless.references import parse_reference
 from condense_cli.tokens import Counter
 from condense_cli.tools import arguments_of, string_values
@@ -95,5 +98,39 @@ def check(messages: Sequence[Message], finders: Finders, keep: Keep = "latest") 
     assert bool(encoded.blocks) == bool(added)
     for (position, number), block in encoded.blocks.items():
         assert COUNT.block(block) < COUNT.block(plain[position].blocks[number])
+    named_lines_stay(plain, after)
     assert written(decoded.messages, finders, keep) == written(plain, finders, keep) == after, "not the same again"
     return after
+
+
+def named_lines_stay(plain: Sequence[Message], after: Sequence[Message]) -> None:
+    """No reference leads to another: where lines of a block went, no other block means those lines.
+
+    Every line that a block keeps stays where it is, those that went are spoiled; each block with references then
+    has to say the same between blocks that are spoiled like that.
+    """
+    spoiled = [
+        replace(message, blocks=tuple(map(_spoiled, message.blocks, new.blocks)))
+        for message, new in zip(plain, after, strict=True)
+    ]
+    for position, message in enumerate(after):
+        for number, block in enumerate(message.blocks):
+            if block.text != plain[position].blocks[number].text and block.kind is BlockKind.TOOL_RESULT:
+                decoded = decode(with_blocks(spoiled, {(position, number): block})).messages
+                assert decoded[position].blocks[number].text == plain[position].blocks[number].text
+
+
+def _spoiled(old: Block, new: Block) -> Block:
+    """The block with every line spoiled that is no longer in it; line numbers stay as they are.
+
+    Calls are as they are written, because their results count the lines of that.
+    """
+    if old.kind is not BlockKind.TOOL_RESULT or old.text == new.text:
+        return new
+    lines = read_lines(old.text)
+    stay = set(new.text.split("\n"))
+    kept = [
+        line if line in stay else line.removesuffix(key) + "spoiled"
+        for line, key in zip(lines.lines, lines.keys, strict=True)
+    ]
+    return old.with_text("\n".join(kept))

@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 
 import real
-from build import configuration, one_pass
+from build import LONG, anthropic, configuration, one_pass, read_turn, user
 from hypothesis import given
 from hypothesis import strategies as st
+from references import EACH, check
 
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
@@ -19,6 +20,8 @@ from condense_cli.errors import CondenseError
 from condense_cli.formats import parse, serialize
 
 FILES = [b"\n".join(line[:2_000] for line in path.read_bytes().split(b"\n")[:30]) for path in real.SAMPLES]
+READS = [message for n in range(4) for message in read_turn(str(n), content=LONG[n * 30 :])]
+FILES.append(api.dump(api.condense(anthropic(user("go"), *READS), configuration(lossless_prelude={}))))
 CONFIGURATIONS = [path.read_text() for path in sorted(presets_folder().rglob("*.yaml"))]
 PIECES = [
     b"",
@@ -36,6 +39,9 @@ PIECES = [
     b"null",
     b"1e999",
     b"\xed\xa0\x80",
+    b"[see the next Read of src/app.py #123456]\\n",
+    b" previous ",
+    b"lines 2-9 above",
 ]
 PIECES += [
     b"\\ud800",
@@ -68,6 +74,7 @@ def test_damaged_transcripts_are_read_or_refused(data: bytes, lenient: bool) -> 
         return
     assert serialize(transcript) == data
     api.dump(api.condense(transcript, configuration(one_pass())))
+    check(transcript.messages, EACH["all and parameters"])
 
 
 @given(damaged([text.encode() for text in CONFIGURATIONS]))

@@ -19,6 +19,7 @@ from build import (
     call,
     claude_line,
     condense,
+    configuration,
     conversation,
     cut_to,
     one_pass,
@@ -33,8 +34,10 @@ from build import (
 
 from condense_cli import api
 from condense_cli.errors import UnknownFormatError
+from condense_cli.lossless.decode import decode
+from condense_cli.passes.pipeline import Condensation
 from condense_cli.passes.predicates import superseded_results
-from condense_cli.transcript import BlockKind
+from condense_cli.transcript import BlockKind, Transcript
 
 ALL = {"type": "preserve_recent", "keep_recent_count": 0}
 
@@ -136,6 +139,113 @@ def test_10_only_an_equal_and_successful_later_call_supersedes() -> None:
     assert superseded(*bash("1", "2 failed"), *bash("2", "2 passed")) == set()
     assert superseded(*bash("1", "2 failed"), *bash("2", "2 failed")) == {"1"}
     assert superseded(*read_turn("1"), *read_turn("2", content="newer content")) == {"1"}
+
+
+def prelude_alone(transcript: Transcript) -> Condensation:
+    condensation = api.condense(transcript, configuration(lossless_prelude={}))
+    api.dump(condensation)
+    return condensation
+
+
+def lossless(*messages: dict[str, object]) -> list[str]:
+    """The results of the messages after the prelude alone, checked to say what they said."""
+    condensation = prelude_alone(anthropic(user("a"), *messages, assistant("z")))
+    before, after = (
+        decode(transcript.messages).messages for transcript in (condensation.before, condensation.transcript)
+    )
+    assert [message.blocks[0].text for message in before] == [message.blocks[0].text for message in after]
+    assert decode(condensation.transcript.messages).unresolved == 0
+    blocks = [block for _, block in condensation.transcript.blocks()]
+    return [block.text for block in blocks if block.kind is BlockKind.TOOL_RESULT]
+
+
+# The prelude asks no call what its result is worth: the content decides, and nothing of it is lost.
+@pytest.mark.parametrize(
+    "later",
+    [
+        [
+            assistant([call("e", "Edit", file_path="src/app.py", old_string="no such line", new_string="")]),
+            user([result("e", "no match", is_error=True)]),
+        ],
+        read_turn("2", content="no such file: src/app.py", is_error=True),
+        read_turn("2", content="\n".join(LONG.split("\n")[:5])),
+        read_turn("2", content=LONG.replace("item", "thing")),
+        [assistant([call("w", "Write", file_path="src/app.py", content="all new")]), user([result("w", "written")])],
+    ],
+    ids=["failed edit", "failed read", "partial read", "other content", "written over"],
+)
+def test_10_nothing_is_lost_by_what_came_later(later: list[dict[str, object]]) -> None:
+    assert LONG.split("\n")[20] in "\n".join(lossless(*read_turn("1"), *later))
+
+
+# A partial read takes from the whole one the lines that it shows and no others; what was read last is whole.
+def test_10_a_partial_read_supersedes_its_own_lines_only() -> None:
+    whole, part = lossless(*read_turn("1"), *read_turn("2", content="\n".join(LONG.split("\n")[:30])))
+    assert whole.split("\n")[1:] == LONG.split("\n")[30:]
+    assert whole.startswith("[see the next Read of src/app.py #")
+    assert part == "\n".join(LONG.split("\n")[:30])
+
+
+# The same test run with another outcome: what differs stays, word for word.
+def test_10_an_older_run_of_the_same_command_keeps_what_differs() -> None:
+    def run(identifier: str, outcome: str) -> list[dict[str, object]]:
+        output = f"{LONG}\nFAILED {outcome}\n{LONG[::-1]}"
+        return [assistant([call(identifier, "Bash", command="pytest")]), user([result(identifier, output)])]
+
+    first, second = lossless(*run("1", "test_a: 1 != 2"), *run("2", "test_b: 3 != 4"))
+    assert "\nFAILED test_a: 1 != 2\n" in first
+    assert len(first.split("\n")) == 3
+    assert second == f"{LONG}\nFAILED test_b: 3 != 4\n{LONG[::-1]}"
+
+
+# Whatever a tool is called, results of it that repeat are found.
+@pytest.mark.parametrize("tool", ["Read", "read_file", "str_replace_editor", "cat", "mcp__files__get", "nobody knows"])
+def test_11_results_of_every_tool_may_refer(tool: str) -> None:
+    turns = [
+        message
+        for n in range(2)
+        for message in (assistant([call(str(n), tool, path="src/app.py")]), user([result(str(n))]))
+    ]
+    first, second = lossless(*turns)
+    assert first.startswith("[see the next ")
+    assert second == LONG
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat src/app.py", "sed -n 1,40p src/app.py", "cd /repo && head -40 src/app.py", "git show HEAD:src/app.py"],
+)
+def test_11_commands_that_print_a_file_may_refer_to_a_read(command: str) -> None:
+    printed = [assistant([call("1", "Bash", command=command)]), user([result("1")])]
+    first, second = lossless(*printed, *read_turn("2"))
+    assert first.startswith("[see the next Read of src/app.py #")
+    assert second == LONG
+
+
+def test_12_two_old_reads_in_one_message_both_refer() -> None:
+    other = LONG[::-1]
+    both = [assistant([call("1", path="a"), call("2", path="b")]), user([result("1"), result("2", other)])]
+    again = [assistant([call("3", path="b"), call("4", path="a")]), user([result("3", other), result("4")])]
+    first, second, third, fourth = lossless(*both, *again)
+    assert first.startswith("[see the next Read of a #")
+    assert second.startswith("[see the next Read of b #")
+    assert (third, fourth) == (other, LONG)
+
+
+# Calls that have no result, or share their ids, are named so that a reference means one of them.
+def test_12_duplicated_ids_lose_nothing() -> None:
+    turns = [message for n in range(3) for message in read_turn("same", f"src/{n}.py")]
+    assert [text[:5] for text in lossless(*turns, assistant([call("open")]))] == ["[see ", "[see ", LONG[:5]]
+
+
+def test_13_the_newest_result_stays_and_a_second_run_changes_nothing() -> None:
+    turns = [message for n in range(8) for message in read_turn(str(n))]
+    transcript = anthropic(user("a"), *turns, assistant("z"))
+    once = prelude_alone(transcript)
+    assert once.changes
+    assert once.transcript.messages[-3:] == transcript.messages[-3:]
+    assert once.transcript.messages[-5].blocks[0].text == transcript.messages[-5].blocks[0].text
+    assert not prelude_alone(api.loads(api.dump(once))).changes
 
 
 @pytest.mark.parametrize("tool", ["Read", "read_file", "view", "NotebookRead", "read"])

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import laws
+import pytest
+from build import LONG, anthropic, assistant, configuration, one_pass, read_turn, user
 from hypothesis import given
 from hypothesis import strategies as st
 from references import EACH, VARIETIES, check, references, says_the_same, texts, without_one, written
 from strategies import REPEATING_FILES
 
+from condense_cli import api
+from condense_cli.config.models import Configuration
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import Decoded, decode
 from condense_cli.lossless.encode import Keep, with_blocks
+from condense_cli.passes.pipeline import Condensation
 from condense_cli.transcript import BlockKind, Message
 
 VARIETY = st.sampled_from(VARIETIES)
@@ -103,3 +109,44 @@ def copied(draw: st.DrawFn) -> list[Message]:
 @given(copied(), VARIETY)
 def test_copied_references_do_no_harm(messages: list[Message], variety: tuple[str, Keep]) -> None:
     check(messages, EACH[variety[0]], variety[1])
+
+
+READS = [message for n in range(4) for message in read_turn(str(n))]
+EARLIEST = configuration(lossless_prelude={"keep": "earliest"})
+
+
+def condensed(configured: Configuration, *messages: dict[str, object]) -> Condensation:
+    return laws.check_all(anthropic(user("a"), *messages, assistant("z")), configured)
+
+
+# References of the input and those of another configuration would lead to each other: the input's stay.
+@pytest.mark.parametrize("other", [{}, {"operations": {"deduplicate_file_reads": False}}, {"enabled": False}])
+def test_references_of_another_direction_stay(other: dict[str, object]) -> None:
+    once = api.dump(condensed(EARLIEST, *READS))
+    assert once.count(b"[see the ") == 3
+    assert api.dump(api.condense(api.loads(once), configuration(lossless_prelude=other))) == once
+
+
+# Where a pass cuts what the input's references name, they become the lines again, or refer to what is left.
+def test_references_to_what_is_cut_become_lines_again() -> None:
+    large = "\n".join(f"{n} is a number that comes once, and {n * n} is another one" for n in range(200))
+    once = api.loads(api.dump(condensed(EARLIEST, *read_turn("large", content=large), *READS)))
+    suppress = one_pass(selection={"type": "custom", "range": {"end": 5}})
+    for prelude, references_left in (({"enabled": False}, 0), ({}, 2)):
+        result = laws.check_all(once, configuration(suppress, lossless_prelude=prelude))
+        messages = result.transcript.messages
+        assert len(references(messages)) == references_left
+        assert [message.blocks[0].text for message in decode(messages).messages[6:11:2]] == [LONG] * 3
+
+
+# A user's text that was cut is no reference, although one stands in what is left of it: its receipt says that.
+def test_a_text_that_was_cut_is_no_reference() -> None:
+    state = f"<environment_details>\n{LONG}\n</environment_details>"
+    messages = [assistant("b"), user(f"{LONG[::-1]}\n{state}"), assistant("d"), user(state)]
+    cut = {"message_text": {"operation": "truncate", "params": {"truncate": {"max_lines": 60, "keep": "tail"}}}}
+    chosen = one_pass(selection={"type": "custom", "range": {"end": 3}}, individual_config={"defaults": cut})
+    result = condensed(configuration(chosen, lossless_prelude={}), *messages)
+    said = result.transcript.messages[2].blocks[0].text
+    assert "left out #" in said
+    assert "[see " in said
+    assert [(receipt.message, receipt.operation) for receipt in result.changes][-1] == (2, "truncate")

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import atheris
 
@@ -18,6 +20,12 @@ with atheris.instrument_imports(include=["condense_cli"]):
     from condense_cli.config.loading import parse_configuration
     from condense_cli.errors import CondenseError
     from condense_cli.formats import format_named, parse, serialize
+    from condense_cli.lossless.decode import decode
+    from condense_cli.lossless.encode import encode, with_blocks
+    from condense_cli.lossless.finders import Finders
+    from condense_cli.tokens import Counter
+    from condense_cli.tools import arguments_of
+    from condense_cli.transcript import BlockKind, Message, Transcript
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 STRICT = parse_configuration(
@@ -35,11 +43,27 @@ def read(data: bytes) -> None:
         except CondenseError:
             continue
         assert serialize(transcript) == data
+        refer(transcript)
         condensation = api.condense(transcript, STRICT)
         if not format_named(transcript.format).is_writable:
             continue
         again = parse(api.dump(condensation), format=transcript.format, lenient=lenient)
         assert len(again.messages) <= len(transcript.messages)
+
+
+def refer(transcript: Transcript) -> None:
+    """References are understood whatever stands in them, and what is written with new ones says the same."""
+    plain = decode(transcript.messages).messages
+    for keep in ("latest", "earliest"):
+        encoded = encode(plain, Finders(tool_parameters=True), Counter(), lambda *_: True, keep=keep)
+        again = decode(with_blocks(plain, encoded.blocks)).messages
+        for place in encoded.blocks:
+            assert said(again, place) == said(plain, place)
+
+
+def said(messages: Sequence[Message], place: tuple[int, int]) -> object:
+    block = messages[place[0]].blocks[place[1]]
+    return arguments_of(block) if block.kind is BlockKind.TOOL_CALL else block.text
 
 
 def configure(data: bytes) -> None:
@@ -54,6 +78,25 @@ def one_input(data: bytes) -> None:
         read(data[1:])
 
 
+def with_references() -> bytes:
+    """Reads of one file that refer to each other in every way: whole, in part, numbered, above, to their own call."""
+    lines = [f"def function_{n}(x): return {n} * x + {n}" for n in range(9)]
+    listing = [f"{n}:{line}" for n, line in enumerate(lines, 4)]
+    texts = [lines, lines[:6], ["before", *listing], [*lines[3:], "other", *lines[3:]], listing]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for n, text in enumerate(texts):
+        shown, name = "\n".join(text), "Edit" if n == 3 else "Read"
+        arguments = {"path": "a.py", "new_string": shown} if n == 3 else {"path": "a.py"}
+        call = {"type": "tool_use", "id": str(n), "name": name, "input": arguments}
+        result = {"type": "tool_result", "tool_use_id": str(n), "content": shown}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    state = "<system-reminder>\n" + "\n".join(lines) + "\n</system-reminder>"
+    messages += [{"role": role, "content": state} for role in ("user", "assistant", "user", "assistant")]
+    condensed = api.dump(api.condense(api.loads(messages), parse_configuration("lossless_prelude: {}")))
+    assert condensed.count(b"[see ") > 4
+    return condensed
+
+
 def seeds(folder: Path) -> None:
     for path in sorted((PROJECT / "sample_transcripts").glob("*.json*")):
         lines = path.read_bytes().split(b"\n")
@@ -63,6 +106,7 @@ def seeds(folder: Path) -> None:
         (folder / path.name).write_bytes(b"c" + path.read_bytes())
     small = b'{"role":"user","content":[{"type":"text","text":"[read_file] Result:"}],"ts":1}'
     (folder / "roo").write_bytes(b"t[" + small + b"]")
+    (folder / "references").write_bytes(b"t" + with_references())
     steps = b'{"role":"assistant","content":"a\\n```\\nls\\n```","action":"ls"},{"role":"user","content":"b"}'
     (folder / "swe-agent").write_bytes(b't{"trajectory":[],"history":[' + steps + b"]}")
     (folder / "object").write_bytes(b't{"messages":[{"role":"system","content":"x"}],"tools":[]}')

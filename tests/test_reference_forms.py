@@ -1,0 +1,173 @@
+"""Single cases of the prelude: one oddity each, which must become a reference and come back as it was."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from build import LONG, anthropic, assistant, call, read_turn, result, text, user
+from references import EACH, check, references, texts
+
+from condense_cli.lossless.decode import decode
+from condense_cli.transcript import Message
+
+LINES = [f"def function_{n}(argument): return {n} * argument" for n in range(1, 31)]
+
+
+def numbered(style: str, first: int = 1, lines: list[str] | None = None) -> str:
+    return "\n".join(style.format(n=n, line=line) for n, line in enumerate(lines or LINES, first))
+
+
+def two_reads(older: object, newer: object) -> tuple[Message, ...]:
+    messages = [user("a"), *read_turn("1", content=older), *read_turn("2", content=newer), assistant("z")]
+    return check(anthropic(*messages).messages, EACH["all"])
+
+
+def said(messages: tuple[Message, ...], message: int = 2) -> str:
+    return "\n".join(text for block in messages[message].blocks for text in texts(block))
+
+
+STYLES = ("{n:>6}\t{line}", "{n:>6}→{line}", "{n}→{line}", "{n} | {line}", "{n}:{line}", "{n}\t{line}", "{n:>4}|{line}")
+
+
+# A listing refers to another one, whatever the styles and first numbers of the two are.
+@pytest.mark.parametrize("older", [None, *STYLES])
+@pytest.mark.parametrize("newer", [None, *STYLES])
+@pytest.mark.parametrize("first", [1, 8, 95, 9_999_980])
+def test_listings_refer_to_each_other(older: str | None, newer: str | None, first: int) -> None:
+    old = numbered(older, first) if older else "\n".join(LINES)
+    new = numbered(newer) if newer else "\n".join(LINES)
+    assert "function_15" not in said(two_reads(old, new))
+
+
+# Numbers that a listing prints are spoken of, not counted lines; a line that differs stays between references.
+def test_a_line_that_differs_stays_between_references() -> None:
+    changed = [*LINES[:14], "a line that was there before", *LINES[15:]]
+    after = said(two_reads(numbered("{n:>6}→{line}", 101, changed), numbered("{n:>6}→{line}", 101)))
+    assert re.fullmatch(
+        r"\[see lines 101-114 of the next Read of src/app\.py #\d{6}\]\n"
+        r" {3}115→a line that was there before\n"
+        r"\[see lines 116-130 of the next Read of src/app\.py #\d{6}\]",
+        after,
+    )
+
+
+def test_two_listings_in_one_text_are_both_referred_to() -> None:
+    both = numbered("{n:>6}→{line}") + "\n--\n" + numbered("{n:>6}→{line}", 300, [line[::-1] for line in LINES])
+    after = said(two_reads("before\n" + both, both + "\nafter"))
+    assert after.startswith("before\n[see ")
+    assert "function" not in after
+
+
+ODD = {
+    "CRLF": "\r\n".join(LINES) + "\r\n",
+    "no final newline": "\n".join(LINES),
+    "final newlines": "\n".join(LINES) + "\n\n\n",
+    "trailing blanks": "\n".join(line + "  \t" for line in LINES),
+    "blank lines": "\n\n\n".join(LINES),
+    "line separators": "\u2028".join(LINES) + "\n" + "\n".join(LINES) + "\x85\x0b\x0c",
+    "other characters": "\n".join(f"{line} 日本語 🎉 é" for line in LINES),
+    "a megabyte in a line": "word and " * 120_000,
+    "lines that look like references": "\n".join(f"[see lines {n}-{n + 9} above #{n:06}]" for n in range(1, 40)),
+    "thousands of equal lines": "the same line, all over again\n" * 5_000,
+    "thousands of blank lines": "\n" * 5_000 + LONG,
+    "one listing over another": numbered("{n}:{line}") + "\n" + numbered("{n}: {line}", 31),
+}
+
+
+# Whatever an old result holds, it becomes a reference to the same text and comes back as it was.
+@pytest.mark.parametrize("name", ODD)
+def test_odd_text_comes_back(name: str) -> None:
+    assert re.fullmatch(r"\[see the next Read of src/app\.py #\d{6}\]", said(two_reads(ODD[name], ODD[name])))
+
+
+# A line break at the end belongs to the text: with one more or fewer, nothing but that stays.
+@pytest.mark.parametrize(("older", "newer"), [("", "\n"), ("\n", ""), ("\r\n", "\n"), ("\n\n", "\n")])
+def test_ends_of_texts_are_told_apart(older: str, newer: str) -> None:
+    after = said(two_reads("\n".join(LINES) + older, "\n".join(LINES) + newer))
+    assert "function_15" not in after
+    assert len(after.split("\n")) <= 3
+
+
+def test_texts_around_images_refer_for_themselves() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+    parts = [text("\n".join(LINES)), image, text(LONG)]
+    after = two_reads(parts, parts)
+    assert [block.kind.value for block in after[2].blocks] == ["tool_result", "image", "tool_result"]
+    assert len(references(after)) == 2
+
+
+def test_parallel_calls_and_calls_without_arguments_are_told_apart() -> None:
+    both = [assistant([call("1", "status"), call("2", "status")]), user([result("1"), result("2", "\n".join(LINES))])]
+    later = [assistant([call("3", "status"), call("4", "status")]), user([result("3", "\n".join(LINES)), result("4")])]
+    after = check(anthropic(user("a"), *both, *later).messages, EACH["all"])
+    assert [texts(block)[0].partition(" #")[0] for block in after[2].blocks] == [
+        "[see the 3rd next status",
+        "[see the next status",
+    ]
+
+
+# Without a call that it answers a result still has a name: nothing is lost where clients drop calls.
+def test_results_without_calls_refer() -> None:
+    messages = [user("a"), user([result("lost")]), user([result("gone")]), user([result("lost")])]
+    after = check(anthropic(*messages).messages, EACH["all"])
+    assert len(references(after)) == 2
+
+
+def test_states_refer_to_newer_states_and_keep_their_tags() -> None:
+    def state(changed: str) -> str:
+        inner = "\n".join([*LINES[:9], changed, *LINES[9:]])
+        return f"Go on.\n<environment_details>\n{inner}\n</environment_details>"
+
+    messages = [user("first"), assistant("b"), user(state("one")), assistant("d"), user(state("two")), assistant("f")]
+    after = said(check(anthropic(*messages).messages, EACH["states"]))
+    assert after.startswith("Go on.\n<environment_details>\n[see lines 2-10 of the next <environment_details> #")
+    assert after.endswith("]\n</environment_details>")
+    assert "\none\n" in after
+
+
+# A result that shows what its call wrote says so, and the call keeps it.
+def test_a_listing_refers_to_what_its_own_call_wrote() -> None:
+    edit = call("1", "Edit", file_path="a.py", old_string="x", new_string="\n".join(LINES))
+    shown = "The file was changed:\n" + numbered("{n:>6}→{line}", 40)
+    after = check(anthropic(user("a"), assistant([edit]), user([result("1", shown)])).messages, EACH["all"])
+    assert re.fullmatch(
+        r'The file was changed:\n\[see new_string of this call, numbered from (?:40|"    40→") #\d{6}\]', said(after)
+    )
+    assert "function_15" in said(after, 1)
+
+
+# Thousands of results that are alike are told apart by counting, forward and backward.
+@pytest.mark.parametrize("keep", ["latest", "earliest"])
+def test_hundreds_of_equal_results_refer_to_one(keep: str) -> None:
+    turns = [message for n in range(300) for message in read_turn(str(n))]
+    messages = anthropic(user("a"), *turns, assistant("z")).messages
+    after = check(messages, EACH["all"], "earliest" if keep == "earliest" else "latest")
+    assert len(references(after)) == 299
+    whole = [message.index for message in after if message.blocks[0].text == LONG]
+    assert whole == [2 if keep == "earliest" else 600]
+
+
+# A reference counts only if block, lines, direction and hash agree, and it stands alone on its line.
+def test_what_only_resembles_a_reference_is_text() -> None:
+    after = two_reads(LONG, LONG)
+    (line,) = references(after)
+    for spoiled in (
+        line.replace("next", "previous"),
+        line.replace("the next", "the 2nd next"),
+        line.replace("the next", "lines 1-39 of the next"),
+        line.replace("the next", "lines 1-40 of the next"),
+        line.replace("the next", "the 1st next"),
+        line.replace("app.py", "App.py"),
+        line[:-2] + ("1]" if line[-2] == "0" else "0]"),
+        f" {line}",
+        f"{line} ",
+        f"{line}\r",
+        line.replace("[see", "[See"),
+    ):
+        block = after[2].blocks[0].with_text(spoiled)
+        messages = [*after[:2], Message(2, after[2].role, (block,)), *after[3:]]
+        decoded = decode(messages)
+        assert decoded.resolved == 0, spoiled
+        assert decoded.messages[2].blocks[0].text == spoiled
+    assert decode(after).resolved == 1
