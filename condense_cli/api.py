@@ -17,6 +17,7 @@ from .config.presets import DEFAULT_PRESET, load_preset
 from .errors import BrokenOutputError
 from .files import read_bytes
 from .lossless.decode import count_gaps, decode
+from .lossless.references import SPELLED
 from .passes import pipeline
 from .passes.pipeline import Condensation
 from .report.diff import Diff, compare
@@ -78,6 +79,7 @@ class Restoration(Struct, frozen=True):
     """A transcript without the references that could be resolved.
 
     `unresolved` references stay as they are; `gaps` are lossy markers, whose content is gone from the file.
+    `elsewhere` are references in parts of the file that are not in this conversation, such as other branches.
     """
 
     before: Transcript
@@ -85,13 +87,19 @@ class Restoration(Struct, frozen=True):
     resolved: int
     unresolved: int
     gaps: int
+    elsewhere: int
 
 
 def restore(transcript: Transcript) -> Restoration:
     """Undo every reference of a condensed transcript, from the transcript alone."""
     found = decode(transcript.messages)
     restored = replace(transcript, messages=found.messages)
-    return Restoration(transcript, restored, found.resolved, found.unresolved, count_gaps(found.messages))
+    elsewhere = 0
+    if SPELLED.search(transcript.source.data):
+        used = {block.place.record for _, block in transcript.blocks()}
+        others = (record for record in range(len(transcript.source.spans)) if record not in used)
+        elsewhere = sum(len(SPELLED.findall(transcript.source.raw(record))) for record in others)
+    return Restoration(transcript, restored, found.resolved, found.unresolved, count_gaps(found.messages), elsewhere)
 
 
 def dump(condensation: Condensation | Restoration) -> bytes:

@@ -125,7 +125,12 @@ def path_argument(call: Block) -> str | None:
     """The file or folder that a call names as what it works on."""
     arguments = arguments_of(call) or {}
     values = (arguments.get(key) for key in PATH_ARGUMENTS)
-    return next((value for value in values if isinstance(value, str) and value), None)
+    found = next((value for value in values if isinstance(value, str) and value), None)
+    if found is None:
+        # Roo Code wraps it: <args><file><path>. Of several files none is the one.
+        inner = [value for path, value in string_values(arguments) if path[-1] in PATH_ARGUMENTS and value]
+        found = inner[0] if len(inner) == 1 else None
+    return found
 
 
 def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, str]]:

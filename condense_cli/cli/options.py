@@ -27,9 +27,7 @@ def complete_format(incomplete: str) -> list[str]:
 
 KeepRecent = Annotated[
     int | None,
-    typer.Option(
-        "--keep-recent", metavar="N", min=0, help="Every pass leaves the last N turns alone, whatever it says."
-    ),
+    typer.Option("--keep-recent", metavar="N", min=0, help="Leave the last N turns alone, whatever a pass says."),
 ]
 OnlyTools = Annotated[
     list[str] | None,

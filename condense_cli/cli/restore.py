@@ -63,7 +63,7 @@ def restore(
             write_text(_as_json(found, name_of(file)))
         elif not quiet:
             _show(found, writes_stdout, None if output in (None, "-") else output)
-        raise SystemExit(int(ExitStatus.INPUT if found.unresolved else ExitStatus.DONE))
+        raise SystemExit(int(ExitStatus.INPUT if found.unresolved or found.elsewhere else ExitStatus.DONE))
 
 
 restore.__doc__ = (restore.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
@@ -78,6 +78,7 @@ def _as_json(found: Restoration, source: str) -> str:
             "input": source,
             "resolved": found.resolved,
             "unresolved": found.unresolved,
+            "elsewhere": found.elsewhere,
             "left_out": found.gaps,
         }
     )
@@ -86,11 +87,20 @@ def _as_json(found: Restoration, source: str) -> str:
 def _show(found: Restoration, writes_stdout: bool, output: str | None) -> None:
     from ..report.visible import visible
 
-    lines = [f"{_counted(found.resolved, 'reference')} restored."]
+    lines = [f"{_counted(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
     if found.unresolved:
-        lines.append(f"{_counted(found.unresolved, 'reference')} not resolved: the lines are not in this file.")
+        looks = "looks like a reference but names" if found.unresolved == 1 else "look like references but name"
+        lines.append(f"{_counted(found.unresolved, 'line')} {looks} nothing in this conversation; left as they are.")
+    if found.elsewhere:
+        lines.append(
+            f"{_counted(found.elsewhere, 'reference')} outside this conversation (other branches, or before a "
+            "compaction); left as they are."
+        )
     if found.gaps:
-        lines.append(f"{_counted(found.gaps, 'marker')} of passes stay: what they left out is not in this file.")
+        verb = "stays" if found.gaps == 1 else "stay"
+        lines.append(
+            f"{_counted(found.gaps, 'cut')} of passes {verb}: condense show ORIGINAL HASH prints what is gone."
+        )
     if output is not None:
         lines.append(f"Written: {visible(output)}")
     elif not writes_stdout:

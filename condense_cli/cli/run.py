@@ -65,9 +65,13 @@ def run(
     range: Range = None,
     pin: Pins = None,
     lossless_only: Annotated[
-        bool, typer.Option("--lossless-only", help="Lose nothing: run no pass, write references alone.")
+        bool,
+        typer.Option(
+            "--lossless-only",
+            help="No pass, only references; condense restore undoes them.",
+        ),
     ] = False,
-    drop_thinking: Annotated[bool, typer.Option("--drop-thinking", help="Drop the thinking of earlier turns.")] = False,
+    drop_thinking: Annotated[bool, typer.Option("--drop-thinking", help="Leave out all thinking that may go.")] = False,
     strict: Annotated[
         bool,
         typer.Option(

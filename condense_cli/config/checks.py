@@ -10,6 +10,7 @@ from .models import Configuration, ContentOperation, ContentTypeOperations, Part
 Problem = tuple[tuple[str | int, ...], str, str]
 """Path of the key, what is wrong, what to do."""
 
+_TAG = re.compile(r"[A-Za-z_][\w.:-]*")
 CONTENT_TYPES = ("message_text", "tool_parameters", "tool_results")
 
 
@@ -19,6 +20,10 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
         yield from _predicates(pin, ("pins", index))
         if pin == Predicates():
             yield ("pins", index), "a pin without a condition would protect everything", "Name roles, tools or a regex."
+    for index, tag in enumerate(configuration.lossless_prelude.state_tags):
+        if not _TAG.fullmatch(tag):
+            hint = "Name the element without brackets: `todo_list` for <todo_list>."
+            yield ("lossless_prelude", "state_tags", index), f"{tag!r} is not the name of an element", hint
     for index, config in enumerate(configuration.passes):
         path = ("passes", index)
         if config.id in seen:

@@ -34,6 +34,12 @@ pins:
   - {regex: "TODO|FIXME"}
 #  - {tools: {include: ["mcp__*"]}}
 
+# Before the passes: lines that stand again in a newer block become a reference to it. Nothing is lost.
+lossless_prelude:
+  enabled: true
+  # Rewrite the parameters of calls as well:
+#  tool_parameters: true
+
 # Worked through in order.
 passes:
   - id: old-results

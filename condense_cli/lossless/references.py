@@ -39,6 +39,8 @@ _REFERENCE: Final = re.compile(
     )\ \#(?P<hash>\d{6})\]""",
     re.ASCII | re.VERBOSE,
 )
+SPELLED: Final = re.compile(rb"\[see (?:[^\"\\\n]|\\.){1,200}? #\d{6}\]")
+"""What looks like a reference in the bytes of a record."""
 _ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
 
 

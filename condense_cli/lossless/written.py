@@ -16,6 +16,8 @@ from .references import ABOVE, Address, Reference, reference_hash
 MIN_SAVING: Final = 12
 """A reference has to save so many tokens. With less, short references cut up runs that older texts could use: over
 real transcripts 10 to 12 saves most (benchmarks/prelude.py), and fewer references are easier to read."""
+_NEAR: Final = 3
+"""Counting further than this is asking much of a reader: each step has to save a token more."""
 _LONG: Final = 2_000
 _SHORTEST: Final = 80
 """Runs of fewer characters cost fewer tokens than a reference to them."""
@@ -70,7 +72,8 @@ class WrittenText:
         return reference if self._is_worth_it(text, reference) else None
 
     def _is_worth_it(self, text: str, reference: Reference) -> bool:
-        tokens = count_text(str(reference), self._encoding) + MIN_SAVING
+        far = max(0, reference.address.ordinal - _NEAR)
+        tokens = count_text(str(reference), self._encoding) + MIN_SAVING + far
         # Each word is at least one token, so most long runs need not be counted.
         if len(text[:_LONG].split()) >= tokens:
             return True

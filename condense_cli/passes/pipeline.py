@@ -17,7 +17,7 @@ from . import thinking
 from .draft import Draft
 from .individual import run_individual
 from .prelude import Writer, key_of
-from .receipts import PassReceipt, Receipt, Status, changed
+from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept
 from .reconcile import View, reconcile, view
 from .selection import Selected, protect, select
 
@@ -96,7 +96,8 @@ def condense(
     saved = run.tokens_before - run.draft.tokens
     if any(receipt.is_change for receipt in run.receipts) and saved < max(1, configuration.min_saving):
         wanted = f"less than min_saving ({configuration.min_saving})" if configuration.min_saving else "not smaller"
-        warnings.append(f"Nothing was changed: the result would save {saved} tokens, {wanted}.")
+        what = f"save {saved:,} tokens, {wanted}" if saved >= 0 else f"be {-saved:,} tokens larger"
+        warnings.append(f"Nothing was changed: the result would {what}.")
         return Condensation(
             transcript, transcript, tuple(map(_undone, run.passes)), (),
             run.tokens_before, run.tokens_before, run.target, tuple(warnings),
@@ -173,7 +174,23 @@ class _Run:
             return
         started = self.clock()
         receipts = self._settled(PRELUDE, [], view(self.transcript.messages), REPEATED)
+        changed_places = {(receipt.message, receipt.block) for receipt in receipts}
         self.receipts += receipts
+        if not self.configuration.passes:
+            # The passes say why a block stays; without any, the prelude does.
+            recent = self.writer.recent(self.draft.messages)
+            self.receipts += [
+                kept(
+                    PRELUDE,
+                    message,
+                    number,
+                    self.draft.count.block(block),
+                    self.protection.of(message, block) or (Kept.RECENT if message.index in recent else Kept.UNIQUE),
+                )
+                for message in self.draft.messages
+                for number, block in enumerate(message.blocks)
+                if (message.index, number) not in changed_places
+            ]
         self.passes.append(
             PassReceipt(
                 PRELUDE, name, Status.COMPLETED, "", self.tokens_before, self.draft.tokens, len(receipts),

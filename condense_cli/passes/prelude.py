@@ -68,6 +68,10 @@ class Writer:
         """Write no new references."""
         self.is_enabled = False
 
+    def recent(self, messages: Sequence[Message]) -> frozenset[int]:
+        """Indices of the newest turns, which the prelude leaves alone."""
+        return frozenset(message.index for message in messages[max(0, len(messages) - self._prelude.keep_recent) :])
+
     def as_read(self, block: Block) -> Block:
         """The block as the file has it, where it says the same with references; the block itself otherwise."""
         read = self._as_read.get(key_of(block))
@@ -79,6 +83,12 @@ class Writer:
         `originals` are the texts of results that passes cut.
         """
         encoded = Encoded({})
+        recent = self.recent(messages)
+
+        def may_change(message: Message, block: Block) -> bool:
+            is_free = protection.of(message, block) in (None, Kept.BEFORE_REQUEST)
+            return is_free and message.index >= self._first_free and message.index not in recent
+
         if self.is_enabled:
             cut = {
                 (position, number): originals[key_of(block)]
@@ -86,13 +96,6 @@ class Writer:
                 for number, block in enumerate(message.blocks)
                 if originals and block.kind is BlockKind.TOOL_RESULT and key_of(block) in originals
             }
-
-            recent = {message.index for message in messages[max(0, len(messages) - self._prelude.keep_recent) :]}
-
-            def may_change(message: Message, block: Block) -> bool:
-                is_free = protection.of(message, block) in (None, Kept.BEFORE_REQUEST)
-                return is_free and message.index >= self._first_free and message.index not in recent
-
             encoded = encode(
                 messages,
                 self._finders,
@@ -106,16 +109,22 @@ class Writer:
         restored = encoded.restored
         if self._as_read:
             meant = {place: originals[key_of(blocks[place])] for place in restored}
-            blocks = verified(messages, self._beside_read(messages, blocks), meant, self._reader)
+            read = self._read(messages)
+            beside = verified(messages, self._beside_read(messages, blocks, read), meant, self._reader)
+            may_go = all(may_change(messages[place[0]], block) for place, block in read.items() if place not in blocks)
+            if not (self.is_enabled and may_go and self._saved(messages, blocks) > self._saved(messages, beside)):
+                blocks = beside
             restored &= blocks.keys()
         return Encoded({place: self.as_read(block) for place, block in blocks.items()}, restored)
 
-    def _beside_read(self, messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> dict[Positions, Block]:
-        """The blocks, and those of the input with references that no finder wrote again: while they resolve, they stay.
+    def _saved(self, messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> int:
+        return sum(
+            self.count.block(messages[position].blocks[number]) - self.count.block(block)
+            for (position, number), block in blocks.items()
+        )
 
-        Where one of these and a new one lead to each other, the input's references stay and the new ones go: another
-        configuration (the other direction, fewer finders) may have written them.
-        """
+    def _read(self, messages: Sequence[Message]) -> dict[Positions, Block]:
+        """Blocks as the input has them, with references that still say what is meant."""
         read = {
             (position, number): self._as_read[key_of(block)]
             for position, message in enumerate(messages)
@@ -123,7 +132,17 @@ class Writer:
             if self._texts.get(key_of(block)) == block.text
         }
         # What they name may have been cut since; nothing gives way to those.
-        read = verified(messages, read, {}, self._reader)
+        return verified(messages, read, {}, self._reader)
+
+    def _beside_read(
+        self, messages: Sequence[Message], blocks: Mapping[Positions, Block], read: Mapping[Positions, Block]
+    ) -> dict[Positions, Block]:
+        """The blocks, and those of the input with references that no finder wrote again: while they resolve, they stay.
+
+        Where one of these and a new one lead to each other, the input's references stay and the new ones go: another
+        configuration (the other direction, fewer finders) may have written them. Where writing all anew saves more,
+        that is done instead.
+        """
         new = {place: block for place, block in blocks.items() if self.as_read(block) is block}
         while True:
             kept = {place: block for place, block in read.items() if place not in new}

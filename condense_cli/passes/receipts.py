@@ -27,6 +27,7 @@ class Kept(StrEnum):
     NOT_AN_OBJECT = "arguments are no JSON object"
     SHORT_VALUES = "no value in it is long enough"
     TARGET_REACHED = "the target was reached before"
+    UNIQUE = "no lines of it to refer to"
     REFERENCE = "a reference says it all"
     NO_SUMMARIZER = "needs a summary; none available"
 

@@ -143,7 +143,8 @@ def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
     lossless, held = repeats.lossless, repeats.references
     if held.resolved or held.unresolved:
         verb = "reference saves" if held.resolved == 1 else "references save"
-        text = Text(f"{held.resolved:,} {verb} {held.saved:,} tokens already", style="bold")
+        what = f"{held.resolved:,} {verb} {held.saved:,} tokens already" if held.resolved else "No reference resolves"
+        text = Text(what, style="bold")
         if held.unresolved:
             text.append(f"; {held.unresolved:,} more lead{'s' * (held.unresolved == 1)} nowhere", style="yellow")
         yield text

@@ -70,7 +70,8 @@ def _by_position(transcript: Transcript, index: int, number: int | None) -> list
     total = len(transcript.messages)
     if index >= total:
         there = f"it has {total:,}, counted from 0" if total else "it has none"
-        raise CondenseError(f"There is no message {index} in the transcript: {there}.")
+        hint = "If it is the number of a reference: condense restore puts back its lines." if index > 99_999 else ""
+        raise CondenseError(f"There is no message {index} in the transcript: {there}.", hint)
     message = transcript.messages[index]
     hits = [
         Hit(message, position, block, Found.POSITION, readable(block)) for position, block in enumerate(message.blocks)
