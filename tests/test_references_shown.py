@@ -273,7 +273,7 @@ def test_inspect_tells_of_references_that_are_there(tmp_path: Path) -> None:
         "unresolved": 1,
         "saved": 0,
     }
-    assert "\n0 references save 0 tokens already; 1 more leads nowhere\n" in condense("inspect", wrong).text
+    assert "\nNo reference resolves; 1 more leads nowhere\n" in condense("inspect", wrong).text
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -74,7 +74,7 @@ def test_what_cannot_be_resolved(tmp_path: Path) -> None:
     done = condense("restore", path, "-o", tmp_path / "whole.jsonl")
     assert done.status == ExitStatus.INPUT
     assert "1 reference restored." in done.text
-    assert "1 reference not resolved" in done.text
+    assert "1 line looks like a reference" in done.text
     assert (tmp_path / "whole.jsonl").read_bytes() == lines([*TWICE, *small[5:]])
     counts = json.loads(condense("restore", path, "--json").stdout)
     assert (counts["resolved"], counts["unresolved"], counts["left_out"]) == (1, 1, 0)
@@ -154,3 +154,33 @@ def test_a_lossless_run_is_named_so(session: Path, flags: list[str], name: str) 
     report = json.loads(condense("run", session, "--lossless-only", "--json", *flags).stdout)
     assert report["configuration"] == name
     assert [entry["id"] for entry in report["passes"]] == ["lossless-prelude"]
+
+
+# References on another branch, or before a compaction, are not part of the conversation: they are counted, and stay.
+def test_references_outside_the_conversation(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    source = (real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl").read_bytes()
+    path.write_bytes(source)
+    small = condense("run", path, "--lossless-only").stdout
+    first = next(
+        json.loads(line) for line in small.splitlines() if b'"type": "user"' in line or b'"type":"user"' in line
+    )
+    back = {**first, "uuid": "11111111-1111-4111-8111-111111111111", "parentUuid": first["uuid"], "type": "user"}
+    back["message"] = {"role": "user", "content": "Let us go back."}
+    back["timestamp"] = "2099-01-01T00:00:00.000Z"
+    path.write_bytes(small.rstrip(b"\n") + b"\n" + json.dumps(back).encode() + b"\n")
+    done = condense("restore", path, "--json")
+    counts = json.loads(done.stdout)
+    assert done.status == ExitStatus.INPUT
+    assert counts["elsewhere"] > 50
+
+
+# A transcript written with one direction can be condensed again with the other, and still comes back.
+def test_the_direction_may_change(session: Path, tmp_path: Path) -> None:
+    (tmp_path / "earliest.yaml").write_text("keep_first: 0\nlossless_prelude: {enabled: true, keep: earliest}\n")
+    source = (real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl").read_bytes()
+    latest = condense("run", "-", "--lossless-only", stdin=source).stdout
+    earliest = condense("run", "-", "-c", tmp_path / "earliest.yaml", stdin=latest).stdout
+    assert b" of the previous " in earliest
+    assert b" of the next " not in earliest
+    assert condense("restore", "-", stdin=earliest).stdout == source

@@ -90,11 +90,11 @@ def _show(found: Restoration, writes_stdout: bool, output: str | None) -> None:
     lines = [f"{_counted(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
     if found.unresolved:
         looks = "looks like a reference but names" if found.unresolved == 1 else "look like references but name"
-        lines.append(f"{_counted(found.unresolved, 'line')} {looks} nothing in this conversation; left as they are.")
+        lines.append(f"{_counted(found.unresolved, 'line')} {looks} nothing in this conversation; left alone.")
     if found.elsewhere:
         lines.append(
             f"{_counted(found.elsewhere, 'reference')} outside this conversation (other branches, or before a "
-            "compaction); left as they are."
+            "compaction); left alone."
         )
     if found.gaps:
         verb = "stays" if found.gaps == 1 else "stay"
