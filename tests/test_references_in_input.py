@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import laws
@@ -112,6 +113,8 @@ def test_copied_references_do_no_harm(messages: list[Message], variety: tuple[st
 
 
 READS = [message for n in range(4) for message in read_turn(str(n))]
+LARGE_READ = read_turn("large", content="\n".join(f"{n} comes once, {n * n} is another number" for n in range(200)))
+UNPINNED = configuration(lossless_prelude={})
 EARLIEST = configuration(lossless_prelude={"keep": "earliest"})
 
 
@@ -132,16 +135,27 @@ def test_references_of_another_direction_stay(other: dict[str, object]) -> None:
 def test_a_new_reference_does_not_lead_to_one_of_the_input(keep: str) -> None:
     printed = [assistant([call("make", "Bash", command="make")]), user([result("make")])]
     turns = [*READS, *printed] if keep == "latest" else [*printed, *READS]
-    once = api.dump(condensed(configuration(lossless_prelude={"keep": keep}), *turns))
-    assert once.count(b"Bash `make` #") == 4
+    once = api.loads(api.dump(condensed(configuration(lossless_prelude={"keep": keep}), *turns, *LARGE_READ)))
+    assert sum("Bash `make` #" in line for line in references(once.messages)) == 4
     fewer = {"keep": keep, "operations": {"consolidate_tool_results": False}}
-    assert api.dump(api.condense(api.loads(once), configuration(lossless_prelude=fewer))) == once
+    suppress = one_pass(selection={"type": "custom", "range": {"start": 11}})
+    after = laws.check_all(once, configuration(suppress, lossless_prelude=fewer)).transcript
+    assert after.messages[:11] == once.messages[:11]
+
+
+# What a pinned reference of the input names stays, though the same lines came once more since.
+def test_what_a_kept_reference_names_becomes_none() -> None:
+    once = api.dump(condensed(configuration(lossless_prelude={}), *READS[:4]))
+    appended = [*json.loads(once)[:-1], *READS[4:6], assistant("z")]
+    pinned = configuration(lossless_prelude={}, pins=[{"range": {"start": 2, "end": 3}}])
+    after = laws.check_all(anthropic(*appended), pinned)
+    assert not after.changes
+    assert [receipt.message for receipt in laws.check_all(anthropic(*appended), UNPINNED).changes] == [2, 4]
 
 
 # Where a pass cuts what the input's references name, they become the lines again, or refer to what is left.
 def test_references_to_what_is_cut_become_lines_again() -> None:
-    large = "\n".join(f"{n} is a number that comes once, and {n * n} is another one" for n in range(200))
-    once = api.loads(api.dump(condensed(EARLIEST, *read_turn("large", content=large), *READS)))
+    once = api.loads(api.dump(condensed(EARLIEST, *LARGE_READ, *READS)))
     suppress = one_pass(selection={"type": "custom", "range": {"end": 5}})
     for prelude, references_left in (({"enabled": False}, 0), ({}, 2)):
         after = laws.check_all(once, configuration(suppress, lossless_prelude=prelude))
