@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
+from references import named_lines_stay
 
 from condense_cli import api, validity
 from condense_cli.config.models import Configuration
@@ -128,6 +129,7 @@ def lossless(result: Condensation) -> None:
     """
     before, after = decode(result.before.messages), decode(result.transcript.messages)
     assert after.unresolved <= before.unresolved
+    named_lines_stay(after.messages, result.transcript.messages)
     lossy = {
         (receipt.message, receipt.block)
         for receipt in result.changes

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import laws
 import pytest
-from build import LONG, anthropic, assistant, configuration, one_pass, read_turn, user
+from build import LONG, anthropic, assistant, call, configuration, one_pass, read_turn, result, user
 from hypothesis import given
 from hypothesis import strategies as st
 from references import EACH, VARIETIES, check, references, says_the_same, texts, without_one, written
@@ -112,6 +113,8 @@ def test_copied_references_do_no_harm(messages: list[Message], variety: tuple[st
 
 
 READS = [message for n in range(4) for message in read_turn(str(n))]
+LARGE_READ = read_turn("large", content="\n".join(f"{n} comes once, {n * n} is another number" for n in range(200)))
+UNPINNED = configuration(lossless_prelude={})
 EARLIEST = configuration(lossless_prelude={"keep": "earliest"})
 
 
@@ -127,14 +130,36 @@ def test_references_of_another_direction_stay(other: dict[str, object]) -> None:
     assert api.dump(api.condense(api.loads(once), configuration(lossless_prelude=other))) == once
 
 
+# With fewer finders an older read could refer to a newer one, which refers to a command's output: it does not.
+@pytest.mark.parametrize("keep", ["latest", "earliest"])
+def test_a_new_reference_does_not_lead_to_one_of_the_input(keep: str) -> None:
+    printed = [assistant([call("make", "Bash", command="make")]), user([result("make")])]
+    turns = [*READS, *printed] if keep == "latest" else [*printed, *READS]
+    once = api.loads(api.dump(condensed(configuration(lossless_prelude={"keep": keep}), *turns, *LARGE_READ)))
+    assert sum("Bash `make` #" in line for line in references(once.messages)) == 4
+    fewer = {"keep": keep, "operations": {"consolidate_tool_results": False}}
+    suppress = one_pass(selection={"type": "custom", "range": {"start": 11}})
+    after = laws.check_all(once, configuration(suppress, lossless_prelude=fewer)).transcript
+    assert after.messages[:11] == once.messages[:11]
+
+
+# What a pinned reference of the input names stays, though the same lines came once more since.
+def test_what_a_kept_reference_names_becomes_none() -> None:
+    once = api.dump(condensed(configuration(lossless_prelude={}), *READS[:4]))
+    appended = [*json.loads(once)[:-1], *READS[4:6], assistant("z")]
+    pinned = configuration(lossless_prelude={}, pins=[{"range": {"start": 2, "end": 3}}])
+    after = laws.check_all(anthropic(*appended), pinned)
+    assert not after.changes
+    assert [receipt.message for receipt in laws.check_all(anthropic(*appended), UNPINNED).changes] == [2, 4]
+
+
 # Where a pass cuts what the input's references name, they become the lines again, or refer to what is left.
 def test_references_to_what_is_cut_become_lines_again() -> None:
-    large = "\n".join(f"{n} is a number that comes once, and {n * n} is another one" for n in range(200))
-    once = api.loads(api.dump(condensed(EARLIEST, *read_turn("large", content=large), *READS)))
+    once = api.loads(api.dump(condensed(EARLIEST, *LARGE_READ, *READS)))
     suppress = one_pass(selection={"type": "custom", "range": {"end": 5}})
     for prelude, references_left in (({"enabled": False}, 0), ({}, 2)):
-        result = laws.check_all(once, configuration(suppress, lossless_prelude=prelude))
-        messages = result.transcript.messages
+        after = laws.check_all(once, configuration(suppress, lossless_prelude=prelude))
+        messages = after.transcript.messages
         assert len(references(messages)) == references_left
         assert [message.blocks[0].text for message in decode(messages).messages[6:11:2]] == [LONG] * 3
 
@@ -145,8 +170,8 @@ def test_a_text_that_was_cut_is_no_reference() -> None:
     messages = [assistant("b"), user(f"{LONG[::-1]}\n{state}"), assistant("d"), user(state)]
     cut = {"message_text": {"operation": "truncate", "params": {"truncate": {"max_lines": 60, "keep": "tail"}}}}
     chosen = one_pass(selection={"type": "custom", "range": {"end": 3}}, individual_config={"defaults": cut})
-    result = condensed(configuration(chosen, lossless_prelude={}), *messages)
-    said = result.transcript.messages[2].blocks[0].text
+    after = condensed(configuration(chosen, lossless_prelude={}), *messages)
+    said = after.transcript.messages[2].blocks[0].text
     assert "left out #" in said
     assert "[see " in said
-    assert [(receipt.message, receipt.operation) for receipt in result.changes][-1] == (2, "truncate")
+    assert [(receipt.message, receipt.operation) for receipt in after.changes][-1] == (2, "truncate")
