@@ -107,6 +107,8 @@ def test_flags_are_named() -> None:
     flags = {path: origin for path, origin in found.items() if origin.startswith("--")}
     assert flags == {
         "target_tokens": "--target-tokens",
+        "lossless_prelude.keep_recent": "--keep-recent",
+        "lossless_prelude.operations.remove_obsolete_state": "--only-tools",
         "pins[1].tools.exclude": "--only-tools",
         "pins[2].tools.include": "--except-tools",
         "pins[3].regex": "--pin",

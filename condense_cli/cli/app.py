@@ -32,6 +32,7 @@ app = typer.Typer(
     "cat session.jsonl | condense run - --preset speed | next-program\n"
     "condense presets new mine.yaml\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
+    "or a reference not restored, "
     "4 target missed with --strict, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,

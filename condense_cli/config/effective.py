@@ -21,6 +21,8 @@ _FLAG_OF_KEY: Final = {
     "type": "--keep-recent",
     "keep_recent_count": "--keep-recent",
     "keep_percentage": "--keep-recent",
+    "keep_recent": "--keep-recent",
+    "remove_obsolete_state": "--only-tools",
     "regex": "--pin",
     "range": "--range",
 }
