@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -64,15 +64,9 @@ def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece
                     yield Piece(inner, Category.STATE, block.text[slice(*span)], (), span, 1, 1, element.tag)
 
 
-def values_of(block: Block) -> Mapping[JsonPath, str]:
-    """The string values of a call by their paths."""
-    arguments = arguments_of(block)
-    return {} if arguments is None else dict(string_values(arguments))
-
-
 def _values(place: Place, block: Block, finders: Finders) -> Iterator[Piece]:
     category = Category.WRITTEN if finders.writes_a_file(block) else Category.ARGUMENT
-    for path, value in values_of(block).items():
+    for path, value in string_values(arguments_of(block)):
         # A field with blanks could not be told from the words around it.
         if len(value) >= _SHORTEST and path and not any(" " in str(key) or not str(key) for key in path):
             names_the_call = any(key in MAIN_ARGUMENTS for key in path)
