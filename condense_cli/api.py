@@ -20,9 +20,10 @@ from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
 from .passes import pipeline
 from .passes.pipeline import Condensation
+from .passes.summaries import Summarizer
 from .report.diff import Diff, compare
 from .tokens import Counter, encoding_for
-from .transcript import Transcript
+from .transcript import TEXT_CALL, Block, Transcript
 
 __all__ = ["Condensation", "Restoration", "Transcript", "condense", "diff", "dump", "load", "loads", "restore"]
 
@@ -58,6 +59,7 @@ def condense(
     target_tokens: int | None = None,
     model: str | None = None,
     counter: Counter | None = None,
+    summarizer: Summarizer | None = None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
@@ -72,7 +74,14 @@ def condense(
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = counter or Counter(encoding_for(transcript.model).name)
-    return pipeline.condense(transcript, configuration, counter, stop_at_target=target_tokens is not None, clock=clock)
+    return pipeline.condense(
+        transcript,
+        configuration,
+        counter,
+        summarizer=summarizer,
+        stop_at_target=target_tokens is not None,
+        clock=clock,
+    )
 
 
 class Restoration(Struct, frozen=True):
@@ -125,8 +134,15 @@ _REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 
 def _content(transcript: Transcript) -> list[tuple[Any, ...]]:
+    made_up: dict[str, int] = {}
+
+    def call_of(block: Block) -> str | int | None:
+        # Ids that a reader makes up are numbers, which move when calls before them went.
+        id = block.call_id
+        return made_up.setdefault(id, len(made_up)) if id and id.startswith(TEXT_CALL) else id
+
     return [
-        (message.role, block.kind, block.text, block.tool, block.call_id, block.is_error, block.estimate)
+        (message.role, block.kind, block.text, block.tool, call_of(block), block.is_error, block.estimate)
         for message, block in transcript.blocks()
     ]
 

@@ -73,7 +73,11 @@ class Style(Struct, frozen=True):
 
     def literal(self, value: str) -> str:
         """JSON literal of a string."""
-        text = json.dumps(value, ensure_ascii=self.escapes_non_ascii)
+        return self.dump(value)
+
+    def dump(self, value: Any) -> str:
+        """Shortest JSON text of a value, its strings spelled as the file spells them."""
+        text = json.dumps(value, ensure_ascii=self.escapes_non_ascii, separators=(",", ":"))
         if self.is_utf8 and _SURROGATE.search(text):
             # Such a text can only have spelled a lone surrogate as an escape.
             text = _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
@@ -123,6 +127,37 @@ def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
         position = end
     pieces.append(text[position:])
     return "".join(pieces)
+
+
+_FIRST_KEY: Final = re.compile(r'\{(\s*)"(?:[^"\\]|\\.)*"(\s*:\s*)')
+_CLOSER: Final = re.compile(r"\s*\}\s*$")
+
+
+def object_like(text: str, members: Mapping[str, str]) -> str:
+    """An object of the given members (keys and JSON literals), laid out as the object in `text` is."""
+    lead, colon, closer = _layout(text)
+    return "{" + _comma(lead, colon).join(lead + _member(key, new, colon) for key, new in members.items()) + closer
+
+
+def with_member(text: str, key: str, literal: str) -> str:
+    """The object in `text` with one more member at its end."""
+    lead, colon, closer = _layout(text)
+    return text.rstrip()[: -len(closer)] + _comma(lead, colon) + lead + _member(key, literal, colon) + closer
+
+
+def _layout(text: str) -> tuple[str, str, str]:
+    """What an object puts in front of a key, between key and value, and at its end."""
+    first = _FIRST_KEY.match(text)
+    closer = _CLOSER.search(text)
+    return (first[1], first[2], closer[0].rstrip()) if first and closer else ("", ":", "}")
+
+
+def _comma(lead: str, colon: str) -> str:
+    return ", " if not lead and colon.endswith(" ") else ","
+
+
+def _member(key: str, literal: str, colon: str) -> str:
+    return json.dumps(key) + colon + literal
 
 
 _HERE: Final = object()

@@ -13,6 +13,8 @@ from enum import StrEnum
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from .markers import GO_ON, parse_summary
+
 TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
 
@@ -84,6 +86,7 @@ class Block(Struct, frozen=True):
     `is_object` tells that the file holds the arguments as an object, not as JSON in a string.
     `edits` are the string values of a tool call's arguments that were replaced, by their path
     inside the arguments; the rest of the arguments keeps its bytes.
+    A block that `summarizes` is a summary that a client wrote in place of earlier messages.
     `digest` is the hash of an image's data. A block that `stands_in` was an image: its `place` is that
     of the whole part, which a text part takes.
     """
@@ -103,6 +106,19 @@ class Block(Struct, frozen=True):
     edits: tuple[tuple[JsonPath, str], ...] = ()
     digest: str = ""
     stands_in: bool = False
+    summarizes: bool = False
+
+    @property
+    def is_inserted(self) -> bool:
+        """Whether it is new: not a value inside its record, which it takes the place of."""
+        return not self.place.path
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it stands for earlier messages, or leads from such a text to the next message."""
+        return self.summarizes or (
+            self.kind is BlockKind.TEXT and (parse_summary(self.text) is not None or self.text == GO_ON)
+        )
 
     @property
     def content_type(self) -> ContentType | None:
@@ -131,6 +147,7 @@ class Block(Struct, frozen=True):
 class Message(Struct, frozen=True):
     """One turn: a message as the API sees it, which may be spread over several records.
 
+    A summary takes the place, and the index, of the first message that it stands for.
     `index` is its number in the transcript as it was read and stays the same when others go.
     """
 
@@ -142,6 +159,28 @@ class Message(Struct, frozen=True):
     def is_injected(self) -> bool:
         """Whether the client wrote all of it, and the user none."""
         return self.role is Role.USER and all(block.injected for block in self.blocks)
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it stands for earlier messages. A summary is a message of its own even where an API would join it."""
+        return any(block.is_summary for block in self.blocks)
+
+    @property
+    def is_inserted(self) -> bool:
+        return any(block.is_inserted for block in self.blocks)
+
+    @property
+    def is_only_thinking(self) -> bool:
+        """Such a turn goes when its thinking goes; not counting it keeps every window where it was."""
+        return bool(self.blocks) and all(block.kind is BlockKind.THINKING for block in self.blocks)
+
+    @property
+    def turns(self) -> int:
+        """How many turns of the conversation it stands for."""
+        if self.is_only_thinking or any(block.text == GO_ON for block in self.blocks):
+            return 0
+        marks = [parse_summary(block.text) for block in self.blocks if block.is_summary]
+        return max((mark.messages for mark in marks if mark), default=1)
 
     @property
     def answers_calls(self) -> bool:

@@ -80,8 +80,11 @@ class IndividualConfig(_Base, frozen=True, kw_only=True):
 
 
 class SummarizationConfig(_Base, frozen=True, kw_only=True):
+    """How a batch is summarized. Without `max_tokens` the profile decides how long the summary may get."""
+
     api_profile: str | None = None
     custom_prompt: str | None = None
+    max_tokens: Positive | None = None
     keep_first: Count = 1
     keep_last: Count = 5
 

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from ..errors import UnknownFormatError
-from ..jsontext import Style
-from ..transcript import Family, JsonPath, Transcript
+from ..jsontext import Style, decode, splice
+from ..transcript import Family, JsonPath, Role, Transcript
 from .container import Document, json_kind
 
 
@@ -33,6 +33,31 @@ Complete = Callable[[Transcript, RecordEdits, frozenset[int], Style], None]
 
 def nothing_follows(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: Style) -> None:
     pass
+
+
+class Rewrite(Struct, frozen=True):
+    """What has to change in a file so that it holds a transcript: values of records, and records that go."""
+
+    transcript: Transcript
+    edits: RecordEdits
+    gone: frozenset[int]
+    style: Style
+
+    def record(self, number: int, extra: Mapping[JsonPath, str | None] | None = None) -> str:
+        """Text of a record with its edits, and with others that go before them."""
+        edits = {**self.edits.get(number, {}), **(extra or {})}
+        return splice(decode(self.transcript.source.raw(number)), edits)
+
+
+class Compaction(Struct, frozen=True):
+    """How a client writes a summary in place of earlier messages, so that it resumes behind it.
+
+    `write` gives the bytes of the whole file. `role` is the role in which the client sends a summary;
+    None where roles have to alternate and the neighbours decide.
+    """
+
+    write: Callable[[Rewrite], bytes]
+    role: Role | None = None
 
 
 class FileFault(Struct, frozen=True):
@@ -63,7 +88,8 @@ class Format(Struct, frozen=True):
     what follows in this format from them and from the records that go altogether. `rules` are what a
     client demands of the file besides the rules of the API. `sizes` tells what the bytes of the file
     are for, in a format where many of them never reach the model. A format that is not `is_writable`
-    can be read and reported on; a changed transcript of it cannot be written.
+    can be read and reported on; a changed transcript of it cannot be written. Without a `compaction` of
+    its own a summary is a message like the others.
     """
 
     name: str
@@ -76,6 +102,7 @@ class Format(Struct, frozen=True):
     rules: tuple[FileRule, ...] = ()
     sizes: Sizes = sizes_unknown
     is_writable: bool = True
+    compaction: Compaction | None = None
 
 
 def part_kinds(content: list[Any]) -> set[str]:

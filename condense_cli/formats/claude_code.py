@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from .. import jsontext
 from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript, Usage
-from . import claude_display, claude_faults, claude_links, claude_sizes, estimates
+from . import claude_boundary, claude_display, claude_faults, claude_links, claude_sizes, estimates
 from .anthropic import BlockReader
 from .base import Evidence, Format, RecordEdits
 from .claude_chain import Node, live_chain
@@ -118,9 +118,11 @@ def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator
         if value.get("isApiErrorMessage") is True:
             return  # Shown to the user; the client never sends its own error notices.
         is_user = value["type"] == "user"
-        is_injected = value.get("isMeta") is True or value.get("isCompactSummary") is True
+        is_summary = is_user and value.get("isCompactSummary") is True
+        is_injected = is_user and (value.get("isMeta") is True or is_summary)
         for block in reader.content(message.get("content"), record, ("message", "content"), is_user=is_user):
-            yield replace(block, injected=True) if is_user and is_injected else block
+            is_part = is_summary and block.kind is BlockKind.TEXT
+            yield replace(block, injected=True, summarizes=is_part) if is_injected else block
 
 
 def _attachment(attachment: Any, record: int) -> Iterator[Block]:
@@ -152,7 +154,8 @@ def _add(turns: list[tuple[Role, list[Block], list[int], str | None]], node: Nod
         role = Role.ASSISTANT
     else:
         role = Role.USER
-    if turns and turns[-1][0] is role:
+    is_apart = any(block.is_summary for block in (*blocks, *(turns[-1][1] if turns else ())))
+    if turns and turns[-1][0] is role and not is_apart:
         turns[-1][1].extend(blocks)
         turns[-1][2].append(node.record)
     else:
@@ -197,4 +200,5 @@ FORMAT = Format(
     complete=complete,
     rules=claude_faults.RULES,
     sizes=claude_sizes.sizes,
+    compaction=claude_boundary.COMPACTION,
 )

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from .. import xmlcalls
 from ..transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
-from . import anthropic
+from . import anthropic, roo_condense
 from .anthropic import BlockReader
 from .base import Evidence, Format, not_a_message
 from .container import Document
@@ -46,7 +46,10 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if any((key, str(value.get(parent))) in present for parent, key in _HIDDEN_BY):
             continue
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
-        turns.append((role, list(linker.link(role, list(content)))))
+        blocks = list(linker.link(role, list(content)))
+        if value.get("isSummary") is True:
+            blocks = [replace(block, summarizes=block.kind is BlockKind.TEXT) for block in blocks]
+        turns.append((role, blocks))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
     return Transcript(
         "roo",
@@ -126,4 +129,5 @@ FORMAT = Format(
     "Roo Code and Cline histories (api_conversation_history.json)",
     evidence,
     read,
+    compaction=roo_condense.COMPACTION,
 )

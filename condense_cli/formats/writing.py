@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Mapping
 
 from .. import jsontext
 from ..transcript import Block, Container, JsonPath, Place, Source, Transcript
-from .base import Format, RecordEdits
+from .base import Format, RecordEdits, Rewrite
 
 
 def write(transcript: Transcript, form: Format) -> bytes:
@@ -26,10 +27,13 @@ def write(transcript: Transcript, form: Format) -> bytes:
             edits[block.place.record][block.owner] = jsontext.REMOVE
     style = jsontext.Style.of(source.data)
     spans: dict[Place, list[Block]] = defaultdict(list)
-    for _, block in transcript.blocks():
+    for message, block in transcript.blocks():
         if not block.changed:
             continue
-        if block.span:
+        if block.is_inserted:
+            members = {"role": style.literal(message.role.value), "content": style.literal(block.text)}
+            edits[block.place.record][()] = new_record(source, block.place, members)
+        elif block.span:
             spans[block.place].append(block)
         elif block.stands_in:
             edits[block.place.record][block.place.path] = _text_part(block, source, style)
@@ -38,12 +42,16 @@ def write(transcript: Transcript, form: Format) -> bytes:
     for place, blocks in spans.items():
         edits[place.record][place.path] = style.literal(_respanned(source, place, blocks))
     form.complete(transcript, edits, gone, style)
-    replaced = {
-        record: jsontext.encode(jsontext.splice(jsontext.decode(source.raw(record)), changes))
-        for record, changes in edits.items()
-        if record not in gone and changes
-    }
-    return _join(source, replaced, gone)
+    rewrite = Rewrite(transcript, edits, gone, style)
+    if form.compaction and any(message.is_inserted for message in transcript.messages):
+        return form.compaction.write(rewrite)
+    replaced = {record: rewrite.record(record) for record, changes in edits.items() if record not in gone and changes}
+    return join(source, replaced, gone)
+
+
+def new_record(source: Source, place: Place, members: Mapping[str, str]) -> str:
+    """Text of an object with these members (keys and JSON literals), laid out as the record at a place is."""
+    return jsontext.object_like(jsontext.decode(source.raw(place.record)), members)
 
 
 def _gone(transcript: Transcript) -> frozenset[int]:
@@ -86,9 +94,9 @@ def _respanned(source: Source, place: Place, blocks: list[Block]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _join(source: Source, replaced: dict[int, bytes], gone: frozenset[int]) -> bytes:
+def join(source: Source, replaced: Mapping[int, str], gone: frozenset[int]) -> bytes:
     """The file's bytes with some records replaced and some taken out, each with its line or comma."""
-    cuts = [(*source.spans[record], new) for record, new in replaced.items()]
+    cuts = [(*source.spans[record], jsontext.encode(new)) for record, new in replaced.items()]
     cuts += [(start, end, b"") for start, end in _removals(source, gone)]
     pieces: list[bytes] = []
     position = 0

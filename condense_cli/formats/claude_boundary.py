@@ -1,0 +1,107 @@
+"""A summary in a Claude Code session: a compact boundary at the end of the file, and what the client sends behind it.
+
+The client sends what follows the last boundary, so nothing before it is touched: the file grows by the boundary, the
+summary, and copies of the messages that stay, under ids of their own. Copies of one reply share a new `message.id`;
+under the old one the client would find the lines before the boundary as well.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any, Final
+
+from .. import jsontext
+from ..transcript import JsonPath, Role, Transcript
+from .base import Compaction, Rewrite
+
+_COMMON: Final = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
+"""Keys that say where and when a line was written; a new line takes them from the newest one."""
+
+
+def write(rewrite: Rewrite) -> bytes:
+    return _Appended(rewrite).data()
+
+
+class _Appended:
+    """The lines that go to the end of the file, each linked to the one before."""
+
+    def __init__(self, rewrite: Rewrite) -> None:
+        self.rewrite = rewrite
+        self.source = rewrite.transcript.source
+        self.lines: list[str] = []
+        self.uuids: dict[str, str] = {}
+        newest = max(block.place.record for block in _all_blocks(rewrite.transcript))
+        self.newest: dict[str, Any] = jsontext.parse(self.source.raw(newest))
+        self.seed = "".join(block.text for _, block in rewrite.transcript.blocks() if block.is_inserted) + str(
+            self.newest.get("uuid")
+        )
+        self.parent: str | None = None
+
+    def data(self) -> bytes:
+        self._boundary()
+        done: set[int] = set()
+        for _, block in self.rewrite.transcript.blocks():
+            record = block.place.record
+            if block.is_inserted:
+                self._summary(block.text)
+            elif record not in done:
+                done.add(record)
+                self._copy(record)
+        data = self.source.data
+        between = b"" if data.endswith(b"\n") else b"\n"
+        return data + between + b"".join(jsontext.encode(line) + b"\n" for line in self.lines)
+
+    def _id(self, name: str) -> str:
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.seed} {name}"))
+
+    def _boundary(self) -> None:
+        self._line(
+            "boundary",
+            {
+                "logicalParentUuid": self.newest.get("uuid"),
+                "type": "system",
+                "subtype": "compact_boundary",
+                "content": "Conversation compacted",
+                "isMeta": False,
+                "level": "info",
+                "compactMetadata": {"trigger": "manual", "preTokens": 0},
+            },
+        )
+
+    def _summary(self, text: str) -> None:
+        message = {"role": "user", "content": text}
+        flags = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
+        self._line(f"summary {len(self.lines)}", {"type": "user", "message": message, **flags})
+
+    def _line(self, name: str, members: dict[str, Any]) -> None:
+        uuid = self._id(name)
+        common = {key: self.newest[key] for key in _COMMON if key in self.newest}
+        where = {"parentUuid": self.parent, "isSidechain": self.newest.get("isSidechain", False)}
+        line = {**where, **common, **members, "uuid": uuid, "timestamp": self.newest.get("timestamp")}
+        self.lines.append(self.rewrite.style.dump(line))
+        self.parent = uuid
+
+    def _copy(self, record: int) -> None:
+        value = jsontext.parse(self.source.raw(record))
+        uuid = self.uuids[value["uuid"]] = self._id(value["uuid"])
+        literals: dict[JsonPath, str | None] = {("parentUuid",): json.dumps(self.parent), ("uuid",): json.dumps(uuid)}
+        caller = value.get("sourceToolAssistantUUID")
+        if caller in self.uuids:
+            literals["sourceToolAssistantUUID",] = json.dumps(self.uuids[caller])
+        reply = value["message"].get("id") if value["type"] == "assistant" else None
+        if reply is not None:
+            literals["message", "id"] = json.dumps(self._reply(reply))
+        self.lines.append(self.rewrite.record(record, literals))
+        self.parent = uuid
+
+    def _reply(self, old: str) -> str:
+        return "msg_" + self._id(old).replace("-", "")
+
+
+def _all_blocks(transcript: Transcript):
+    yield from (block for _, block in transcript.blocks())
+    yield from transcript.removed
+
+
+COMPACTION = Compaction(write, Role.USER)
