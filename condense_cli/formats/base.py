@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -27,6 +27,9 @@ class Evidence(IntEnum):
 RecordEdits = dict[int, dict[JsonPath, str | None]]
 """Per record: values to exchange for a JSON literal, or to remove (None)."""
 
+
+INPUT_TOKENS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Keys of a recorded usage (Anthropic) that add up to what was sent."""
 
 Complete = Callable[[Transcript, RecordEdits, frozenset[int], Style], None]
 

@@ -12,8 +12,8 @@ import uuid
 from typing import Any, Final
 
 from .. import jsontext
-from ..transcript import JsonPath, Role, Transcript
-from .base import Compaction, Rewrite
+from ..transcript import JsonPath, Role
+from .base import INPUT_TOKENS, Compaction, Rewrite
 
 _COMMON: Final = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 """Keys that say where and when a line was written; a new line takes them from the newest one."""
@@ -27,15 +27,16 @@ class _Appended:
     """The lines that go to the end of the file, each linked to the one before."""
 
     def __init__(self, rewrite: Rewrite) -> None:
+        transcript = rewrite.transcript
+        blocks = [block for _, block in transcript.blocks()]
+        summaries = [block.text for block in blocks if block.is_inserted]
+        records = sorted({block.place.record for block in (*blocks, *transcript.removed)})
         self.rewrite = rewrite
-        self.source = rewrite.transcript.source
+        self.live: list[dict[str, Any]] = [jsontext.parse(transcript.source.raw(record)) for record in records]
+        self.newest = self.live[-1]
+        self.seed = "".join([*summaries, str(self.newest.get("uuid"))])
         self.lines: list[str] = []
         self.uuids: dict[str, str] = {}
-        newest = max(block.place.record for block in _all_blocks(rewrite.transcript))
-        self.newest: dict[str, Any] = jsontext.parse(self.source.raw(newest))
-        self.seed = "".join(block.text for _, block in rewrite.transcript.blocks() if block.is_inserted) + str(
-            self.newest.get("uuid")
-        )
         self.parent: str | None = None
 
     def data(self) -> bytes:
@@ -48,7 +49,7 @@ class _Appended:
             elif record not in done:
                 done.add(record)
                 self._copy(record)
-        data = self.source.data
+        data = self.rewrite.transcript.source.data
         between = b"" if data.endswith(b"\n") else b"\n"
         return data + between + b"".join(jsontext.encode(line) + b"\n" for line in self.lines)
 
@@ -65,9 +66,18 @@ class _Appended:
                 "content": "Conversation compacted",
                 "isMeta": False,
                 "level": "info",
-                "compactMetadata": {"trigger": "manual", "preTokens": 0},
+                "compactMetadata": {"trigger": "manual", "preTokens": self._tokens_sent()},
             },
         )
+
+    def _tokens_sent(self) -> int:
+        """Tokens of the last request, as the API reported them; the client shows this number."""
+        for value in reversed(self.live):
+            message = value.get("message")
+            usage = message.get("usage") if isinstance(message, dict) else None
+            if isinstance(usage, dict):
+                return sum(number for key in INPUT_TOKENS if isinstance(number := usage.get(key), int))
+        return 0
 
     def _summary(self, text: str) -> None:
         message = {"role": "user", "content": text}
@@ -76,32 +86,32 @@ class _Appended:
 
     def _line(self, name: str, members: dict[str, Any]) -> None:
         uuid = self._id(name)
-        common = {key: self.newest[key] for key in _COMMON if key in self.newest}
-        where = {"parentUuid": self.parent, "isSidechain": self.newest.get("isSidechain", False)}
-        line = {**where, **common, **members, "uuid": uuid, "timestamp": self.newest.get("timestamp")}
+        line: dict[str, Any] = {"parentUuid": self.parent, "isSidechain": self.newest.get("isSidechain", False)}
+        line |= {key: self.newest[key] for key in _COMMON if key in self.newest}
+        line |= {**members, "uuid": uuid, "timestamp": self.newest.get("timestamp")}
         self.lines.append(self.rewrite.style.dump(line))
         self.parent = uuid
 
     def _copy(self, record: int) -> None:
-        value = jsontext.parse(self.source.raw(record))
+        value = jsontext.parse(self.rewrite.transcript.source.raw(record))
         uuid = self.uuids[value["uuid"]] = self._id(value["uuid"])
-        literals: dict[JsonPath, str | None] = {("parentUuid",): json.dumps(self.parent), ("uuid",): json.dumps(uuid)}
+        literals: dict[JsonPath, str | None] = {("uuid",): json.dumps(uuid)}
+        if "parentUuid" in value:
+            literals["parentUuid",] = json.dumps(self.parent)
         caller = value.get("sourceToolAssistantUUID")
         if caller in self.uuids:
             literals["sourceToolAssistantUUID",] = json.dumps(self.uuids[caller])
         reply = value["message"].get("id") if value["type"] == "assistant" else None
         if reply is not None:
             literals["message", "id"] = json.dumps(self._reply(reply))
-        self.lines.append(self.rewrite.record(record, literals))
+        line = self.rewrite.record(record, literals)
+        if "parentUuid" not in value:
+            line = jsontext.with_member(line, "parentUuid", json.dumps(self.parent))
+        self.lines.append(line)
         self.parent = uuid
 
     def _reply(self, old: str) -> str:
         return "msg_" + self._id(old).replace("-", "")
-
-
-def _all_blocks(transcript: Transcript):
-    yield from (block for _, block in transcript.blocks())
-    yield from transcript.removed
 
 
 COMPACTION = Compaction(write, Role.USER)

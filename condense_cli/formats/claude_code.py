@@ -16,7 +16,7 @@ from .. import jsontext
 from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript, Usage
 from . import claude_boundary, claude_display, claude_faults, claude_links, claude_sizes, estimates
 from .anthropic import BlockReader
-from .base import Evidence, Format, RecordEdits
+from .base import INPUT_TOKENS, Evidence, Format, RecordEdits
 from .claude_chain import Node, live_chain
 from .container import Document
 
@@ -177,8 +177,7 @@ def _first_usage(sent: list[tuple[int, dict[str, Any]]]) -> Usage | None:
     for index, fact in sent:
         usage = fact["usage"]
         if isinstance(usage, dict):
-            keys = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-            numbers = [usage.get(key) for key in keys]
+            numbers = [usage.get(key) for key in INPUT_TOKENS]
             total = sum(number for number in numbers if isinstance(number, int))
             if total:
                 return Usage(index, total)

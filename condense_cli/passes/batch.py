@@ -192,7 +192,7 @@ def _exchange(
     draft.summarize(chosen.positions, new)
     receipts += [
         Receipt(
-            config.id, message.index, -1, BlockKind.TEXT, None, None, SUMMARIZE, 0,
+            config.id, message.index, -1, None, None, None, SUMMARIZE, 0,
             draft.count.block(message.blocks[0]), reason=f"written by {outcome.by}",
         )
         for message in new

@@ -9,11 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from .. import __version__
+from ..passes.batch import SUMMARIZE
 from ..passes.pipeline import Condensation
 from ..passes.receipts import Receipt
 from ..passes.reconcile import REFER
 from ..tokens import Counter, Encoding
-from ..transcript import BlockKind, Transcript
+from ..transcript import Transcript
 
 SHAPE: Final = 1
 """Version of the JSON report; it rises when a key goes or changes its meaning."""
@@ -281,7 +282,7 @@ def by_content(condensation: Condensation) -> list[tuple[str, str, int, int]]:
     """
     blocks: dict[tuple[int, int, str], list[Receipt]] = {}
     for receipt in condensation.changes:
-        content = receipt.content_type.value.replace("_", " ") if receipt.content_type else _kind_name(receipt.kind)
+        content = receipt.content_type.value.replace("_", " ") if receipt.content_type else _kind_name(receipt)
         blocks.setdefault((receipt.message, receipt.block, content), []).append(receipt)
     totals: dict[tuple[str, str], list[int]] = {}
     for (message, block, content), receipts in blocks.items():
@@ -296,5 +297,7 @@ def by_content(condensation: Condensation) -> list[tuple[str, str, int, int]]:
     return sorted(rows, key=lambda row: -row[3])
 
 
-def _kind_name(kind: BlockKind | None) -> str:
-    return kind.value.replace("_", " ") if kind else "messages"
+def _kind_name(receipt: Receipt) -> str:
+    if receipt.kind:
+        return receipt.kind.value.replace("_", " ")
+    return "summary" if receipt.operation == SUMMARIZE else "messages"

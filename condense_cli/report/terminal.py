@@ -26,6 +26,7 @@ _STATUS_STYLE = {"completed": "green", "skipped": "yellow", "failed": "red"}
 _WHAT_STYLE = {
     What.CUT: "yellow",
     What.SUPPRESSED: "red",
+    What.SUMMARIZED: "blue",
     What.REFERENCED: "magenta",
     What.CHANGED: "cyan",
     What.REMOVED: "red",
@@ -40,7 +41,7 @@ def render_run(
     difference = compare(result.before, result.transcript, count)
     blocks = list(difference.blocks)
     if not verbose:
-        largest = sorted(blocks, key=lambda block: block.tokens_after - block.tokens_before)[:_SHOWN_BLOCKS]
+        largest = sorted(blocks, key=_rank)[:_SHOWN_BLOCKS]
         blocks = [block for block in blocks if block in largest]
     yield from render_blocks(blocks, None if verbose else _SHOWN_LINES, width)
     hidden = len(difference.blocks) - len(blocks)
@@ -62,6 +63,11 @@ def render_run(
     yield _passes(report, verbose)
     yield from _costs(report)
     yield from _notes(report)
+
+
+def _rank(block: BlockDiff) -> tuple[bool, int]:
+    """New texts (summaries) first, then what saves most."""
+    return bool(block.before), block.tokens_after - block.tokens_before
 
 
 def _percent(value: float) -> str:
