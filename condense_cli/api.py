@@ -20,7 +20,7 @@ from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
 from .passes import pipeline
 from .passes.pipeline import Condensation
-from .passes.summaries import Summarizer
+from .passes.summaries import NoSummarizer, Summarizer
 from .report.diff import Diff, compare
 from .tokens import Counter, encoding_for
 from .transcript import TEXT_CALL, Block, Transcript
@@ -78,7 +78,7 @@ def condense(
         transcript,
         configuration,
         counter,
-        summarizer=summarizer,
+        summarizer=summarizer or NoSummarizer(),
         stop_at_target=target_tokens is not None,
         clock=clock,
     )

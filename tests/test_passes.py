@@ -284,7 +284,7 @@ def test_summaries_are_skipped_with_a_reason() -> None:
     assert all("not available" in receipt.reason for receipt in condensation.passes[1:])
     mixed = summarize["defaults"] | {"message_text": {"operation": "suppress"}}
     condensation = condense(anthropic(*conversation()), one_pass(individual_config={"defaults": mixed}))
-    assert reasons(condensation, 2) == {Kept.NO_SUMMARIZER}
+    assert reasons(condensation, 2) == {Kept.NO_SUMMARY}
 
 
 # The prelude runs before the passes and has a receipt of its own, also where it finds nothing.

@@ -48,8 +48,8 @@ def estimate(
 
         from msgspec.structs import replace
 
+        from .. import api
         from ..config.presets import load_preset, preset_names
-        from ..passes import pipeline
         from ..report import estimate as facts_of_estimate
         from ..report.costs import PriceSource
         from ..report.facts import overhead_of, to_json
@@ -64,7 +64,7 @@ def estimate(
         count = Counter(encoding.name)
         estimate = facts_of_estimate.build(
             transcript,
-            [(name, pipeline.condense(transcript, configuration, count)) for name, configuration in configurations],
+            [(name, api.condense(transcript, configuration, counter=count)) for name, configuration in configurations],
             count=count,
             encoding=encoding,
             overhead=overhead_of(transcript, count, overhead_tokens),

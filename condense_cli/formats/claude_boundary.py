@@ -8,12 +8,12 @@ under the old one the client would find the lines before the boundary as well.
 from __future__ import annotations
 
 import json
-import uuid
 from typing import Any, Final
 
 from .. import jsontext
 from ..transcript import JsonPath, Role
 from .base import INPUT_TOKENS, Compaction, Rewrite
+from .ids import derived_uuid
 
 _COMMON: Final = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 """Keys that say where and when a line was written; a new line takes them from the newest one."""
@@ -34,7 +34,7 @@ class _Appended:
         self.rewrite = rewrite
         self.live: list[dict[str, Any]] = [jsontext.parse(transcript.source.raw(record)) for record in records]
         self.newest = self.live[-1]
-        self.seed = "".join([*summaries, str(self.newest.get("uuid"))])
+        self.seed = derived_uuid(*summaries, str(self.newest.get("uuid")))
         self.lines: list[str] = []
         self.uuids: dict[str, str] = {}
         self.parent: str | None = None
@@ -54,7 +54,7 @@ class _Appended:
         return data + between + b"".join(jsontext.encode(line) + b"\n" for line in self.lines)
 
     def _id(self, name: str) -> str:
-        return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.seed} {name}"))
+        return derived_uuid(self.seed, name)
 
     def _boundary(self) -> None:
         self._line(

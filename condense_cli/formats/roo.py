@@ -45,11 +45,12 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             raise not_a_message(record, value, "its role is not user, assistant or system")
         if any((key, str(value.get(parent))) in present for parent, key in _HIDDEN_BY):
             continue
-        content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
-        blocks = list(linker.link(role, list(content)))
+        content = list(reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER))
         if value.get("isSummary") is True:
-            blocks = [replace(block, summarizes=block.kind is BlockKind.TEXT) for block in blocks]
-        turns.append((role, blocks))
+            content = [replace(block, summarizes=block.kind is BlockKind.TEXT) for block in content]
+        # What looks like a call or a result in a summary is quoted.
+        is_summary = any(block.is_summary for block in content)
+        turns.append((role, content if is_summary else list(linker.link(role, content))))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
     return Transcript(
         "roo",

@@ -7,12 +7,12 @@ summary, and is sent again when the summary goes.
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator
 
 from .. import jsontext
 from ..transcript import Container, Message, Source
 from .base import Compaction, Rewrite
+from .ids import derived_uuid
 from .writing import join, new_record
 
 
@@ -20,7 +20,7 @@ def write(rewrite: Rewrite) -> bytes:
     source = rewrite.transcript.source
     new = [message for message in rewrite.transcript.messages if message.is_inserted]
     hidden = {block.place.record for message in new for block in message.blocks} | rewrite.gone
-    condense_id = str(uuid.uuid5(uuid.NAMESPACE_OID, "".join(message.blocks[0].text for message in new)))
+    condense_id = derived_uuid(*(message.blocks[0].text for message in new))
     replaced = {
         record: _hidden(rewrite, record, condense_id) if record in hidden else rewrite.record(record)
         for record in {*hidden, *(record for record, edits in rewrite.edits.items() if edits)}

@@ -59,3 +59,10 @@ Outcome = Written | Refused
 class Summarizer(Protocol):
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
         """One outcome per task, in their order. `messages` are the whole conversation as it stands."""
+
+
+class NoSummarizer(Struct, frozen=True):
+    """Refuses everything."""
+
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
+        return [Refused("there is no summariser")] * len(tasks)
