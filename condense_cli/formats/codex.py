@@ -8,6 +8,7 @@ record holds. Events for the screen, settings and states of the client keep thei
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from .. import jsontext
@@ -45,7 +46,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         history.add(record, value)
         facts.add(record, value)
     turns = _turns(history.sent)
-    reader = ItemReader()
+    reader = ItemReader(history.counted)
     messages = tuple(
         Message(index, role, tuple(block for item in items for block in reader.blocks(item)))
         for index, (role, items) in enumerate(turns)
@@ -112,7 +113,7 @@ class _Facts:
             for index, (role, items) in enumerate(turns)
             if role is Role.ASSISTANT and not is_replaced(items[0].path)
         ]
-        for (index, start), (_, following) in zip(starts, [*starts[1:], (0, float("inf"))], strict=True):
+        for (index, start), (_, following) in pairwise([*starts, (0, float("inf"))]):
             for record, tokens in self._counts:
                 if start < record < following:
                     return Usage(index, tokens)

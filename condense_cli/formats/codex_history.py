@@ -72,9 +72,13 @@ def item_path(path: JsonPath) -> JsonPath:
 
 
 class History:
-    """The items so far. `outside` are results without a call, which the client leaves out of what it sends."""
+    """The items so far. `outside` are results without a call, which the client leaves out of what it sends.
+
+    `counted` is the last record for which the client tells requests of the user from its own words before it.
+    """
 
     def __init__(self) -> None:
+        self.counted = -1
         self._items: list[Item] = []
         self._is_paginated: bool | None = None
 
@@ -97,6 +101,7 @@ class History:
         elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
             turns = payload.get("num_turns")
             if isinstance(turns, int) and turns > 0:
+                self.counted = record
                 self._roll_back(turns)
 
     @property
@@ -117,6 +122,7 @@ class History:
         replacement = payload.get("replacement_history")
         if not isinstance(replacement, list):
             # Older clients wrote the summary alone; what the user said stays beside it.
+            self.counted = record
             self._items = [item for item in self._items if item.is_request]
             self._items.append(Item(record, ("payload",), {"type": SUMMARY, "message": payload.get("message")}))
             return

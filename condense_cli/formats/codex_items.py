@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from .. import jsontext
 from ..transcript import Block, BlockKind, JsonPath, Place, Role
 from . import estimates
@@ -46,12 +48,21 @@ def role_of(item: Item) -> Role:
 
 
 class ItemReader:
-    """Reads items in order, remembering each call so that its output knows the tool."""
+    """Reads items in order, remembering each call so that its output knows the tool.
 
-    def __init__(self) -> None:
+    Up to the record `counted` the client knows its own words by how they begin, so no pass may rewrite them.
+    """
+
+    def __init__(self, counted: int) -> None:
         self._tools: dict[str, str] = {}
+        self._counted = counted
 
     def blocks(self, item: Item) -> Iterator[Block]:
+        for block in self._blocks(item):
+            is_fixed = item.record < self._counted and block.injected and block.kind is BlockKind.TEXT
+            yield replace(block, kind=BlockKind.OPAQUE) if is_fixed else block
+
+    def _blocks(self, item: Item) -> Iterator[Block]:
         value, record, path = item.value, item.record, item.path
         if item.kind == "message":
             yield from _message(value, record, path, role_of(item))

@@ -12,7 +12,7 @@ from .. import jsontext
 from ..jsontext import Style
 from ..transcript import BlockKind, JsonPath, Role, Transcript
 from .base import RecordEdits
-from .codex_history import is_replaced, item_path
+from .codex_history import Item, is_replaced, item_path
 
 _Where = tuple[int, JsonPath]
 
@@ -30,15 +30,16 @@ def complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], s
     is_unpaired = False
     for where in sorted(speakers):
         is_unpaired = speakers[where] is Role.ASSISTANT and (is_unpaired or where in dropped)
-        if is_unpaired and where not in dropped and _item(transcript, where).get("id") is not None:
+        if is_unpaired and where not in dropped and _has_id(transcript, where):
             edits[where[0]][*where[1], "id"] = jsontext.REMOVE
 
 
-def _item(transcript: Transcript, where: _Where) -> dict[str, Any]:
-    value: dict[Any, Any] = jsontext.parse(transcript.source.raw(where[0]))
+def _has_id(transcript: Transcript, where: _Where) -> bool:
+    """Whether the item has an id besides the one that links it with its output."""
+    value: Any = jsontext.parse(transcript.source.raw(where[0]))
     for key in where[1]:
         value = value[key]
-    return value
+    return value.get("id") not in (None, Item(*where, value).call_id)
 
 
 def fixed(transcript: Transcript) -> frozenset[int]:
