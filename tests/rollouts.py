@@ -142,7 +142,9 @@ def rollout_records(draw: st.DrawFn, turns: st.SearchStrategy[list[Record]]) -> 
     """The records of one session."""
     mode = draw(st.sampled_from([{}, {"history_mode": "legacy"}, {"history_mode": "paginated"}]))
     records = [
-        record("session_meta", id="s", cwd="/work", model_provider="openai", base_instructions={"text": "Help."}, **mode),
+        record(
+            "session_meta", id="s", cwd="/work", model_provider="openai", base_instructions={"text": "Help."}, **mode
+        ),
         record("turn_context", cwd="/work", model=draw(st.sampled_from(["gpt-5.1-codex", "o4-mini"]))),
         record("response_item", **message("developer", "<permissions instructions>all</permissions instructions>")),
         record("response_item", **message("user", "# AGENTS.md instructions for /work\n\nBe brief.", ENVIRONMENT)),

@@ -14,7 +14,6 @@ from .prelude import BlockKey, Writer, key_of
 from .receipts import Receipt
 from .selection import Protection
 
-
 _JOINED: Final = {
     Family.ANTHROPIC: frozenset(Role),
     Family.OPENAI_RESPONSES: frozenset({Role.ASSISTANT, Role.TOOL}),
