@@ -1,0 +1,55 @@
+"""A summary in a Codex rollout: one `compacted` record at the end, which holds all that the client sends from then on.
+
+The client resumes with the `replacement_history` of the last such record and what follows it. Records before it keep
+their bytes. Tried with Codex CLI 0.169, which wants an `ordinal` in the last record of a file that has any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .. import jsontext
+from ..transcript import JsonPath, Role
+from .base import Compaction, Rewrite
+from .codex_history import item_path
+
+
+def write(rewrite: Rewrite) -> bytes:
+    source = rewrite.transcript.source
+    last = jsontext.parse(source.raw(len(source.spans) - 1))
+    summary = next(message.blocks[0].text for message in rewrite.transcript.messages if message.is_inserted)
+    payload = {"message": summary, "replacement_history": list(_items(rewrite))}
+    record = {"timestamp": last.get("timestamp"), "type": "compacted", "payload": payload}
+    if isinstance(last.get("ordinal"), int):
+        record["ordinal"] = last["ordinal"] + 1
+    between = b"" if source.data.endswith(b"\n") else b"\n"
+    return source.data + between + jsontext.encode(rewrite.style.dump(record)) + b"\n"
+
+
+def _items(rewrite: Rewrite) -> Iterator[Any]:
+    """What the client sends, in order: items of the file, as passes left them, and summaries."""
+    records: dict[int, Any] = {}
+    done: set[tuple[int, JsonPath]] = set()
+    for _, block in rewrite.transcript.blocks():
+        if block.is_inserted:
+            yield _summary(block.text)
+            continue
+        record, path = block.place.record, item_path(block.place.path)
+        if (record, path) in done:
+            continue
+        done.add((record, path))
+        if record not in records:
+            records[record] = jsontext.parse_text(rewrite.record(record))
+        item = records[record]
+        for key in path:
+            item = item[key]
+        # The summary of an old client stands in its record as a text alone.
+        yield item if "type" in item else _summary(item["message"])
+
+
+def _summary(text: str) -> dict[str, Any]:
+    return {"type": "message", "role": Role.USER.value, "content": [{"type": "input_text", "text": text}]}
+
+
+COMPACTION = Compaction(write, Role.USER)
