@@ -6,7 +6,7 @@ their bytes. Tried with Codex CLI 0.169, which wants an `ordinal` in the last re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import jsontext
@@ -40,12 +40,18 @@ def _items(rewrite: Rewrite) -> Iterator[Any]:
             continue
         done.add((record, path))
         if record not in records:
-            records[record] = jsontext.parse_text(rewrite.record(record))
-        item = records[record]
-        for key in path:
-            item = item[key]
-        # The summary of an old client stands in its record as a text alone.
-        yield item if "type" in item else _summary(item["message"])
+            records[record] = jsontext.parse(rewrite.transcript.source.raw(record))
+        yield _edited(records[record], path, rewrite.edits.get(record, {}))
+
+
+def _edited(value: Any, path: JsonPath, edits: Mapping[JsonPath, str | None]) -> Any:
+    """The item at a path of a record, with the edits inside it. Others of the record may go."""
+    for key in path:
+        value = value[key]
+    if "type" not in value:  # An old client wrote the summary as a text alone.
+        return _summary(value["message"])
+    inside = {place[len(path) :]: new for place, new in edits.items() if place[: len(path)] == path}
+    return jsontext.parse_text(jsontext.splice(jsontext.dump_compact(value), inside)) if inside else value
 
 
 def _summary(text: str) -> dict[str, Any]:
