@@ -14,6 +14,7 @@ FLOORS = [
     {"tools", "tokens", "exchanges", "validity", "prices", "economics"},
     {"formats", "config"},
     {"lossless"},
+    {"ledger"},
     {"passes"},
     {"report"},
     {"files", "api"},
@@ -35,6 +36,7 @@ CORE = {
     "validity",
     "economics",
     "formats",
+    "ledger",
     "passes",
 }
 EDGE_CALLS = {"print", "input", "open", "breakpoint"}
