@@ -37,6 +37,13 @@ TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
 _PATCHED_FILE: Final = re.compile(
     r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$(?:\n\*\*\* Move to: (.+?)\s*$)?", re.MULTILINE
 )
+_REPLACED: Final = frozenset({"old_string", "old_str", "old_text", "oldText", "TargetContent", "search"})
+_PATCHES: Final = frozenset({"diff", "content", "input", "patch"})
+_SEARCHED: Final = re.compile(
+    r"^(?:<<<<<<< SEARCH|-{7,} SEARCH)\s*$\n(?::start_line:.*\n(?:-------\n)?)?(.*?)\n?^=======\s*$", re.MULTILINE | re.DOTALL
+)
+"""What is looked for in the edits of Roo Code and Cline."""
+
 _FILE_COMMAND: Final = re.compile(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
 
@@ -155,6 +162,21 @@ def patched_files_in(text: str) -> Iterator[tuple[str, str, str]]:
     if "*** Begin Patch" in text:
         for match in _PATCHED_FILE.finditer(text):
             yield match[1], match[2], match[3] or ""
+
+
+def matched_texts(call: Block) -> list[str]:
+    """Texts that an edit has to find in its file as they stand: what it replaces."""
+    if not writes_a_file(call):
+        return []
+    found: list[str] = []
+    for path, value in string_values(arguments_of(call) or {"input": call.text}):
+        if path[-1] in _REPLACED:
+            found.append(value)
+        elif path[-1] in _PATCHES:
+            found += [match[1] for match in _SEARCHED.finditer(value)]
+            if "*** Begin Patch" in value:
+                found += [line[1:] for line in value.split("\n") if line.startswith(("-", " "))]
+    return found
 
 
 def main_argument(call: Block) -> str:
