@@ -40,7 +40,8 @@ _PATCHED_FILE: Final = re.compile(
 _REPLACED: Final = frozenset({"old_string", "old_str", "old_text", "oldText", "TargetContent", "search"})
 _PATCHES: Final = frozenset({"diff", "content", "input", "patch"})
 _SEARCHED: Final = re.compile(
-    r"^(?:<<<<<<< SEARCH|-{7,} SEARCH)\s*$\n(?::start_line:.*\n(?:-------\n)?)?(.*?)\n?^=======\s*$", re.MULTILINE | re.DOTALL
+    r"^(?:<<<<<<< SEARCH|-{7,} SEARCH)\s*$\n(?::start_line:.*\n(?:-------\n)?)?(.*?)\n?^=======\s*$",
+    re.MULTILINE | re.DOTALL,
 )
 """What is looked for in the edits of Roo Code and Cline."""
 

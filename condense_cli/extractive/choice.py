@@ -9,17 +9,24 @@ values that are looked at again when they come up finds the best unit in logarit
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
 
-_AGAIN: Final = 0.15
+_AGAIN: Final = 0.02
 """What a second mention is worth of a first; a third this much of that."""
+
+_REST: Final = 3
+_SHARE: Final = 1_000
+"""So many tokens, and such a part of the budget, are not worth looking for what fits into them."""
 
 _SMALL_GAP: Final = 4
 """Gaps of so many units are closed where a marker costs as much as they do."""
 
+
+_ROUNDS: Final = 6
+"""So often more is chosen once the exact count of what was chosen is known."""
 
 _SAME: Final = 0.999
 """A unit whose value shrank by less than this is taken as it comes."""
@@ -54,18 +61,19 @@ class Candidates(Struct):
 
 
 class Choice:
-    """The units chosen so far. `spent` are their tokens, the markers that are needed included."""
+    """The units chosen so far. `spent` are their tokens, the markers that are needed included.
 
-    def __init__(self, candidates: Candidates, covered: Sequence[int] = ()) -> None:
+    `covered` counts for every key how often it is said, at first by what is not chosen from; choosing adds to it.
+    """
+
+    def __init__(self, candidates: Candidates, covered: list[int]) -> None:
         self.all = candidates
         size = len(candidates.tokens)
         self.kept = bytearray(size)
         self.spent = 0
         self._stretch_of = [0] * size
         self._chosen_in = [0] * len(candidates.stretches)
-        self._covered = [0] * len(candidates.weights)
-        for key in covered:
-            self._covered[key] += 1
+        self._covered = covered
         self._taken: list[tuple[Sequence[int], int]] = []
         for number, stretch in enumerate(candidates.stretches):
             self._stretch_of[stretch.start : stretch.stop] = [number] * (stretch.stop - stretch.start)
@@ -76,12 +84,12 @@ class Choice:
         self._too_large: list[int] = []
 
     def fill(self, budget: int) -> None:
-        """Choose the best units that fit, until none is left that does."""
-        heap = self._heap
+        """Choose the best units that fit, until the budget is spent but for a rest or none is left that fits."""
+        heap, rest = self._heap, max(_REST, budget // _SHARE)
         for unit in self._too_large:
             heapq.heappush(heap, (-self._ratio(unit), -unit))
         self._too_large = []
-        while heap:
+        while heap and budget - self.spent > rest:
             negative, number = heapq.heappop(heap)
             unit = -number
             if self.kept[unit]:
@@ -125,6 +133,8 @@ class Choice:
                 value += weights[key]
             elif times < 3:
                 value += weights[key] * _AGAIN**times
+        if self.all.stops[unit] - self.all.starts[unit] == 1:
+            return value / max(1, self._cost_of_one(unit, 0))
         return value / max(1, self._cost(self._with_ends(unit)))
 
     def _with_ends(self, unit: int) -> Sequence[int]:
@@ -187,3 +197,20 @@ class Choice:
                 return
         if found:
             self._take(sorted(found), tokens - self.all.marker)
+
+
+def fit(choice: Choice, budget: int, measure: Callable[[], int]) -> None:
+    """Choose as much as the budget allows by exact count: `measure` counts the texts as chosen at that moment.
+
+    The tokens of single lines add up to a little more than those of the text, so what is left over is spent again.
+    """
+    limit, excess = budget, 0
+    for _ in range(_ROUNDS):
+        before = choice.spent
+        choice.fill(limit)
+        excess = measure() - budget
+        if excess > 0 or (choice.spent == before and limit != budget) or -excess <= max(_REST, budget // _SHARE):
+            break
+        limit = choice.spent - excess
+    while excess > 0 and choice.undo(excess):
+        excess = measure() - budget

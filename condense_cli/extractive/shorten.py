@@ -10,22 +10,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ..markers import Gap
-from .choice import Candidates, Choice, Stretch
+from ..tools import has_failed
+from .choice import Candidates, Choice, Stretch, fit
 from .parts import Key, Part
 from .survey import DECISION, DEFINITION, ERROR, Survey
-from .units import Units, render
-
-_ROUNDS: Final = 6
-"""So often the choice is corrected by exact counts; every round but the last may also add."""
+from .units import render
 
 _REQUEST: Final = 1.0
-_SAID: Final = 0.06
-_DECIDED: Final = 0.12
-_ERROR: Final = 0.15
-_DEFINED: Final = 0.05
-_REST: Final = 0.01
-"""What a token is worth for itself: of the user's words, of the assistant's, of a line that decides, tells an error or
-defines something, and of any other."""
+_SAID: Final = 0.02
+_REST: Final = 0.003
+"""What a token is worth for itself: of the user's words, of the assistant's, of anything else."""
+
+_FAILURE: Final = 2.0
+_ERROR: Final = 0.3
+_DEFINED: Final = 0.2
+_DECIDED: Final = 0.3
+"""What a line is worth besides: one that tells an error in the result of a call that failed, or anywhere; one that
+defines something; one of the assistant's that decides something."""
 
 _TYPICAL: Final = Gap("5f2c91d8", 123)
 
@@ -33,34 +34,35 @@ _TYPICAL: Final = Gap("5f2c91d8", 123)
 def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
     """Each part within its limit of tokens. What the parts without a limit say counts as said.
 
-    The newest part comes first, so that older ones leave out what it says. A part that is over its limit and cannot be
-    shortened to it, because not even a marker fits, becomes the marker alone, unless that is no smaller.
+    The newest part comes first, so that older ones leave out what it says. Where not even a marker is within the limit,
+    the part is the marker alone, or as it was if that is no larger.
     """
-    covered = survey.covered_by(key for key in survey.parts if key not in limits)
+    said = survey.said_by(key for key in survey.parts if key not in limits)
     texts: dict[Key, str] = {}
     for key in sorted(limits, reverse=True):
-        text = survey.parts[key].text
-        if survey.count(text) > limits[key]:
-            found, kept = _choose(survey, [key], limits[key], covered)
-            texts[key] = found[key]
-            covered |= {number for unit in kept[key] for number in survey.keys[key][unit]}
+        if survey.count(survey.parts[key].text) > limits[key]:
+            texts |= _shortened(survey, [key], limits[key], said)
         else:
-            texts[key] = text
-            covered |= survey.covered_by([key])
+            texts[key] = survey.parts[key].text
+            survey.add_said(said, key)
     return texts
 
 
 def shorten_together(survey: Survey, keys: Iterable[Key], budget: int) -> dict[Key, str]:
     """Parts that have at most `budget` tokens together, shared so that most of what later work needs stays.
 
-    Where not even a marker for each fits, each is a marker, or as it was where that is no smaller.
+    Where not even a marker for each fits, each is a marker, or as it was where that is no larger.
     """
-    keys = sorted(set(keys))
-    texts = {key: survey.parts[key].text for key in keys}
-    if sum(map(survey.count, texts.values())) <= budget:
+    chosen = sorted(set(keys))
+    texts = {key: survey.parts[key].text for key in chosen}
+    tokens = {key: survey.count(text) for key, text in texts.items()}
+    if sum(tokens.values()) <= budget:
         return texts
-    covered = survey.covered_by(key for key in survey.parts if key not in texts)
-    return _choose(survey, keys, budget, covered)[0]
+    # A text hardly longer than a marker is not worth one.
+    long = [key for key in chosen if tokens[key] > 2 * marker_tokens(survey)]
+    among = set(long)
+    said = survey.said_by(key for key in survey.parts if key not in among)
+    return texts | _shortened(survey, long, budget - sum(tokens[key] for key in chosen if key not in among), said)
 
 
 def candidates_of(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch]) -> Candidates:
@@ -106,52 +108,27 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
     units = survey.units[part.key]
     if part.is_request:
         return [_REQUEST * count for count in tokens]
-    base = _SAID if part.is_written and not part.is_argument else _REST
+    is_said = part.is_written and not part.is_argument
+    error = _FAILURE if part.is_result and has_failed(part.block) else _ERROR
+    base = _SAID if is_said else _REST
     values = []
     for body, count in zip(units.bodies, tokens, strict=True):
-        rate = base
+        value = base * count if body.strip() else 0.0
         if ERROR.search(body):
-            rate += _ERROR
-        if DEFINITION.match(body):
-            rate += _DEFINED
-        if base == _SAID and DECISION.search(body):
-            rate += _DECIDED
-        values.append(rate * recency * count)
+            value += error
+        elif DEFINITION.match(body):
+            value += _DEFINED
+        elif is_said and DECISION.search(body):
+            value += _DECIDED
+        values.append(value * recency)
     return values
 
 
-def _choose(
-    survey: Survey, keys: Sequence[Key], budget: int, covered: set[int]
-) -> tuple[dict[Key, str], dict[Key, list[int]]]:
-    marker = marker_tokens(survey)
-    # A text hardly longer than a marker is not worth one.
-    small = [key for key in keys if survey.count(survey.parts[key].text) <= 2 * marker] if len(keys) > 1 else []
-    fixed = sum(survey.count(survey.parts[key].text) for key in small)
-    covered = covered | survey.covered_by(small)
-    open_keys = [key for key in keys if key not in set(small)]
-    stretches = stretches_of(survey, open_keys)
-    choice = Choice(candidates_of(survey, open_keys, stretches), sorted(covered))
-    texts: dict[Key, str] = {}
-    limit = budget - fixed
-    for round in range(_ROUNDS):
-        choice.fill(limit)
-        texts = _rendered(survey, open_keys, stretches, choice)
-        excess = sum(map(survey.count, texts.values())) + fixed - budget
-        if excess <= 0:
-            if round >= 2 or -excess <= marker:
-                break
-            limit = choice.spent - excess
-        else:
-            limit = choice.spent - excess
-            break
-    while excess > 0 and choice.undo(excess):
-        texts = _rendered(survey, open_keys, stretches, choice)
-        excess = sum(map(survey.count, texts.values())) + fixed - budget
-    kept = {
-        key: [unit - stretch.start for unit in range(stretch.start, stretch.stop) if choice.kept[unit]]
-        for key, stretch in zip(open_keys, stretches, strict=True)
-    }
-    return {**texts, **{key: survey.parts[key].text for key in small}}, kept
+def _shortened(survey: Survey, keys: Sequence[Key], budget: int, said: list[int]) -> dict[Key, str]:
+    stretches = stretches_of(survey, keys)
+    choice = Choice(candidates_of(survey, keys, stretches), said)
+    fit(choice, budget, lambda: sum(map(survey.count, _rendered(survey, keys, stretches, choice).values())))
+    return _rendered(survey, keys, stretches, choice)
 
 
 def _rendered(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch], choice: Choice) -> dict[Key, str]:

@@ -29,7 +29,7 @@ class Units(Struct, frozen=True):
     """Units of a text in order.
 
     `bodies` are the units without the numbers of listings; `starts[n]` and `stops[n]` bound the line of unit n;
-    `gaps[n]` is what is left out already before unit n, or at the end; `has_final_break`: the text ends with a line break.
+    `gaps[n]` is what is left out already before unit n, or at the end; `has_final_break`: a line break ends the text.
     """
 
     texts: list[str]
@@ -112,7 +112,9 @@ def render(units: Units, kept: Sequence[int]) -> str:
         start = units.starts[unit]
         if not kept[unit]:
             # Of a line that stays in part its characters are counted, any other counts as one.
-            left_out = left_out.plus(Gap(units.hash, 0, len(text)) if kept[start] else Gap(units.hash, int(unit == start)))
+            left_out = left_out.plus(
+                Gap(units.hash, 0, len(text)) if kept[start] else Gap(units.hash, int(unit == start))
+            )
             continue
         if left_out != nothing:
             if unit != start and not lines[-1].endswith(ELLIPSIS):

@@ -1,4 +1,4 @@
-"""The newest known state of each file, line by line: what an edit may still have to match, and what was replaced since."""
+"""The newest known state of each file, line by line: what an edit may have to match, without what was replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from .parts import Key, Part
 SHORTEST_LINE: Final = 3
 """Lines of fewer characters, such as a closing bracket, are no reason to keep anything."""
 
-_PARTIAL: Final = frozenset({"offset", "limit", "view_range", "line", "line_number", "start_line", "end_line", "StartLine"})
+_PARTIAL: Final = frozenset(
+    {"offset", "limit", "view_range", "line", "line_number", "start_line", "end_line", "StartLine"}
+)
 """Arguments that say that only a part of a file is shown."""
 
 
@@ -32,7 +34,9 @@ class Editable(Struct, frozen=True):
     edits: int
 
 
-def editable_lines(parts: Iterable[Part], bodies: Mapping[Key, list[str]], positions: Mapping[Key, int]) -> dict[str, Editable]:
+def editable_lines(
+    parts: Iterable[Part], bodies: Mapping[Key, list[str]], positions: Mapping[Key, int]
+) -> dict[str, Editable]:
     """Lines of the newest known state of every file, by the line.
 
     `bodies` are the lines of each part without the numbers of listings, `positions` its place in the conversation.

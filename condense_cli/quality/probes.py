@@ -53,7 +53,7 @@ def ask(before: Sequence[Message], after: Sequence[Message]) -> Asked:
     known_facts: set[str] = set()
     known_lines: set[str] = set()
     for text in _texts(before):
-        known_facts.update(facts_of(text))
+        known_facts.update(_facts(text))
         known_lines.update(_lines(text))
     facts: set[str] = set()
     lines: set[str] = set()
@@ -64,11 +64,11 @@ def ask(before: Sequence[Message], after: Sequence[Message]) -> Asked:
                     if line in known_lines:
                         lines.add(line)
                 for text in _written(block):
-                    facts.update(known_facts.intersection(facts_of(text)))
+                    facts.update(known_facts.intersection(_facts(text)))
         else:
             for text in _texts((message,)):
                 # What is shown anew is known again, and not asked from here on; what was asked before stays asked.
-                known_facts.difference_update(facts_of(text))
+                known_facts.difference_update(_facts(text))
                 known_lines.difference_update(_lines(text))
     return Asked(frozenset(facts), frozenset(lines))
 
@@ -80,14 +80,14 @@ def recall(asked: Asked, original: Sequence[str], condensed: Sequence[str]) -> R
     unchanged = set(original)
     for text in condensed:
         if text in unchanged:
-            facts.update(facts_of(text))
+            facts.update(_facts(text))
             lines.update(_lines(text))
     # Only what was cut has to be compared line by line.
     cut = [text for text in condensed if text not in unchanged]
     originals = {line for text in original for line in text.split("\n")} if cut else set()
     for text in cut:
         verbatim = _verbatim_lines(text, originals, original)
-        facts.update(facts_of("\n".join(verbatim)))
+        facts.update(_facts("\n".join(verbatim)))
         lines.update(_lines("\n".join(verbatim)))
     return Recall(len(asked.facts), len(asked.facts & facts), len(asked.lines), len(asked.lines & lines))
 
@@ -130,8 +130,11 @@ def _matched_lines(block: Block) -> set[str]:
     return {line for text in matched_texts(block) for line in _lines(text)}
 
 
+def _facts(text: str) -> list[str]:
+    """Facts of a text. The numbers that a listing prints before its lines are none."""
+    return facts_of("\n".join(read_lines(text).keys))
+
+
 def _lines(text: str) -> set[str]:
     """Lines of a text without the numbers of listings, those that say something."""
-    return {
-        key for line in read_lines(text).keys if len((key := line.removesuffix("\r")).strip()) >= _SHORTEST_LINE
-    }
+    return {key for line in read_lines(text).keys if len((key := line.removesuffix("\r")).strip()) >= _SHORTEST_LINE}
