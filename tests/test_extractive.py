@@ -164,7 +164,8 @@ def test_the_newest_mention_stays() -> None:
 def test_what_stays_verbatim_elsewhere_is_not_said_again() -> None:
     filler = ["plain words about nothing"] * 80
     survey = _survey(
-        "\n".join([*filler, "the setting retry_limit is 17", "the option max_wait is 99", *filler]), "retry_limit 17"
+        "\n".join([*filler, "the setting retry_limit is 17", *filler, "the option max_wait is 99", *filler]),
+        "retry_limit 17",
     )
     older, _ = _results(survey)
     shortened = shorten_each(survey, {older: 60})[older]
