@@ -17,14 +17,34 @@ EDITORS: Final = frozenset({"str_replace_editor", "str_replace_based_edit_tool",
 """One tool for viewing and editing; its `command` argument tells which."""
 
 WRITERS: Final = frozenset({
-    "apply_diff", "apply_patch", "create", "edit", "edit_file", "insert_content", "multi_replace_file_content",
-    "multiedit", "notebookedit", "replace", "replace_file_content", "replace_in_file", "search_and_replace",
-    "write", "write_file", "write_to_file",
+    "apply_diff", "apply_patch", "create", "create_file", "edit", "edit_file", "editor", "insert_content",
+    "multi_replace_file_content", "multiedit", "notebookedit", "replace", "replace_file_content", "replace_in_file",
+    "search_and_replace", "search_replace", "write", "write_file", "write_to_file",
 })  # fmt: skip
 SHELLS: Final = frozenset({
     "bash", "container.exec", "exec_command", "execute_bash", "execute_command", "local_shell", "run_command",
     "run_commands", "run_shell_command", "shell", "shell_command", "terminal",
 })  # fmt: skip
+_REPLACERS: Final = frozenset({"create", "create_file", "write", "write_file", "write_to_file"})
+"""Writers that put a whole file in place, not a part of it."""
+
+TODO_LISTS: Final = frozenset({"todowrite", "todo_write", "todolist", "update_plan", "update_todo_list"})
+"""Tools whose call holds the whole list of todos."""
+
+TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
+"""Tools that add or change one todo, which has a number."""
+
+_PATCHED_FILE: Final = re.compile(
+    r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$(?:\n\*\*\* Move to: (.+?)\s*$)?", re.MULTILINE
+)
+_REPLACED: Final = frozenset({"old_string", "old_str", "old_text", "oldText", "TargetContent", "search"})
+_PATCHES: Final = frozenset({"diff", "content", "input", "patch"})
+_SEARCHED: Final = re.compile(
+    r"^(?:<<<<<<< SEARCH|-{7,} SEARCH)\s*$\n(?::start_line:.*\n(?:-------\n)?)?(.*?)\n?^=======\s*$",
+    re.MULTILINE | re.DOTALL,
+)
+"""What is looked for in the edits of Roo Code and Cline."""
+
 _FILE_COMMAND: Final = re.compile(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
 
@@ -38,6 +58,8 @@ PATH_ARGUMENTS: Final = (
     "TargetFile",
     "filename",
 )
+
+_COMMAND_ARGUMENTS: Final = ("command", "cmd", "CommandLine", "commands", "script")
 
 MAIN_ARGUMENTS: Final = (
     *PATH_ARGUMENTS, "command", "cmd", "pattern", "query", "regex", "url", "description", "prompt",
@@ -120,6 +142,60 @@ def prints_a_file(call: Block) -> bool:
     return (call.tool or "").lower() in SHELLS and _FILE_COMMAND.match(main_argument(call)) is not None
 
 
+def replaces_a_file(call: Block) -> bool:
+    """Whether the call puts a whole file in place."""
+    name = (call.tool or "").lower()
+    return name in _REPLACERS or command_of_editor(call) == "create"
+
+
+def command_lines(call: Block) -> list[str]:
+    """The command lines that a call runs in a shell; empty for other tools.
+
+    An action whose first word is no tool of its agent is a command line as it stands.
+    """
+    name = (call.tool or "").lower()
+    arguments = arguments_of(call) or {}
+    if name not in SHELLS:
+        is_known = name in READERS | WRITERS or name in textactions.TOOLS
+        return [] if not _is_action(call) or is_known else [call.text]
+    value = next((arguments[key] for key in _COMMAND_ARGUMENTS if arguments.get(key)), None)
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        if name == "run_commands":
+            return [line for line in value if line.strip()]
+        # An argument vector: what a shell is given to run, or the words themselves.
+        value = value[2] if len(value) == 3 and value[1] in ("-c", "-lc") else " ".join(value)
+    return [value] if isinstance(value, str) and value.strip() else []
+
+
+def patched_files(call: Block) -> Iterator[tuple[str, str, str]]:
+    """Files of a patch in the form of Codex: Add, Update or Delete, the path, and where an update moves it."""
+    if (call.tool or "").lower() == "apply_patch":
+        for _, value in string_values(arguments_of(call) or {"input": call.text}):
+            yield from patched_files_in(value)
+
+
+def patched_files_in(text: str) -> Iterator[tuple[str, str, str]]:
+    """The same for a text that may hold a patch."""
+    if "*** Begin Patch" in text:
+        for match in _PATCHED_FILE.finditer(text):
+            yield match[1], match[2], match[3] or ""
+
+
+def matched_texts(call: Block) -> list[str]:
+    """Texts that an edit has to find in its file as they stand: what it replaces."""
+    if not writes_a_file(call):
+        return []
+    found: list[str] = []
+    for path, value in string_values(arguments_of(call) or {"input": call.text}):
+        if path[-1] in _REPLACED:
+            found.append(value)
+        elif path[-1] in _PATCHES:
+            found += [match[1] for match in _SEARCHED.finditer(value)]
+            if "*** Begin Patch" in value:
+                found += [line[1:] for line in value.split("\n") if line.startswith(("-", " "))]
+    return found
+
+
 def main_argument(call: Block) -> str:
     """The one argument that tells a person what the call was about; empty when there is none."""
     arguments = arguments_of(call) or {}
@@ -154,6 +230,21 @@ def path_argument(call: Block) -> str | None:
         inner = inner or patched_paths(call)
         found = inner[0] if len(inner) == 1 else None
     return found
+
+
+def paths(call: Block) -> list[str]:
+    """Every file or folder that the call names as what it works on."""
+    one = path_argument(call)
+    if one is not None:
+        return [one]
+    found = [value for path, value in string_values(arguments_of(call) or {}) if value and _names_a_path(path)]
+    return list(dict.fromkeys(found))
+
+
+def _names_a_path(path: JsonPath) -> bool:
+    """Whether a value is a path: `path` itself, or an entry of a list of paths."""
+    name = next((key for key in reversed(path) if isinstance(key, str)), "")
+    return name in PATH_ARGUMENTS or name in ("paths", "files")
 
 
 def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, str]]:
