@@ -19,8 +19,9 @@ from .files import read_bytes
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
 from .passes import pipeline
+from .passes.offline import Offline
 from .passes.pipeline import Condensation
-from .passes.summaries import NoSummarizer, Summarizer
+from .passes.summaries import Summarizer
 from .report.diff import Diff, compare
 from .tokens import Counter, encoding_for
 from .transcript import TEXT_CALL, Block, Transcript
@@ -78,7 +79,7 @@ def condense(
         transcript,
         configuration,
         counter,
-        summarizer=summarizer or NoSummarizer(),
+        summarizer=summarizer or Offline(counter),
         stop_at_target=target_tokens is not None,
         clock=clock,
     )

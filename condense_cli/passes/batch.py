@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import PassConfig, SummarizationConfig
 from ..formats import format_named
+from ..ledger.bounded import fit
+from ..ledger.collect import collect, merge_all
+from ..ledger.entries import Ledger, merge
+from ..ledger.written import OPENING, render
+from ..ledger.written import parse as parse_ledger
 from ..markers import GO_ON, SummaryMark, content_hash, parse_summary
+from ..tokens import Counter
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Place, Role
 from .draft import Draft
 from .receipts import Kept, Receipt, changed, kept
@@ -23,6 +30,13 @@ from .selection import Protection, Selected
 from .summaries import BatchTask, Refused, Summarizer, Written
 
 SUMMARIZE = "summarize"
+
+_LONGEST_LEDGER: Final = 3_000
+_LEDGER_SHARE: Final = 10
+"""Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed."""
+
+_FRAME: Final = 30
+"""Tokens of the mark, and of what stands between summary and ledger."""
 
 
 def is_up_to_date(messages: Sequence[Message]) -> bool:
@@ -63,14 +77,24 @@ def run_batch(
     if why is None:
         costs = sum(map(draft.count.message, old))
         room = None if target is None else max(0, target - (draft.tokens - costs))
+        earlier = _earlier(old)
+        new = [message for message in old if not message.is_summary]
+        ledger = _ledger(earlier.ledger, new, costs, summarization.max_tokens, draft.count)
+        spare = draft.count(ledger) + _FRAME
         task = BatchTask(
-            tuple(old), summarization.max_tokens, room, summarization.api_profile, summarization.custom_prompt
+            tuple(new),
+            earlier.body,
+            None if summarization.max_tokens is None else max(1, summarization.max_tokens - spare),
+            None if room is None else max(0, room - spare),
+            summarization.api_profile,
+            summarization.custom_prompt,
         )
         (outcome,) = summarizer.summarize([task], draft.messages)
         if isinstance(outcome, Written):
-            new = _messages(outcome, draft.messages, chosen.positions, format)
-            if sum(map(draft.count.message, new)) < costs:
-                return _exchange(draft, config, selected, chosen, new, outcome, before)
+            text = f"{outcome.text}\n\n{ledger}" if ledger else outcome.text
+            messages = _messages(text, draft.messages, chosen.positions, format)
+            if sum(map(draft.count.message, messages)) < costs:
+                return _exchange(draft, config, selected, chosen, messages, outcome.by, before)
             why = Kept.NOT_SMALLER
         else:
             why = outcome
@@ -81,6 +105,30 @@ def run_batch(
         replace(receipt, reason=reason) if receipt.kept is Kept.NO_SUMMARY else receipt
         for receipt in _kept(draft, config, chosen)
     ]
+
+
+class _Earlier(Struct, frozen=True):
+    """What an earlier summary says in words, and what its ledger lists."""
+
+    body: str
+    ledger: Ledger
+
+
+def _earlier(messages: Sequence[Message]) -> _Earlier:
+    texts = [block.text for message in messages for block in message.blocks if block.is_summary and block.text != GO_ON]
+    bodies = [text.partition("\n")[2] if parse_summary(text) else text for text in texts]
+    ledgers = [parse_ledger(body) for body in bodies]
+    said = [
+        body.rpartition(OPENING)[0].rstrip("\n") if ledger else body
+        for body, ledger in zip(bodies, ledgers, strict=True)
+    ]
+    return _Earlier("\n\n".join(said), merge_all([ledger for ledger in ledgers if ledger]))
+
+
+def _ledger(earlier: Ledger, messages: Sequence[Message], costs: int, max_tokens: int | None, count: Counter) -> str:
+    """The ledger up to now as text, short enough that the summary stays the larger part."""
+    allowed = min(_LONGEST_LEDGER, costs // _LEDGER_SHARE, (max_tokens or costs) // 2)
+    return render(fit(merge(earlier, collect(messages)), allowed, count))
 
 
 def _choose(
@@ -142,7 +190,7 @@ def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
     return stay
 
 
-def _messages(outcome: Written, messages: Sequence[Message], positions: Sequence[int], format: str) -> list[Message]:
+def _messages(text: str, messages: Sequence[Message], positions: Sequence[int], format: str) -> list[Message]:
     """The summary as a message and, where roles would not alternate otherwise, a line that leads on."""
     gone = set(positions)
     old = [messages[position] for position in positions]
@@ -157,7 +205,7 @@ def _messages(outcome: Written, messages: Sequence[Message], positions: Sequence
     following = len(messages) - len(positions) - positions[0] + needs_bridge
     last = next(block.text for message in reversed(old) for block in reversed(message.blocks))
     mark = SummaryMark(sum(message.turns for message in old), following, content_hash(last))
-    texts = [(role, f"{mark}\n{outcome.text}")]
+    texts = [(role, f"{mark}\n{text}")]
     if needs_bridge:
         texts.append((Role.ASSISTANT if role is Role.USER else Role.USER, GO_ON))
     return [
@@ -177,7 +225,7 @@ def _exchange(
     selected: Selected,
     chosen: _Chosen,
     new: list[Message],
-    outcome: Written,
+    by: str,
     before: View,
 ) -> list[Receipt]:
     tokens = {(message.index, number): draft.count.block(block) for message, number, block in before.values()}
@@ -193,7 +241,7 @@ def _exchange(
     receipts += [
         Receipt(
             config.id, message.index, -1, None, None, None, SUMMARIZE, 0,
-            draft.count.block(message.blocks[0]), reason=f"written by {outcome.by}",
+            draft.count.block(message.blocks[0]), reason=f"written by {by}",
         )
         for message in new
     ]  # fmt: skip

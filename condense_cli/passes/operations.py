@@ -68,11 +68,13 @@ def summary_tasks(
         return
     params = (operation.params and operation.params.summarize) or SummarizeParams()
     limit = max(1, int(params.max_tokens * strictness))
-    texts = [block.text] if block.kind is not BlockKind.TOOL_CALL else [text for _, text in long_values(block, count)]
-    for text in dict.fromkeys(texts):
+    texts: list[tuple[JsonPath, str]] = [((), block.text)]
+    if block.kind is BlockKind.TOOL_CALL:
+        texts = list(long_values(block, count))
+    for path, text in texts:
         is_summary = any(gap.is_summary for gap in gaps_in(text.partition("\n")[0]))
         if count(text) > limit and not is_summary:
-            yield TextTask(block, text, limit, params.api_profile, params.custom_prompt)
+            yield TextTask(block, text, limit, path, params.api_profile, params.custom_prompt)
 
 
 def _marked(text: str, summary: Written) -> str:

@@ -7,11 +7,11 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from ..transcript import Block, Message
+from ..transcript import Block, JsonPath, Message
 
 
 class TextTask(Struct, frozen=True):
-    """One text to summarize in at most `max_tokens` tokens: (a value of) a block.
+    """One text to summarize in at most `max_tokens` tokens: a block, or the value at a `path` of a call's arguments.
 
     `profile` and `prompt` are those that the configuration names, if it does.
     """
@@ -19,17 +19,19 @@ class TextTask(Struct, frozen=True):
     block: Block
     text: str
     max_tokens: int
+    path: JsonPath = ()
     profile: str | None = None
     prompt: str | None = None
 
 
 class BatchTask(Struct, frozen=True):
-    """Messages to summarize as one, in order; the summary of still earlier ones may be among them.
+    """Messages to summarize as one, in order. `previous` is the summary of earlier ones, which this one replaces.
 
     `max_tokens` is what the configuration allows, `room` what is left of a target; None where there is none.
     """
 
     messages: tuple[Message, ...]
+    previous: str = ""
     max_tokens: int | None = None
     room: int | None = None
     profile: str | None = None
@@ -59,10 +61,3 @@ Outcome = Written | Refused
 class Summarizer(Protocol):
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
         """One outcome per task, in their order. `messages` are the whole conversation as it stands."""
-
-
-class NoSummarizer(Struct, frozen=True):
-    """Refuses everything."""
-
-    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
-        return [Refused("there is no summariser")] * len(tasks)
