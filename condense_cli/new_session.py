@@ -48,9 +48,9 @@ def write_new_session(file: Path, format: str, data: bytes) -> NewSession:
     its name.
     """
     files = session_files(format)
-    place = file.absolute()
-    if not files.is_home(_folders(place)):
-        place = Path(os.path.realpath(file))
+    place = Path(os.path.abspath(file))
+    if not (files.is_home(_folders(place)) and place.samefile(file)):
+        place = Path(os.path.realpath(file))  # A link from elsewhere to where the client keeps it.
     is_home = files.is_home(_folders(place))
     session = sibling(data, format, place.name, place.parent.name)
     path = place.with_name(session.name)

@@ -27,12 +27,13 @@ class Kind(Enum):
 
 
 class Written(Struct, frozen=True):
-    """What was written: the file, its backup, the session, and how to say so after the report."""
+    """What was written: the file, its backup, the session; what the report warns of, and what is said after it."""
 
     output: str | None = None
     backup: str | None = None
     new_session: Session | None = None
     said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class Destination(Struct, frozen=True):
@@ -61,44 +62,51 @@ class Destination(Struct, frozen=True):
 
             check_new_session(self.source, transcript.format)
 
-    def write(self, data: bytes, before: Transcript, *, is_changed: bool) -> Written:
+    def write(self, data: bytes, before: Transcript) -> Written:
         """Write the bytes. Raises OutputError; UsageError when there is no session to write."""
-        from ..report.visible import visible
-
         if self.dry_run or self.kind is Kind.NOWHERE:
             return Written()
         if self.kind is Kind.STDOUT:
             write_out(data)
             return Written(self.output)
-        size = f"({len(data):,} bytes)"
         if self.kind is Kind.FILE:
             from ..files import write_bytes
+            from ..report.visible import visible
 
             write_bytes(Path(str(self.output)), data)
-            return Written(self.output, said=(f"Written: {visible(str(self.output))} {size}",))
-        if not is_changed:
+            return Written(self.output, said=(f"Written: {visible(str(self.output))} ({len(data):,} bytes)",))
+        if data == before.source.data:
             return Written(said=("Nothing changed, so nothing was written.",))
         if self.kind is Kind.NEW_SESSION:
             return self._write_session(data, before.format)
+        return self._replace(data, before.source.data)
+
+    def _replace(self, data: bytes, read: bytes) -> Written:
         from datetime import UTC, datetime
 
         from ..backups import replace_in_place
+        from ..open_files import running_client
+        from ..report.visible import visible
 
         assert self.seen is not None
         backup = replace_in_place(
             Path(self.source),
             data,
-            read=before.source.data,
+            read=read,
             seen=self.seen,
             now=datetime.now(UTC),
             force=self.force,
         )
         name = visible(self.source)
         said = (
-            f"Condensed in place: {name} {size}",
+            f"Condensed in place: {name} ({len(data):,} bytes)",
             f"The original is {visible(backup.name)}; condense undo brings it back.",
         )
-        return Written(self.source, backup=str(backup), said=said)
+        client = running_client(Path(self.source))
+        warnings = (
+            (f"{client} has this session open and goes on with the old one until you resume it.",) if client else ()
+        )
+        return Written(self.source, backup=str(backup), said=said, warnings=warnings)
 
     def _write_session(self, data: bytes, format: str) -> Written:
         import os

@@ -156,7 +156,7 @@ def run(
         if strict and result.target is None:
             raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
         data = api.dump(result) if is_writable else b""
-        written = to.write(data, transcript, is_changed=result.transcript.is_changed)
+        written = to.write(data, transcript)
         if strict and result.is_target_missed:
             status = ExitStatus.TARGET_MISSED
         if quiet and not json and report is None:
@@ -174,6 +174,7 @@ def run(
             overhead_tokens=overhead_tokens,
             backup=written.backup,
             new_session=written.new_session,
+            warnings=written.warnings,
         )
         if report is not None:
             from ..files import write_bytes

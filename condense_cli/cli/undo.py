@@ -81,7 +81,9 @@ def _show(file: str, done: Undone) -> None:
     screen = console()
     made = done.restored.made.astimezone().strftime("%Y-%m-%d %H:%M:%S")
     screen.print(
-        f"{visible(file)} is again what it was before {made} ({done.restored.size:,} bytes).", style="bold", soft_wrap=True
+        f"{visible(file)} is again what it was before {made} ({done.restored.size:,} bytes).",
+        style="bold",
+        soft_wrap=True,
     )
     if done.kept is not None:
         screen.print(f"What it was until now is kept as {visible(done.kept.name)}", soft_wrap=True)

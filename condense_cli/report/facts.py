@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter as Reasons
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -142,12 +143,13 @@ def build(
     overhead_tokens: int | None = None,
     backup: str | None = None,
     new_session: Session | None = None,
+    warnings: Sequence[str] = (),
 ) -> Report:
     """The report of a run. `source` and `output` are names to show, `size_after` the bytes of the result.
 
     `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
     prices take longer to load than a small run takes. `overhead_tokens` are those that the user names.
-    `backup` and `new_session` are what was written besides.
+    `backup` and `new_session` are what was written besides, `warnings` those of the writing.
     """
     before, after = condensation.before, condensation.transcript
     saved = condensation.tokens_before - condensation.tokens_after
@@ -192,7 +194,7 @@ def build(
             for receipt in condensation.passes
         ],
         summaries=[],
-        warnings=[*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)],
+        warnings=[*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation), *warnings],
         changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
     )
 
