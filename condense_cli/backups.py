@@ -95,7 +95,7 @@ def replace_in_place(path: Path, data: bytes, *, read: bytes, seen: Stamp, now: 
 
 
 def backups_of(path: Path) -> list[Backup]:
-    """The backups of a file, the newest first. Raises UsageError for standard input."""
+    """The backups of a file, the newest first. Raises UsageError for what is no file, such as standard input."""
     target = _real(path)
     return sorted(_found(target), key=lambda backup: (backup.made, backup.path.name), reverse=True)
 
@@ -131,8 +131,8 @@ def undo(path: Path, *, now: datetime, name: str | None = None, force: bool = Fa
 
 
 def _real(path: Path) -> Path:
-    if str(path) == STDIO:
-        raise UsageError("Standard input is no file that could be replaced.", "Name the file.")
+    if str(path) == STDIO or (path.exists() and not path.is_file()):
+        raise UsageError(f"{path} is no file that could be replaced.", "Name the file of a transcript.")
     return Path(os.path.realpath(path))
 
 

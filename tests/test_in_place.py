@@ -325,6 +325,16 @@ def test_standard_input_is_refused() -> None:
         assert "no file" in done.message
 
 
+# A folder, or a pipe that would have to be read again.
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path, tmp_path / "pipe"):
+        for arguments in (("run", name, "--in-place"), ("undo", name)):
+            done = condense(*arguments)
+            assert done.status == ExitStatus.USAGE
+            assert "no file" in done.message
+
+
 def test_output_that_is_the_input_points_to_in_place(file: Path) -> None:
     assert "--in-place" in condense("run", file, "-o", file).message
     assert "--in-place" not in condense("run", file, "--report", file).message

@@ -146,9 +146,9 @@ def destination(
         raise UsageError(f"{' and '.join(named)} cannot be used together.", "Name one place to write to.")
     if force and not in_place:
         raise UsageError("--force belongs to --in-place.", "Other files are never overwritten by force.")
-    if in_place and file == "-":
+    if in_place and (file == "-" or (Path(file).exists() and not Path(file).is_file())):
         raise UsageError(
-            "--in-place replaces FILE, and - is no file.", "Name the file, or write to another with -o FILE."
+            f"--in-place replaces FILE, and {file} is no file.", "Name the file, or write to another with -o FILE."
         )
     if json and output == "-":
         raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")

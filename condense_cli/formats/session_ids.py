@@ -80,13 +80,12 @@ def sibling(data: bytes, format: str, name: str, folder: str) -> Sibling:
     Raises UsageError when no client could resume it.
     """
     files = session_files(format)
-    document = open_document(data, name, lenient=True)
-    values = list(document.values)
-    session = files.identify(values, name, folder)
+    session = files.identify(open_document(data, name, lenient=True).values, name, folder)
     new = str(uuid5(NAMESPACE_OID, f"{session.id} {sha256(data).hexdigest()}"))
     pieces: list[bytes] = []
     position = 0
-    for value, (start, end) in zip(values, document.source.spans, strict=True):
+    document = open_document(data, name, lenient=True)  # Anew: its values are read once and never held together.
+    for value, (start, end) in zip(document.values, document.source.spans, strict=True):
         edits: dict[JsonPath, str | None] = (
             {path: json.dumps(new) for path in files.places(value, session.id)} if isinstance(value, dict) else {}
         )
