@@ -122,10 +122,18 @@ def undo(path: Path, *, now: datetime, name: str | None = None, force: bool = Fa
                     "Nothing was changed. With --force the backup comes back, and the present file is kept beside it.",
                 )
             _check_unused(path, target)
-        kept = _keep(target, chosen.path.read_bytes(), "undone", now) if new else None
-        if stamp(target) != before and not force:
-            raise OutputError(f"{path} changed just now.", "Nothing was changed. Try again.")
-        chosen.path.replace(target)
+        kept = _keep(target, chosen.path.read_bytes(), "undone", now) if before.size is not None else None
+        try:
+            if stamp(target) != before and not force:
+                raise OutputError(f"{path} changed just now.", "Nothing was changed. Try again.")
+            chosen.path.replace(target)
+        except BaseException:
+            if kept is not None:
+                _drop(kept, target)
+            raise
+        if kept is not None and not new and holds(kept, content):  # Otherwise a program wrote to it in the last moment.
+            kept.unlink()
+            kept = None
         sync_folder(target.parent)
     return Undone(target, chosen, kept)
 

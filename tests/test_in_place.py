@@ -402,6 +402,21 @@ def test_undo_of_a_file_that_is_not_what_condense_wrote(file: Path) -> None:
     assert [path.read_bytes() for path in beside(file)] == [b"something else\n"]
 
 
+# Between the last look and the renaming there is a moment, here too.
+def test_what_comes_in_the_last_moment_of_undo_is_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_place(file)
+    rename = Path.replace
+
+    def late(self: Path, target: Path) -> Path:
+        appended(file)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", late)
+    assert condense("undo", file).status == ExitStatus.DONE
+    assert file.read_bytes() == DATA
+    assert [path.read_bytes() for path in beside(file)] == [SMALLER + GREW]
+
+
 def test_undo_of_a_file_that_is_gone(file: Path) -> None:
     in_place(file)
     file.unlink()
@@ -492,4 +507,4 @@ def test_undo_refuses_a_file_that_changes_meanwhile(file: Path, monkeypatch: pyt
     assert done.status == ExitStatus.FAILED
     assert "changed just now" in done.message
     assert file.read_bytes() == SMALLER + GREW
-    assert beside(file)[0].read_bytes() == DATA
+    assert [path.read_bytes() for path in beside(file)] == [DATA]
