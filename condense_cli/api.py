@@ -22,6 +22,7 @@ from .passes import pipeline
 from .passes.offline import Offline
 from .passes.pipeline import Condensation
 from .passes.summaries import Summarizer
+from .providers import native
 from .report.diff import Diff, compare
 from .tokens import Counter, encoding_for
 from .transcript import TEXT_CALL, Block, Transcript
@@ -75,11 +76,14 @@ def condense(
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = counter or Counter(encoding_for(transcript.model).name)
+    summarizer = summarizer or Offline(counter)
+    if configuration.provider == "native":
+        return native.condense(transcript, configuration, counter, summarizer=summarizer, clock=clock)
     return pipeline.condense(
         transcript,
         configuration,
         counter,
-        summarizer=summarizer or Offline(counter),
+        summarizer=summarizer,
         stop_at_target=target_tokens is not None,
         clock=clock,
     )
