@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
-from build import LONG, anthropic, assistant, call, condense, conversation, configuration, result, user
+from build import LONG, anthropic, assistant, call, configuration, conversation, result, user
 from summarizers import Failing, Short, Wordy
 
 from condense_cli import api
-from condense_cli.markers import GO_ON, parse_summary
+from condense_cli.markers import GO_ON, SummaryMark, parse_summary
 from condense_cli.passes.pipeline import Condensation
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Summarizer
@@ -39,7 +41,9 @@ def test_one_summary_of_the_middle() -> None:
     assert mark
     assert messages[1].role is Role.ASSISTANT
     assert messages[-3:] == transcript.messages[-3:]
-    assert mark.messages + 1 + 3 + (len(messages) - 1 - mark.following - 1) == len(transcript.messages)
+    kept = [message for message in messages if not message.is_summary]
+    assert mark.messages + len(kept) == len(transcript.messages)
+    assert mark.following == len(messages) - 2
 
 
 # Roles alternate: behind an assistant's summary a line of the user leads on to the assistant's next message.
@@ -47,7 +51,7 @@ def test_roles_alternate() -> None:
     for extra in ([], [user("And now?")]):
         found = run(anthropic(*conversation(), *extra))
         roles = [message.role for message in found.transcript.messages]
-        assert all(one is not other for one, other in zip(roles, roles[1:], strict=False))
+        assert all(one is not other for one, other in pairwise(roles))
         assert roles[0] is Role.USER
 
 
@@ -62,10 +66,12 @@ def test_the_last_summary_is_continued_and_replaced() -> None:
     more = [message for number in range(9, 12) for message in turn(number)]
     again = api.loads([*api_messages(first), assistant("So."), *more])
     second = run(again)
-    marks = [parse_summary(block.text) for _, block in second.transcript.blocks()]
-    (mark,) = [mark for mark in marks if mark]
-    (old,) = [mark for _, block in first.transcript.blocks() if (mark := parse_summary(block.text))]
-    assert mark.messages > old.messages
+    (old,), (new,) = marks(first), marks(second)
+    assert new.messages > old.messages
+
+
+def marks(condensation: Condensation) -> list[SummaryMark]:
+    return [mark for _, block in condensation.transcript.blocks() if (mark := parse_summary(block.text))]
 
 
 def turn(number: int) -> list[dict[str, object]]:
