@@ -248,10 +248,10 @@ def test_an_unknown_model_has_tokens_and_no_costs(file: Path) -> None:
 
 
 def test_passes_that_do_not_run_are_named(file: Path) -> None:
-    skipped = estimate(file, "quality")["presets"][0]["skipped"]
-    assert any("summarizing is not available" in entry["reason"] for entry in skipped)
+    skipped = estimate(file, "cost")["presets"][0]["skipped"]
+    assert any("are not above its 60,000" in entry["reason"] for entry in skipped)
     shown = condense("estimate", file).text
-    assert re.search("^Skipped in quality: .*, summarizing is not available in this version\\.$", shown, re.MULTILINE)
+    assert re.search("^Skipped in cost: .*, [0-9,]+ tokens are not above its 60,000\\.$", shown, re.MULTILINE)
 
 
 def test_a_pass_that_runs_in_no_preset_is_said_once(tmp_path: Path, file: Path) -> None:

@@ -16,6 +16,8 @@ FLOORS = [
     {"lossless"},
     {"ledger", "extractive", "quality"},
     {"passes"},
+    {"llm"},
+    {"providers"},
     {"report"},
     {"files", "open_files", "backups", "new_session", "api"},
     {"cli", "__init__", "__main__"},

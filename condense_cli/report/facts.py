@@ -12,7 +12,7 @@ import msgspec
 from .. import __version__
 from ..passes.batch import SUMMARIZE
 from ..passes.pipeline import Condensation
-from ..passes.receipts import Receipt
+from ..passes.receipts import Kept, Receipt
 from ..passes.reconcile import REFER
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript
@@ -241,13 +241,12 @@ def _shortcomings(condensation: Condensation) -> list[str]:
             f"The target of {condensation.target:,} tokens was not reached: "
             f"this configuration gets down to {condensation.tokens_after:,}."
         )
-    if condensation.changes:
+    refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
+    for why, number in refused.most_common(3):
+        found.append(f"Not summarized, so left as it was: {number:,} block{'s' if number > 1 else ''} ({why}).")
+    if condensation.changes or refused:
         return found
-    if any("not available" in receipt.reason for receipt in condensation.passes[1:]):
-        found.append(
-            "Nothing was changed: the passes of this configuration need summaries, which are not available yet."
-        )
-    elif condensation.receipts:
+    if condensation.receipts:
         reasons = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept)
         found.append(
             "Nothing was changed. Blocks that stay: "
