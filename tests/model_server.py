@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,6 +27,8 @@ class Exchange:
         self._handler = handler
         self.server = server
         self.body = body
+        self.promised: int | None = None
+        """Bytes that the answer claims to have; None: it ends with the connection."""
         self.is_anthropic = handler.path.endswith("/v1/messages")
 
     @property
@@ -35,6 +38,8 @@ class Exchange:
     def begin(self, status: int = 200, content_type: str = "text/event-stream", **headers: str) -> None:
         self._handler.send_response(status)
         self._handler.send_header("Content-Type", content_type)
+        if self.promised is not None:
+            self._handler.send_header("Content-Length", str(self.promised))
         for name, value in headers.items():
             self._handler.send_header(name.replace("_", "-"), value)
         self._handler.end_headers()
@@ -190,6 +195,8 @@ class ModelServer:
         self.headers: list[dict[str, str]] = []
         self.bodies: list[Body] = []
         self.most_at_once = 0
+        self.busy_seconds = 0.0
+        """Time spent on all requests, added up: with the time that passed it gives how many ran on average."""
         self.over = threading.Event()
         self.begun = threading.Event()
         self._at_once = 0
@@ -211,6 +218,7 @@ class ModelServer:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
         self.begun.set()
+        begun = time.perf_counter()
         try:
             self.play(Exchange(handler, self, body))
         except OSError:
@@ -218,6 +226,7 @@ class ModelServer:
         finally:
             with self._lock:
                 self._at_once -= 1
+                self.busy_seconds += time.perf_counter() - begun
 
 
 @contextmanager

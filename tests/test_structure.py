@@ -13,7 +13,7 @@ FLOORS = [
     {"jsontext", "textactions", "xmlcalls"},
     {"tools", "tokens", "exchanges", "validity", "prices", "economics"},
     {"formats", "config"},
-    {"lossless"},
+    {"lossless", "llm"},
     {"passes"},
     {"report"},
     {"files", "api"},

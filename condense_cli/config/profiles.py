@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
-Dollars = Annotated[Decimal, Meta(ge=0)]
 Tokens = Annotated[int, Meta(ge=1, le=100_000_000)]
 
 OFFLINE: Final = "offline"
@@ -29,10 +28,10 @@ INHERIT: Final = -1
 class PriceOverride(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """US dollars per million tokens; what is not given is as the price table says."""
 
-    input: Dollars | None = None
-    output: Dollars | None = None
-    cache_read: Dollars | None = None
-    cache_write: Dollars | None = None
+    input: Decimal | None = None
+    output: Decimal | None = None
+    cache_read: Decimal | None = None
+    cache_write: Decimal | None = None
 
 
 class Profile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

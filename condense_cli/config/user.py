@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from ..errors import ConfigurationError
 from .loading import as_typed, read_text
@@ -107,6 +108,9 @@ def _problems(name: str, profile: Profile) -> Iterator[tuple[str, str, str]]:
         return
     if not profile.model:
         yield "", "the key 'model' is missing", ""
+    prices = [] if profile.price is None else [value for value in astuple(profile.price) if value is not None]
+    if not all(value.is_finite() and value >= 0 for value in prices):
+        yield "price", "a price must be 0 or more", "Give US dollars per million tokens."
     if profile.base_url is not None:
         if not profile.base_url.startswith(("https://", "http://")):
             yield "base_url", "the address must begin with https:// or http://", ""

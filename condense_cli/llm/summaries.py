@@ -53,10 +53,15 @@ def summarise(tasks: Sequence[Task], caller: Caller) -> Fulfilment:
 
 def window_of(access: Access) -> int:
     """Tokens that a request and its answer may have together."""
+    return window_if_known(access) or _ASSUMED_WINDOW
+
+
+def window_if_known(access: Access) -> int | None:
+    """The context window as the profile or, for a vendor's own API, the price table says."""
     profile = access.profile
-    if profile.context_window is not None:
+    if profile.context_window is not None or profile.base_url:
         return profile.context_window
-    return (None if profile.base_url else context_window(profile.model)) or _ASSUMED_WINDOW
+    return context_window(profile.model)
 
 
 def _plan(task: Task, caller: Caller, *, joins: bool) -> tuple[Request, ...] | Failure:
