@@ -16,8 +16,8 @@ SONNET = Profile(api="anthropic", model="claude-sonnet-4-5")
 MINI = BUILT_IN["gpt-4o-mini"]
 
 
-def cost(profile: Profile, *usage: int) -> Decimal | None:
-    spent = spent_on(CallUsage(*usage), profile, WHEN)
+def cost(profile: Profile, read: int, written: int, cache_write: int = 0, cache_read: int = 0) -> Decimal | None:
+    spent = spent_on(CallUsage(read, written, cache_write, cache_read), profile, WHEN)
     return None if spent.unknown else spent.cost
 
 
