@@ -105,7 +105,7 @@ def test_the_version_of_the_prompts_is_part_of_the_key(monkeypatch: pytest.Monke
     assert key_of(REQUEST, MINI) != KEY
 
 
-@pytest.mark.parametrize("content", [b"this is no database at all, but a text file", os.urandom(8192)])
+@pytest.mark.parametrize("content", [b"this is no database at all, but a text file", bytes(range(256)) * 32])
 def test_a_broken_file_is_set_aside(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)

@@ -143,7 +143,7 @@ def test_a_project_may_name_a_profile() -> None:
     assert parse_configuration("profile: gpt-4o-mini").profile == "gpt-4o-mini"
 
 
-@pytest.mark.parametrize("name", BUILT_IN.keys() - {OFFLINE})
+@pytest.mark.parametrize("name", sorted(BUILT_IN.keys() - {OFFLINE}))
 def test_built_in_profiles_have_a_price_a_window_and_a_key(name: str) -> None:
     from datetime import UTC, datetime
 
@@ -269,6 +269,14 @@ def test_a_missing_key_is_named(environment: dict[str, str]) -> None:
     assert isinstance(found, Failure)
     assert found.reason is Reason.NO_KEY
     assert "OPENAI_API_KEY" in found.what
+
+
+# The HTTP library would repeat such a key in its error.
+def test_a_key_that_cannot_be_one_is_not_sent() -> None:
+    found = open_access("gpt-4o-mini", UserConfiguration(), {"OPENAI_API_KEY": "top\nsecret"})
+    assert isinstance(found, Failure)
+    assert found.reason is Reason.NO_KEY
+    assert "secret" not in str(found)
 
 
 def test_a_name_that_was_mistyped() -> None:

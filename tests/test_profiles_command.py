@@ -100,7 +100,7 @@ def test_a_test_that_fails(own: Path) -> None:
 def test_a_test_without_a_key_calls_nothing(own: Path) -> None:
     done = condense_process("profiles", "test", "gpt-4o-mini")
     assert done.status == ExitStatus.CALLS_FAILED
-    assert "OPENAI_API_KEY is not set" in done.stderr
+    assert "OPENAI_API_KEY holds none" in done.stderr
 
 
 def test_offline_needs_no_test() -> None:
@@ -119,6 +119,12 @@ def test_a_mistake_in_the_users_configuration(own: Path) -> None:
     done = condense_process("profiles")
     assert done.status == ExitStatus.USAGE
     assert f"{own}:2:24: unknown key 'modle'" in done.stderr
+
+
+def test_the_users_configuration_is_checked_as_what_it_is(own: Path) -> None:
+    own.write_text(local("http://localhost:1"))
+    done = condense_process("config", "validate", str(own))
+    assert (done.status, done.text) == (ExitStatus.DONE, f"{own}: valid, your own configuration\n")
 
 
 def test_the_cache(tmp_path: Path) -> None:

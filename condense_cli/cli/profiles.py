@@ -103,9 +103,10 @@ def show(name: Name, json: Json = False) -> None:
 
 @profiles_app.command("test")
 def try_out(name: Name, json: Json = False) -> None:
-    """Make one tiny call and say what happened, how long it took and what it cost.
+    """Make one tiny call and say what happened.
 
-    Nothing of any transcript is sent. Exit status 0 if the model answered, 5 if not.
+    It also says how long the call took and what it cost. Nothing of any transcript is sent. Exit status 0 if the
+    model answered, 5 if not.
 
     Examples:
 

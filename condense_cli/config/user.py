@@ -6,6 +6,7 @@ cannot send a session anywhere.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,11 +56,8 @@ def user_configuration_path() -> Path:
 def load_user_configuration(path: Path | None = None) -> UserConfiguration:
     """The user's own configuration; without a file only what is built in. Raises ConfigurationError."""
     path = path or user_configuration_path()
-    try:
-        exists = path.exists()
-    except OSError:
-        exists = False
-    return parse_user_configuration(read_text(path), str(path)) if exists else UserConfiguration()
+    # A file that is there and cannot be read is an error: what it says must not be passed over.
+    return parse_user_configuration(read_text(path), str(path)) if os.path.lexists(path) else UserConfiguration()
 
 
 def parse_user_configuration(text: str, name: str) -> UserConfiguration:

@@ -76,6 +76,8 @@ def open_access(name: str, user: UserConfiguration, environment: Mapping[str, st
     key = environment.get(variable, "").strip()
     if not key:
         return failure(Reason.NO_KEY, names_of(access))
+    if not (key.isascii() and key.isprintable()):  # It would come back inside the error of the HTTP library.
+        return failure(Reason.NO_KEY, names_of(access), "(It is set, to characters that no key has.)")
     return Access(name, known.profile, key)
 
 

@@ -72,7 +72,7 @@ _TEXTS: Final = {
     ),
     Reason.UNKNOWN_PROFILE: ("There is no profile {profile}.", "`condense profiles` lists them."),
     Reason.NO_KEY: (
-        "The profile {profile} needs a key, and the environment variable {variable} is not set.",
+        "The profile {profile} needs a key, and the environment variable {variable} holds none.",
         "Set {variable}, or name another profile.",
     ),
     Reason.SDK_MISSING: (

@@ -40,12 +40,15 @@ def summarise(tasks: Sequence[Task], caller: Caller) -> Fulfilment:
     states = [_begun(task, caller) for task in tasks]
     spent, is_interrupted = Spent(), False
     notes: tuple[str, ...] = ()
-    while not is_interrupted and (open_states := [state for state in states if state.outcome is None]):
-        done = fulfil([request for state in open_states for request in state.requests], caller)
-        spent, notes, is_interrupted = spent + done.spent, done.notes, done.is_interrupted
-        outcomes = iter(done.outcomes)
-        for state in open_states:
-            _take(state, [next(outcomes) for _ in state.requests], caller)
+    try:
+        while not is_interrupted and (waiting := [state for state in states if state.outcome is None]):
+            done = fulfil([request for state in waiting for request in state.requests], caller)
+            spent, notes, is_interrupted = spent + done.spent, done.notes, done.is_interrupted
+            outcomes = iter(done.outcomes)
+            for state in waiting:
+                _take(state, [next(outcomes) for _ in state.requests], caller)
+    except KeyboardInterrupt:  # Between two rounds; during one `fulfil` takes it.
+        is_interrupted = True
     stopped = Outcome(None, failure(Reason.INTERRUPTED, names_of(caller.access)))
     ended = tuple(state.outcome or replace(stopped, spent=state.spent) for state in states)
     return Fulfilment(ended, spent, is_interrupted, notes)
