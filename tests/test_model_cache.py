@@ -132,6 +132,27 @@ def test_a_database_that_breaks_later_is_set_aside(path: Path) -> None:
     assert Cache(path).get(KEY) == Stored("new")
 
 
+# The log that SQLite keeps beside a database must not be written into the new one.
+def test_the_log_of_a_broken_file_is_not_taken_for_that_of_the_new_one(path: Path, tmp_path: Path) -> None:
+    cache = Cache(path)
+    for number in range(300):
+        cache.put(key_of(replace(REQUEST, prompt=str(number)), MINI), Stored("text " * 100))
+    cache.close()
+    cache.put(key_of(replace(REQUEST, prompt="late"), MINI), Stored("in the log only"))
+    copy = tmp_path / "copy.sqlite3"
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    copy.write_bytes(data)
+    copy.with_name("copy.sqlite3-wal").write_bytes(path.with_name(f"{path.name}-wal").read_bytes())
+    again = Cache(copy)
+    for number in range(300):
+        again.get(key_of(replace(REQUEST, prompt=str(number)), MINI))
+    again.put(KEY, Stored("new"))
+    assert again.info().answers == 1
+    again.close()
+    assert sqlite3.connect(copy).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
 @pytest.mark.parametrize("make", [lambda path: path.mkdir(parents=True), lambda path: path.parent.write_text("a file")])
 def test_where_nothing_can_be_written_the_run_goes_on(path: Path, make: Any) -> None:
     make(path)

@@ -166,9 +166,7 @@ class Cache:
         number = 1
         while (aside := self.path.with_name(f"{self.path.name}.broken-{number}")).exists():
             number += 1
-        self.path.rename(aside)
-        for path in _files(self.path):
-            path.unlink(missing_ok=True)  # The log of a file that is gone would be taken for that of the new one.
+        self.path.rename(aside)  # SQLite itself drops the log of a file that is gone once the new, empty one is opened.
         self.notes.append(f"The cache of summaries was broken; it is now {aside}, and a new one begins.")
         return True
 
