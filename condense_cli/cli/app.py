@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .cache import cache_app
 from .config import config_app
 from .console import DEBUG_VARIABLE, prepare_process
 from .diff import diff
 from .estimate import estimate
 from .inspect import inspect
 from .presets import presets_app
+from .profiles import profiles_app
 from .restore import restore
 from .run import run
 from .show import show
@@ -37,7 +39,7 @@ app = typer.Typer(
     "condense presets new mine.yaml\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
     "or a reference not restored, "
-    "4 target missed with --strict, 130 interrupted.",
+    "4 target missed with --strict, 5 model calls failed, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -53,7 +55,9 @@ app.command()(inspect)
 app.command()(show)
 app.command()(validate)
 app.add_typer(presets_app, name="presets")
+app.add_typer(profiles_app, name="profiles")
 app.add_typer(config_app, name="config")
+app.add_typer(cache_app, name="cache")
 
 
 def _version(value: bool) -> None:

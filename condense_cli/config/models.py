@@ -197,11 +197,15 @@ class NativeConfig(_Base, frozen=True, kw_only=True):
 
 
 class Configuration(_Base, frozen=True, kw_only=True):
-    """A whole configuration; the defaults change nothing."""
+    """A whole configuration; the defaults change nothing.
+
+    `profile` names the access to a model for passes that name none of their own.
+    """
 
     name: str = ""
     description: str = ""
     provider: Literal["smart", "native"] = "smart"
+    profile: str | None = None
     target_tokens: Positive | None = None
     target_reduction_percent: Annotated[float, Meta(gt=0, lt=100)] | None = None
     keep_first: Count = 1
