@@ -84,6 +84,8 @@ def test_a_common_budget_is_kept_in_any_order(texts: list[str], budget: int, ran
     together = shorten_together(survey, keys, budget)
     floor = sum(min(COUNT(survey.parts[key].text), 3 * MARKER) for key in keys)
     assert sum(map(COUNT, together.values())) <= max(budget, floor)
+    again = _survey(*(together[key] for key in keys))
+    assert shorten_together(again, keys, budget) == together
     shuffled = random.sample(keys, len(keys))
     assert shorten_together(survey, shuffled, budget) == together
     limits = {key: budget // len(keys) for key in keys}
