@@ -9,6 +9,7 @@ import typer
 from .console import console, exits, write_text
 from .options import OverheadTokens
 from .reading import name_of, read_transcript
+from .summarizing import AllowCalls, Profile, calls_of, summaries_for, told_of
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -32,6 +33,8 @@ def estimate(
         typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
     ] = None,
     overhead_tokens: OverheadTokens = None,
+    profile: Profile = None,
+    allow_calls: AllowCalls = False,
     json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
     format: Annotated[
         str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
@@ -42,6 +45,7 @@ def estimate(
 
     Condensing saves tokens at every turn and costs once: what follows the first change is written to
     the provider's cache anew. The table says what that costs and after how many turns it has paid.
+    With --profile or --allow-calls the calls for summaries are priced as well; none is made.
     """
     with exits():
         from datetime import UTC, datetime
@@ -62,9 +66,15 @@ def estimate(
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
         count = Counter(encoding.name)
+        calls = calls_of(profile, allow_calls, is_planned=True)
+        found = []
+        for name, configuration in configurations:
+            with summaries_for(configuration, count, calls) as summaries:
+                result = api.condense(transcript, configuration, counter=count, summarizer=summaries)
+            found.append((name, result, told_of(summaries).used))
         estimate = facts_of_estimate.build(
             transcript,
-            [(name, api.condense(transcript, configuration, counter=count)) for name, configuration in configurations],
+            found,
             count=count,
             encoding=encoding,
             overhead=overhead_of(transcript, count, overhead_tokens),

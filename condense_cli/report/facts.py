@@ -59,7 +59,9 @@ class Tokens(msgspec.Struct, frozen=True):
 class Cost(msgspec.Struct, frozen=True):
     """Money in `currency`, as digits; null where a price is unknown or was not asked for.
 
-    A turn is one request to the model. `one_off` comes on top of the first; `pays` is false for never.
+    `spent` is what the calls for summaries cost (or would, in a dry run), as far as it is known.
+    A turn is one request to the model. `one_off` comes on top of the first, with `spent` in it; `pays` is false for
+    never.
     """
 
     currency: str = "USD"
@@ -71,6 +73,24 @@ class Cost(msgspec.Struct, frozen=True):
     pays: bool | None = None
     prices: str | None = None
     assumed: list[str] = []
+
+
+class Summarized(msgspec.Struct, frozen=True):
+    """What one profile did: summaries written (some of them from the cache), tasks refused, and its calls.
+
+    `cost` is null where the cost of a call is not known. Where it is `planned`, nothing was called: these are the
+    requests that would be made, with answers as long as they may get.
+    """
+
+    profile: str
+    model: str | None
+    written: int
+    cached: int
+    refused: int
+    calls: int
+    tokens: int
+    cost: str | None
+    planned: bool
 
 
 class Pass(msgspec.Struct, frozen=True):
@@ -125,7 +145,7 @@ class Report(msgspec.Struct, frozen=True):
     bytes: Bytes
     cost: Cost
     passes: list[Pass]
-    summaries: list[dict[str, Any]]
+    summaries: list[Summarized]
     warnings: list[str]
     changes: list[Explained] | msgspec.UnsetType = msgspec.UNSET
 
@@ -142,6 +162,7 @@ def build(
     explain: bool,
     cost: Cost | None = None,
     overhead_tokens: int | None = None,
+    summaries: Sequence[Summarized] = (),
     backup: str | None = None,
     new_session: Session | None = None,
     warnings: Sequence[str] = (),
@@ -194,7 +215,7 @@ def build(
             )
             for receipt in condensation.passes
         ],
-        summaries=[],
+        summaries=list(summaries),
         warnings=[*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation), *warnings],
         changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
     )

@@ -16,6 +16,7 @@ from .explanation_terminal import render_receipts
 from .facts import Report, by_content
 from .fitted_table import shortened
 from .labels import operation_label
+from .summaries import sentences
 from .token_text import carried, counted
 from .visible import visible
 
@@ -141,6 +142,9 @@ def _passes(report: Report, verbose: bool) -> Table:
 
 
 def _costs(report: Report) -> Iterator[RenderableType]:
+    for sentence in sentences(report.summaries):
+        yield ""
+        yield Text(visible(sentence))
     figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
     if figures:
         yield ""
