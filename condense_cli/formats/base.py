@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from .. import jsontext
 from ..errors import UnknownFormatError
 from ..jsontext import Style, decode, splice
-from ..transcript import Family, JsonPath, Role, Transcript
+from ..transcript import Family, JsonPath, Role, Source, Transcript
 from .container import Document, json_kind
 
 
@@ -30,6 +31,24 @@ RecordEdits = dict[int, dict[JsonPath, str | None]]
 
 INPUT_TOKENS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """Keys of a recorded usage (Anthropic) that add up to what was sent."""
+
+
+class Values:
+    """Values in a file by their places. The last record is remembered, since one may hold many messages."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._record = -1
+        self._value: Any = None
+
+    def __call__(self, record: int, path: JsonPath) -> Any:
+        if record != self._record:
+            self._record, self._value = record, jsontext.parse(self._source.raw(record))
+        value = self._value
+        for key in path:
+            value = value[key]
+        return value
+
 
 Complete = Callable[[Transcript, RecordEdits, frozenset[int], Style], None]
 
