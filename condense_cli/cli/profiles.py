@@ -11,6 +11,7 @@ from ..report.visible import visible
 from .console import console, exits, say, write_text
 
 if TYPE_CHECKING:
+    from ..config.user import UserConfiguration
     from ..report.profiles import ProfileFacts
 
 profiles_app = typer.Typer(
@@ -60,7 +61,7 @@ def list_profiles(json: Json = False) -> None:
         from ..report.facts import to_json
 
         user = load_user_configuration()
-        entries = [_facts(name) for name in user.profiles]
+        entries = [_facts(name, user) for name in user.profiles]
         if json:
             found = {"version": 1, "configuration": str(user_configuration_path()), "allow_calls": user.allow_calls}
             write_text(to_json({**found, "profiles": entries}))
@@ -73,10 +74,8 @@ def list_profiles(json: Json = False) -> None:
         rows = [_row(entry) for entry in entries]
         screen.print(fitted_table(columns, rows, (3, 4, 5), screen.width, flexible=1))
         own = visible(str(user_configuration_path()))
-        by = (
-            f"{own} allows calls." if user.allow_calls else f"Calls need --profile or --allow-calls; {own} allows none."
-        )
-        screen.print(by, style="dim", soft_wrap=True)
+        needed = "" if user.allow_calls else "Calls need --profile or --allow-calls; "
+        screen.print(f"{needed}{own} allows {'calls' if user.allow_calls else 'none'}.", style="dim", soft_wrap=True)
 
 
 @profiles_app.command("show")
@@ -90,15 +89,13 @@ def show(name: Name, json: Json = False) -> None:
     condense profiles show gpt-4o-mini --json | jq .price
     """
     with exits():
+        from ..config.user import load_user_configuration
         from ..report.facts import to_json
         from ..report.profiles import as_lines
 
-        facts = _facts(name)
-        write_text(
-            to_json({"version": 1, "profile": facts})
-            if json
-            else "".join(f"{visible(line)}\n" for line in as_lines(facts))
-        )
+        facts = _facts(name, load_user_configuration())
+        text = "".join(f"{visible(line)}\n" for line in as_lines(facts))
+        write_text(to_json({"version": 1, "profile": facts}) if json else text)
 
 
 @profiles_app.command("test")
@@ -119,7 +116,7 @@ def try_out(name: Name, json: Json = False) -> None:
         import time
         from datetime import UTC, datetime
 
-        from ..config.user import load_user_configuration
+        from ..config.user import load_user_configuration, unknown_profile
         from ..llm.access import open_access
         from ..llm.calls import Caller, Outcome, fulfil
         from ..llm.client import Request
@@ -129,7 +126,8 @@ def try_out(name: Name, json: Json = False) -> None:
         from ..tokens import Counter
 
         user = load_user_configuration()
-        _facts(name)
+        if name not in user.profiles:
+            raise unknown_profile(name, user.profiles)
         access = open_access(name, user, os.environ)
         begun = time.perf_counter()
         if isinstance(access, Failure):
@@ -137,7 +135,7 @@ def try_out(name: Name, json: Json = False) -> None:
         elif access.profile.api == "offline":
             outcome = Outcome("It works without a model: there is nothing to call.")
         else:
-            request = Request("Somebody tests whether you can be reached.", "Answer with the one word: ready", 50)
+            request = Request("Somebody tests whether you can be reached.", "Answer with the one word: ready", 200)
             done = fulfil([request], Caller(access, Counter(), datetime.now(UTC)))
             if done.is_interrupted:
                 raise KeyboardInterrupt
@@ -151,19 +149,18 @@ def try_out(name: Name, json: Json = False) -> None:
             spent = f"{facts.tokens:,} tokens, cost {dollars(facts.cost)}" if outcome.spent.calls else "no cost"
             typer.echo(visible(f"{name}: {outcome.text} ({facts.seconds:.1f} s, {spent})"))
         else:
-            say(f"condense: {name}: {facts.message}\n{facts.hint}")
+            say(f"condense: {name}: {facts.message} ({facts.seconds:.1f} s)\n{facts.hint}")
         raise SystemExit(int(ExitStatus.DONE if facts.ok else ExitStatus.CALLS_FAILED))
 
 
-def _facts(name: str) -> ProfileFacts:
+def _facts(name: str, user: UserConfiguration) -> ProfileFacts:
     """What is known of a profile. Raises ConfigurationError if there is none of that name."""
     import os
     from datetime import UTC, datetime
 
-    from ..config.user import load_user_configuration, unknown_profile
+    from ..config.user import unknown_profile
     from ..report.profiles import profile_facts
 
-    user = load_user_configuration()
     if name not in user.profiles:
         raise unknown_profile(name, user.profiles)
     return profile_facts(name, user, os.environ, datetime.now(UTC))
