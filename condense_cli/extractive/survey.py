@@ -36,7 +36,7 @@ _CROWDED: Final = 0.5
 lists and dumps name much that nobody needs."""
 
 _LINE: Final = 0.5
-_EDITED: Final = 4.0
+_EDITED: Final = 2.0
 """What a line that an edit may have to match is worth of a fact that the assistant never wrote, and how many times
 that where its file was edited before."""
 
