@@ -59,11 +59,13 @@ def condense(
     model: str | None = None,
     counter: Counter | None = None,
     clock: Callable[[], float] = lambda: 0.0,
+    slim: bool = False,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
     With `target_tokens` the passes work only until the target is reached. `model` is the model that
-    will continue the conversation, where that is not the recorded one. Raises ConfigurationError.
+    will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
+    on top, what only a client shows; the conversation is the same with and without. Raises ConfigurationError.
     """
     if configuration is None:
         configuration = load_preset(preset or DEFAULT_PRESET)
@@ -72,7 +74,11 @@ def condense(
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = counter or Counter(encoding_for(transcript.model).name)
-    return pipeline.condense(transcript, configuration, counter, stop_at_target=target_tokens is not None, clock=clock)
+    stops = target_tokens is not None
+    result = pipeline.condense(transcript, configuration, counter, stop_at_target=stops, clock=clock)
+    if slim:
+        result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
+    return result
 
 
 class Restoration(Struct, frozen=True):

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ..errors import UnknownFormatError
 from ..jsontext import Style
-from ..transcript import Family, JsonPath, Transcript
+from ..transcript import Family, JsonPath, Place, Transcript
 from .container import Document, json_kind
 
 
@@ -47,6 +47,19 @@ class FileFault(Struct, frozen=True):
     is_note: bool = False
 
 
+class DisplayValue(Struct, frozen=True):
+    """A value that a client shows and no model sees, and that need not be in the file: a text, or a list without one.
+
+    `kind` is what it is, for reports.
+    """
+
+    place: Place
+    kind: str
+    text: str | None
+    is_image: bool = False
+
+
+DisplayValues = Callable[[Transcript], Iterator[DisplayValue]]
 FileRule = Callable[[Transcript], Iterator[FileFault]]
 Sizes = Callable[[Transcript], dict[str, int]]
 
@@ -62,7 +75,8 @@ class Format(Struct, frozen=True):
     every record may be its own. `read` gets the values from the start. `complete` adds to the edits
     what follows in this format from them and from the records that go altogether. `rules` are what a
     client demands of the file besides the rules of the API. `sizes` tells what the bytes of the file
-    are for, in a format where many of them never reach the model. A format that is not `is_writable`
+    are for, in a format where many of them never reach the model. `display` yields, record by record,
+    what can be left out of the file; it gets the messages without references. A format that is not `is_writable`
     can be read and reported on; a changed transcript of it cannot be written.
     """
 
@@ -75,6 +89,7 @@ class Format(Struct, frozen=True):
     complete: Complete = nothing_follows
     rules: tuple[FileRule, ...] = ()
     sizes: Sizes = sizes_unknown
+    display: DisplayValues | None = None
     is_writable: bool = True
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from .. import jsontext
 from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript, Usage
-from . import claude_display, claude_faults, claude_links, claude_sizes, estimates
+from . import claude_display, claude_faults, claude_links, claude_sizes, claude_slim, estimates
 from .anthropic import BlockReader
 from .base import Evidence, Format, RecordEdits
 from .claude_chain import Node, live_chain
@@ -197,4 +197,5 @@ FORMAT = Format(
     complete=complete,
     rules=claude_faults.RULES,
     sizes=claude_sizes.sizes,
+    display=claude_slim.display_values,
 )

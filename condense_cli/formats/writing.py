@@ -20,7 +20,9 @@ def write(transcript: Transcript, form: Format) -> bytes:
         return transcript.source.data
     source = transcript.source
     edits: RecordEdits = defaultdict(dict)
-    gone = _gone(transcript)
+    gone = gone_records(transcript)
+    for slimmed in transcript.slimmed:
+        edits[slimmed.place.record][slimmed.place.path] = slimmed.literal
     for block in transcript.removed:
         if block.place.record not in gone:
             edits[block.place.record][block.owner] = jsontext.REMOVE
@@ -46,7 +48,7 @@ def write(transcript: Transcript, form: Format) -> bytes:
     return _join(source, replaced, gone)
 
 
-def _gone(transcript: Transcript) -> frozenset[int]:
+def gone_records(transcript: Transcript) -> frozenset[int]:
     """Records that lost every block they had."""
     touched = {block.place.record for block in transcript.removed}
     if not touched:
