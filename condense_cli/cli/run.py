@@ -37,6 +37,7 @@ EXAMPLES = (
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
+    "condense run session.jsonl --slim -o small.jsonl          a smaller file on top\n"
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
@@ -69,6 +70,14 @@ def run(
         typer.Option(
             "--lossless-only",
             help="No pass, only references; condense restore undoes them.",
+        ),
+    ] = False,
+    slim: Annotated[
+        bool,
+        typer.Option(
+            "--slim",
+            help="Leave out of the file, too, what only the client shows; the model never sees it, and "
+            "condense restore does not bring it back.",
         ),
     ] = False,
     drop_thinking: Annotated[bool, typer.Option("--drop-thinking", help="Leave out all thinking that may go.")] = False,
@@ -133,7 +142,7 @@ def run(
         if target_percent is not None:
             target_tokens = int(counter.transcript(transcript) * target_percent / 100)
         result = api.condense(
-            transcript, configuration, target_tokens=target_tokens, counter=counter, clock=time.perf_counter
+            transcript, configuration, target_tokens=target_tokens, counter=counter, clock=time.perf_counter, slim=slim
         )
         result = name_flags(result, overrides)
         if strict and result.target is None:
@@ -153,6 +162,7 @@ def run(
             configuration=name,
             size_after=len(data) if is_writable else None,
             explain=explain,
+            slim=slim,
             cost=_cost(result, counter, overhead_tokens) if cost or verbose or json or report is not None else None,
             overhead_tokens=overhead_tokens,
         )
@@ -247,8 +257,11 @@ def _show(
     if writes_stdout and not (verbose or explain):
         from ..report.cost_text import cost_figures
         from ..report.facts import summary
+        from ..report.slimming import slim_line
 
         say(f"condense: {summary(report)}")
+        if report.slim:
+            say(f"condense: {slim_line(report, report.slim)}")
         figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
         if figures:
             say(f"condense: {figures}")

@@ -7,27 +7,21 @@ was left out becomes its marker. The value's shape stays: renderers parse it.
 
 from __future__ import annotations
 
-import re
-from functools import cached_property
 from typing import Any, Final
 
 from .. import jsontext
-from ..markers import PREFIX, Gap, content_hash, gaps_in, parse_gap
+from ..markers import REFERENCE_PREFIX, Gap, content_hash, gaps_in
 from ..tools import string_values
 from ..transcript import Block, BlockKind, JsonPath, Transcript
 from .base import RecordEdits
+from .display_text import known_lines, long_strings, repeats_lines
 
 KEY: Final = "toolUseResult"
-
-SHORT: Final = 200
-"""Strings of fewer characters are not worth a marker."""
-
-_LINE_NUMBER: Final = re.compile(r"^\s*\d+[→\t|:] ?")
 
 
 def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -> None:
     """Add edits for the strings that repeat a changed tool result of the same record."""
-    elsewhere = _Elsewhere(transcript)
+    everywhere: set[str] = set()
     for _, block in transcript.blocks():
         if not (block.changed and (block.kind is BlockKind.TOOL_RESULT or block.stands_in)):
             continue
@@ -44,8 +38,11 @@ def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -
         old = _text_at(value, block)
         if set(gaps_in(block.text)) <= set(gaps_in(old)):
             continue  # Nothing was left out: lines are said by reference, or restored.
-        known = known_lines(old) | elsewhere.lines if _has_reference(old) else known_lines(old)
-        for path, text in string_values(value[KEY], (KEY,)):
+        known = known_lines(old)
+        if REFERENCE_PREFIX in old:
+            everywhere = everywhere or _all_lines(transcript)
+            known |= everywhere
+        for path, text in long_strings(value[KEY], (KEY,)):
             if repeats_lines(text, known):
                 edits[block.place.record][path] = style.literal(_shortened(text, block.text))
 
@@ -74,36 +71,14 @@ def _text_at(value: Any, block: Block) -> str:
     return str(value)
 
 
-def known_lines(text: str) -> set[str]:
-    """Lines of a text, with and without line numbers."""
-    lines = [line.rstrip() for line in text.split("\n")]
-    return {*lines, *(_LINE_NUMBER.sub("", line) for line in lines)}
-
-
-def repeats_lines(text: str, known: set[str]) -> bool:
-    """Whether a text that is shown is long, and its lines are all known. The client writes "Error: " before some."""
-    return len(text) >= SHORT and all(line.rstrip() in known for line in text.removeprefix("Error: ").split("\n"))
-
-
-class _Elsewhere:
+def _all_lines(transcript: Transcript) -> set[str]:
     """Every line of the conversation as the file has it; what a reference stands for is among them."""
-
-    def __init__(self, transcript: Transcript) -> None:
-        self.transcript = transcript
-
-    @cached_property
-    def lines(self) -> set[str]:
-        blocks = [*(block for _, block in self.transcript.blocks()), *self.transcript.removed]
-        found: set[str] = set()
-        for record in {block.place.record for block in blocks}:
-            value = jsontext.parse(self.transcript.source.raw(record))
-            for _, text in string_values(value.get("message")):
-                found |= known_lines(text)
-        return found
-
-
-def _has_reference(text: str) -> bool:
-    return any(line.startswith(PREFIX) and not parse_gap(line) for line in text.split("\n"))
+    blocks = [*(block for _, block in transcript.blocks()), *transcript.removed]
+    lines: set[str] = set()
+    for record in {block.place.record for block in blocks}:
+        for _, text in string_values(jsontext.parse(transcript.source.raw(record)).get("message")):
+            lines |= known_lines(text)
+    return lines
 
 
 def _shortened(repeat: str, result: str) -> str:

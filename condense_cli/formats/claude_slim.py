@@ -14,10 +14,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from .. import jsontext
-from ..tools import string_values
-from ..transcript import BlockKind, JsonPath, Place, Source, Transcript
+from ..transcript import BlockKind, Place, Source, Transcript
 from .base import DisplayValue
-from .claude_display import KEY, SHORT, known_lines, repeats_lines
+from .claude_display import KEY
+from .display_text import known_lines, long_strings, objects_with, repeats_lines
 
 _ORIGINALS: Final = {"originalFile", "originalFileContents"}
 _DRAWN: Final = "structuredPatch"
@@ -30,9 +30,9 @@ def display_values(transcript: Transcript) -> Iterator[DisplayValue]:
         if block.kind is BlockKind.TOOL_RESULT:
             said.setdefault(block.place.record, set()).update(known_lines(block.text))
     held = _held(transcript.source)
-    for record, value in _objects(transcript.source, KEY, "progress"):
+    for record, value in objects_with(transcript.source, KEY, "progress"):
         if value.get("type") == "progress" and held.answered & {value.get("toolUseID"), value.get("parentToolUseID")}:
-            for path, text in _long(value.get("data"), ("data",)):
+            for path, text in long_strings(value.get("data"), ("data",)):
                 yield DisplayValue(Place(record, path), "progress", text)
         if KEY in value:
             yield from _of_result(record, value, said.get(record, set()), held)
@@ -52,10 +52,10 @@ class _Held(Struct):
 
 def _held(source: Source) -> _Held:
     held = _Held(set(), set(), set(), set())
-    for _, value in _objects(source, "tool_use", "tool_result", "image", "document"):
+    for _, value in objects_with(source, "tool_use", "tool_result", "image", "document"):
         for part in _parts(value):
             if part.get("type") == "tool_use":
-                held.arguments.update(text for _, text in _long(part.get("input"), ()))
+                held.arguments.update(text for _, text in long_strings(part.get("input"), ()))
             elif part.get("type") == "tool_result" and isinstance(part.get("tool_use_id"), str):
                 held.answered.add(part["tool_use_id"])
             elif isinstance(data := _data(part), str):
@@ -74,7 +74,7 @@ def _of_result(record: int, value: dict[str, Any], known: set[str], held: _Held)
         if emptied and shown["oldTodos"]:
             yield DisplayValue(Place(record, (KEY, "oldTodos")), "todo_lists", None)
         held.todo_lists.add(_spelled(shown.get("newTodos")))
-    for path, text in _long(shown, (KEY,)):
+    for path, text in long_strings(shown, (KEY,)):
         if _DRAWN in path or (emptied and path[1] == "oldTodos") or (is_created and path == (KEY, "content")):
             continue
         place = Place(record, path)
@@ -86,18 +86,6 @@ def _of_result(record: int, value: dict[str, Any], known: set[str], held: _Held)
             yield DisplayValue(place, "result_copies", text)
         elif text in held.arguments:
             yield DisplayValue(place, "argument_copies", text)
-
-
-def _objects(source: Source, *words: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Records that are objects and hold one of the words as a string."""
-    needles = [f'"{word}"'.encode() for word in words]
-    for record in range(len(source.spans)):
-        raw = source.raw(record)
-        if record in source.unparsed or not any(needle in raw for needle in needles):
-            continue
-        value = jsontext.parse(raw)
-        if isinstance(value, dict):
-            yield record, value
 
 
 def _parts(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -123,10 +111,6 @@ def _data(part: dict[str, Any]) -> str | None:
     source = part.get("source")
     data = source.get("data") if isinstance(source, dict) else None
     return data if isinstance(data, str) and data else None
-
-
-def _long(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
-    return ((where, text) for where, text in string_values(value, path) if len(text) >= SHORT)
 
 
 def _spelled(value: Any) -> str:

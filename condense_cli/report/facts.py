@@ -14,6 +14,7 @@ from ..passes.receipts import Receipt
 from ..passes.reconcile import REFER
 from ..tokens import Counter, Encoding
 from ..transcript import BlockKind, Transcript
+from .slimming import Slim, slim_of
 
 SHAPE: Final = 1
 """Version of the JSON report; it rises when a key goes or changes its meaning."""
@@ -113,6 +114,7 @@ class Report(msgspec.Struct, frozen=True):
     passes: list[Pass]
     summaries: list[dict[str, Any]]
     warnings: list[str]
+    slim: Slim | None = None
     changes: list[Explained] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -126,6 +128,7 @@ def build(
     configuration: str,
     size_after: int | None,
     explain: bool,
+    slim: bool = False,
     cost: Cost | None = None,
     overhead_tokens: int | None = None,
 ) -> Report:
@@ -133,6 +136,7 @@ def build(
 
     `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
     prices take longer to load than a small run takes. `overhead_tokens` are those that the user names.
+    `slim` tells that display-only data was to be left out.
     """
     before, after = condensation.before, condensation.transcript
     saved = condensation.tokens_before - condensation.tokens_after
@@ -175,7 +179,8 @@ def build(
             for receipt in condensation.passes
         ],
         summaries=[],
-        warnings=[*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)],
+        warnings=_warnings(condensation),
+        slim=slim_of(after) if slim else None,
         changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
     )
 
@@ -199,6 +204,13 @@ def overhead_of(transcript: Transcript, count: Counter, given: int | None = None
 def estimated_tokens(transcript: Transcript) -> int:
     """The part of a transcript's tokens that cannot be counted: images, documents, encrypted thinking."""
     return sum(block.estimate for _, block in transcript.blocks())
+
+
+def _warnings(condensation: Condensation) -> list[str]:
+    found = [*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)]
+    if not condensation.transcript.slimmed:
+        return found
+    return [warning.replace("Nothing was changed", "Nothing in the context was changed") for warning in found]
 
 
 def _already_invalid(condensation: Condensation) -> list[str]:
