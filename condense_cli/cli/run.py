@@ -37,7 +37,7 @@ EXAMPLES = (
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
-    "condense run session.jsonl --slim -o small.jsonl          a smaller file on top\n"
+    "condense run session.jsonl --slim -o small.jsonl\n"
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
