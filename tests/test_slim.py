@@ -173,7 +173,7 @@ def test_files_before_an_edit_go_and_the_patch_stays() -> None:
         "structuredPatch": [{"oldStart": 1, "lines": ["-" + "x" * 300, OLD]}],
         "replaceAll": False,
     }
-    assert shown(display) == {**display, "originalFile": MARKER_OF_OLD}
+    assert shown(display, content=OLD) == {**display, "originalFile": MARKER_OF_OLD}
 
 
 @pytest.mark.parametrize("display", [None, "short", {"originalFile": None}, {"originalFile": "short"}, ["short"], 3])
