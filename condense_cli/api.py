@@ -63,11 +63,13 @@ def condense(
     counter: Counter | None = None,
     summarizer: Summarizer | None = None,
     clock: Callable[[], float] = lambda: 0.0,
+    slim: bool = False,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
     With `target_tokens` the passes work only until the target is reached. `model` is the model that
-    will continue the conversation, where that is not the recorded one. Raises ConfigurationError.
+    will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
+    on top, what only a client shows; the conversation is the same with and without. Raises ConfigurationError.
     """
     if configuration is None:
         configuration = load_preset(preset or DEFAULT_PRESET)
@@ -76,16 +78,32 @@ def condense(
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = counter or Counter(encoding_for(transcript.model).name)
-    summarizer = summarizer or Offline(counter)
-    if configuration.provider == "native":
-        return native.condense(transcript, configuration, counter, summarizer=summarizer, clock=clock)
-    return pipeline.condense(
+    result = _condensed(
         transcript,
         configuration,
         counter,
-        summarizer=summarizer,
-        stop_at_target=target_tokens is not None,
+        summarizer or Offline(counter),
+        stops=target_tokens is not None,
         clock=clock,
+    )
+    if slim:
+        result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
+    return result
+
+
+def _condensed(
+    transcript: Transcript,
+    configuration: Configuration,
+    counter: Counter,
+    summarizer: Summarizer,
+    *,
+    stops: bool,
+    clock: Callable[[], float],
+) -> Condensation:
+    if configuration.provider == "native":
+        return native.condense(transcript, configuration, counter, summarizer=summarizer, clock=clock)
+    return pipeline.condense(
+        transcript, configuration, counter, summarizer=summarizer, stop_at_target=stops, clock=clock
     )
 
 

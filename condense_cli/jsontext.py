@@ -119,14 +119,8 @@ def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
     """
     if not edits:
         return text
-    tree: dict[Any, Any] = {}
-    for path, new in edits.items():
-        node = tree
-        for key in path:
-            node = node.setdefault(key, {})
-        node[_HERE] = new
     pieces: list[str] = []
-    cuts = _cuts(text, skip(text, 0), tree)[1]
+    cuts = _cuts(text, skip(text, 0), _tree(edits))[1]
     position = 0
     for start, end, new in sorted(cuts, key=lambda cut: cut[0]):
         pieces += (text[position:start], new or "")
@@ -166,8 +160,26 @@ def _member(key: str, literal: str, colon: str) -> str:
     return json.dumps(key) + colon + literal
 
 
+def locate(text: str, paths: Iterable[JsonPath]) -> dict[JsonPath, tuple[int, int]]:
+    """Where the values at the given paths stand in a JSON text, as offsets. Raises KeyError as `splice` does."""
+    cuts = _cuts(text, skip(text, 0), _tree({path: path for path in paths}))[1]
+    return {path: (start, end) for start, end, path in cuts}
+
+
 _HERE: Final = object()
-_Cut = tuple[int, int, str | None]
+_Cut = tuple[int, int, Any]
+"""Start, end and what the edit tree has for the value between them."""
+
+
+def _tree(edits: Mapping[JsonPath, Any]) -> dict[Any, Any]:
+    """The edits by key, level by level."""
+    tree: dict[Any, Any] = {}
+    for path, new in edits.items():
+        node = tree
+        for key in path:
+            node = node.setdefault(key, {})
+        node[_HERE] = new
+    return tree
 
 
 def skip(text: str, index: int) -> int:

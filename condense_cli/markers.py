@@ -34,6 +34,8 @@ _MARKER: Final = re.compile(
 )
 _IMAGE: Final = re.compile(r"\[condense: image left out #([0-9a-f]{8})\]", re.ASCII)
 PREFIX: Final = "[condense: "
+REFERENCE_PREFIX: Final = "[see "
+"""How references begin, the lossless markers; `lossless.references` writes and reads them."""
 
 
 def content_hash(text: str) -> str:

@@ -231,11 +231,24 @@ class Usage(Struct, frozen=True):
     input_tokens: int
 
 
+class Slimmed(Struct, frozen=True):
+    """A value that a client shows and no model sees, and the JSON literal that is written in its place.
+
+    `kind` says what the value was, `saved` how many bytes the file loses by it.
+    """
+
+    place: Place
+    kind: str
+    literal: str
+    saved: int
+
+
 class Transcript(Struct, frozen=True):
     """One conversation in order, with the file it came from.
 
     `removed` are blocks of the source that are no longer in `messages`. `envelope` is text of the
     file that is sent with every request besides the messages (system prompt, tool definitions).
+    `slimmed` is no part of the conversation: it only makes the file smaller.
     """
 
     format: str
@@ -246,6 +259,7 @@ class Transcript(Struct, frozen=True):
     envelope: str = ""
     first_usage: Usage | None = None
     removed: tuple[Block, ...] = ()
+    slimmed: tuple[Slimmed, ...] = ()
     warnings: tuple[str, ...] = field(default=())
 
     def blocks(self) -> Iterator[tuple[Message, Block]]:
@@ -255,4 +269,5 @@ class Transcript(Struct, frozen=True):
 
     @property
     def is_changed(self) -> bool:
-        return bool(self.removed) or any(block.changed for _, block in self.blocks())
+        """Whether the file is written otherwise than it was read."""
+        return bool(self.removed or self.slimmed) or any(block.changed for _, block in self.blocks())

@@ -172,6 +172,7 @@ SHAPE: dict[str, Any] = {
     ],
     "summaries": [],
     "warnings": [str],
+    "slim": type(None),
 }
 
 EXPLAINED: dict[str, Any] = {

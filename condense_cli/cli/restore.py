@@ -37,7 +37,7 @@ def restore(
     """Put back what references stand for.
 
     Every reference names lines that stand in another block of the file, so the file alone is enough. What a
-    pass left out is gone from it: `condense show ORIGINAL HASH` finds that in the original.
+    pass or --slim left out is gone from it: `condense show ORIGINAL HASH` finds that in the original.
     Exit status 3 when a reference names nothing that is there; it stays, and the rest is written all the same.
     """
     with exits():

@@ -53,6 +53,7 @@ EXAMPLES = (
     "condense run session.jsonl --new-session    and how to resume it\n"
     "condense run session.jsonl --in-place       condense undo takes it back\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
+    "condense run session.jsonl --slim -o small.jsonl\n"
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
@@ -85,6 +86,14 @@ def run(
         typer.Option(
             "--lossless-only",
             help="No pass, only references; condense restore undoes them.",
+        ),
+    ] = False,
+    slim: Annotated[
+        bool,
+        typer.Option(
+            "--slim",
+            help="Leave out of the file, too, what only the client shows; the model never sees it, and "
+            "condense restore does not bring it back.",
         ),
     ] = False,
     drop_thinking: Annotated[bool, typer.Option("--drop-thinking", help="Leave out all thinking that may go.")] = False,
@@ -182,6 +191,7 @@ def run(
                 counter=counter,
                 summarizer=summaries,
                 clock=time.perf_counter,
+                slim=slim,
             )
         result = name_flags(result, overrides)
         if strict and result.target is None:
@@ -205,6 +215,7 @@ def run(
             size_after=len(data) if is_writable else None,
             explain=explain,
             cost=_cost(result, counter, overhead_tokens, told.cost) if is_cost_wanted or told.cost else None,
+            slim=slim,
             overhead_tokens=overhead_tokens,
             summaries=told.used,
             backup=written.backup,
@@ -271,9 +282,12 @@ def _show(
     if writes_stdout and not (verbose or explain):
         from ..report.cost_text import cost_figures
         from ..report.facts import summary
+        from ..report.slimming import slim_line
         from ..report.summaries import sentences
 
         say(f"condense: {summary(report)}")
+        if report.slim:
+            say(f"condense: {slim_line(report, report.slim)}")
         figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
         for sentence in (*sentences(report.summaries), *([figures] if figures else ())):
             say(f"condense: {sentence}")

@@ -92,7 +92,8 @@ def _heading(hit: Hit, calls: Mapping[str, Block]) -> str:
 
     kind = hit.block.kind.value.replace("_", " ")
     label = " ".join(call_label(hit.block, calls).split())
-    return f"{hit.position}  {hit.message.role.value} {kind}  {label}".rstrip()
+    role = f"{hit.message.role.value} " if hit.message else ""
+    return f"{hit.position}  {role}{kind}  {label}".rstrip()
 
 
 def _print_lines(pieces: Iterable[str]) -> None:

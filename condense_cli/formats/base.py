@@ -11,7 +11,7 @@ from msgspec import Struct
 from .. import jsontext
 from ..errors import UnknownFormatError
 from ..jsontext import Style, decode, splice
-from ..transcript import Family, JsonPath, Role, Source, Transcript
+from ..transcript import Family, JsonPath, Place, Role, Source, Transcript
 from .container import Document, json_kind
 
 
@@ -98,6 +98,19 @@ class FileFault(Struct, frozen=True):
     is_note: bool = False
 
 
+class DisplayValue(Struct, frozen=True):
+    """A value that a client shows and no model sees, and that need not be in the file: a text, or a list without one.
+
+    `kind` is what it is, for reports.
+    """
+
+    place: Place
+    kind: str
+    text: str | None
+    is_image: bool = False
+
+
+DisplayValues = Callable[[Transcript], Iterator[DisplayValue]]
 FileRule = Callable[[Transcript], Iterator[FileFault]]
 Sizes = Callable[[Transcript], dict[str, int]]
 
@@ -114,7 +127,8 @@ class Format(Struct, frozen=True):
     what follows in this format from them and from the records that go altogether. `fixed` names records
     that stay even when all their blocks went. `rules` are what a
     client demands of the file besides the rules of the API. `sizes` tells what the bytes of the file
-    are for, in a format where many of them never reach the model. A format that is not `is_writable`
+    are for, in a format where many of them never reach the model. `display` yields, record by record,
+    what can be left out of the file; it gets the messages without references. A format that is not `is_writable`
     can be read and reported on; a changed transcript of it cannot be written. Without a `compaction` of
     its own a summary is a message like the others.
     """
@@ -129,6 +143,7 @@ class Format(Struct, frozen=True):
     fixed: Callable[[Transcript], frozenset[int]] = none_fixed
     rules: tuple[FileRule, ...] = ()
     sizes: Sizes = sizes_unknown
+    display: DisplayValues | None = None
     is_writable: bool = True
     compaction: Compaction | None = None
 

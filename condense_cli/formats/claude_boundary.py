@@ -1,6 +1,6 @@
 """A summary in a Claude Code session: a compact boundary at the end of the file, and what the client sends behind it.
 
-The client sends what follows the last boundary, so nothing before it is touched: the file grows by the boundary, the
+The client sends what follows the last boundary, so what stands before it keeps saying what it said: the file grows by the boundary, the
 summary, and copies of the messages that stay, under ids of their own. Copies of one reply share a new `message.id`;
 under the old one the client would find the lines before the boundary as well.
 """
@@ -14,6 +14,7 @@ from .. import jsontext
 from ..transcript import JsonPath, Role
 from .base import INPUT_TOKENS, Compaction, Rewrite
 from .ids import derived_uuid
+from .writing import slimmed_source
 
 _COMMON: Final = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 """Keys that say where and when a line was written; a new line takes them from the newest one."""
@@ -49,7 +50,7 @@ class _Appended:
             elif record not in done:
                 done.add(record)
                 self._copy(record)
-        data = self.rewrite.transcript.source.data
+        data = slimmed_source(self.rewrite.transcript)
         between = b"" if data.endswith(b"\n") else b"\n"
         return data + between + b"".join(jsontext.encode(line) + b"\n" for line in self.lines)
 

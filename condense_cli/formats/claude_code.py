@@ -14,7 +14,15 @@ from msgspec.structs import replace
 
 from .. import jsontext
 from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript, Usage
-from . import claude_boundary, claude_display, claude_faults, claude_links, claude_sizes, estimates
+from . import (
+    claude_boundary,
+    claude_display,
+    claude_faults,
+    claude_links,
+    claude_sizes,
+    claude_slim,
+    estimates,
+)
 from .anthropic import BlockReader
 from .base import INPUT_TOKENS, Evidence, Format, RecordEdits
 from .claude_chain import Node, live_chain
@@ -200,4 +208,5 @@ FORMAT = Format(
     rules=claude_faults.RULES,
     sizes=claude_sizes.sizes,
     compaction=claude_boundary.COMPACTION,
+    display=claude_slim.display_values,
 )

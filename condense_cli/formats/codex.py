@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import jsontext
 from ..transcript import Family, Message, Role, Transcript, Usage
-from . import codex_compaction, codex_faults, codex_pairs, codex_sizes
+from . import codex_compaction, codex_faults, codex_pairs, codex_sizes, codex_slim
 from .base import Evidence, Format
 from .codex_history import History, Item, is_replaced
 from .codex_items import ItemReader, role_of
@@ -139,5 +139,6 @@ FORMAT = Format(
     fixed=codex_pairs.fixed,
     rules=codex_faults.RULES,
     sizes=codex_sizes.sizes,
+    display=codex_slim.display_values,
     compaction=codex_compaction.COMPACTION,
 )

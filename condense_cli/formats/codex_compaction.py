@@ -13,6 +13,7 @@ from .. import jsontext
 from ..transcript import JsonPath, Role
 from .base import Compaction, Rewrite
 from .codex_history import item_path
+from .writing import slimmed_source
 
 
 def write(rewrite: Rewrite) -> bytes:
@@ -23,8 +24,9 @@ def write(rewrite: Rewrite) -> bytes:
     record = {"timestamp": last.get("timestamp"), "type": "compacted", "payload": payload}
     if isinstance(last.get("ordinal"), int):
         record["ordinal"] = last["ordinal"] + 1
-    between = b"" if source.data.endswith(b"\n") else b"\n"
-    return source.data + between + jsontext.encode(rewrite.style.dump(record)) + b"\n"
+    data = slimmed_source(rewrite.transcript)
+    between = b"" if data.endswith(b"\n") else b"\n"
+    return data + between + jsontext.encode(rewrite.style.dump(record)) + b"\n"
 
 
 def _items(rewrite: Rewrite) -> Iterator[Any]:

@@ -22,7 +22,9 @@ def write(transcript: Transcript, form: Format) -> bytes:
     source = transcript.source
     values = Values(source)
     edits: RecordEdits = defaultdict(dict)
-    gone = _gone(transcript) - form.fixed(transcript)
+    gone = gone_records(transcript) - form.fixed(transcript)
+    for slimmed in transcript.slimmed:
+        edits[slimmed.place.record][slimmed.place.path] = slimmed.literal
     for block in transcript.removed:
         if block.place.record not in gone:
             edits[block.place.record][block.owner] = jsontext.REMOVE
@@ -59,12 +61,21 @@ def write(transcript: Transcript, form: Format) -> bytes:
     return join(source, replaced, gone)
 
 
+def slimmed_source(transcript: Transcript) -> bytes:
+    """The bytes of the source without what only a client shows, and nothing else changed."""
+    edits: RecordEdits = defaultdict(dict)
+    for slimmed in transcript.slimmed:
+        edits[slimmed.place.record][slimmed.place.path] = slimmed.literal
+    slim = Rewrite(transcript, edits, frozenset(), jsontext.Style.of(b""))
+    return join(transcript.source, {record: slim.record(record) for record in edits}, frozenset())
+
+
 def new_record(source: Source, place: Place, members: Mapping[str, str]) -> str:
     """Text of an object with these members (keys and JSON literals), laid out as the record at a place is."""
     return jsontext.object_like(jsontext.decode(source.raw(place.record)), members)
 
 
-def _gone(transcript: Transcript) -> frozenset[int]:
+def gone_records(transcript: Transcript) -> frozenset[int]:
     """Records that lost every block they had."""
     touched = {block.place.record for block in transcript.removed}
     if not touched:

@@ -16,6 +16,7 @@ from ..passes.receipts import Kept, Receipt
 from ..passes.reconcile import REFER
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript
+from .slimming import Slim, slim_of
 
 SHAPE: Final = 1
 """Version of the JSON report; it rises when a key goes or changes its meaning."""
@@ -147,6 +148,7 @@ class Report(msgspec.Struct, frozen=True):
     passes: list[Pass]
     summaries: list[Summarized]
     warnings: list[str]
+    slim: Slim | None = None
     changes: list[Explained] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -160,6 +162,7 @@ def build(
     configuration: str,
     size_after: int | None,
     explain: bool,
+    slim: bool = False,
     cost: Cost | None = None,
     overhead_tokens: int | None = None,
     summaries: Sequence[Summarized] = (),
@@ -171,6 +174,7 @@ def build(
 
     `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
     prices take longer to load than a small run takes. `overhead_tokens` are those that the user names.
+    `slim` tells that display-only data was to be left out.
     `backup` and `new_session` are what was written besides, `warnings` those of the writing.
     """
     before, after = condensation.before, condensation.transcript
@@ -216,7 +220,8 @@ def build(
             for receipt in condensation.passes
         ],
         summaries=list(summaries),
-        warnings=[*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation), *warnings],
+        warnings=[*_warnings(condensation), *warnings],
+        slim=slim_of(after) if slim else None,
         changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
     )
 
@@ -240,6 +245,13 @@ def overhead_of(transcript: Transcript, count: Counter, given: int | None = None
 def estimated_tokens(transcript: Transcript) -> int:
     """The part of a transcript's tokens that cannot be counted: images, documents, encrypted thinking."""
     return sum(block.estimate for _, block in transcript.blocks())
+
+
+def _warnings(condensation: Condensation) -> list[str]:
+    found = [*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)]
+    if not condensation.transcript.slimmed:
+        return found
+    return [warning.replace("Nothing was changed", "Nothing in the context was changed") for warning in found]
 
 
 def _already_invalid(condensation: Condensation) -> list[str]:

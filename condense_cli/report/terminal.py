@@ -16,6 +16,7 @@ from .explanation_terminal import render_receipts
 from .facts import Report, by_content
 from .fitted_table import shortened
 from .labels import operation_label
+from .slimming import slim_line
 from .summaries import sentences
 from .token_text import carried, counted
 from .visible import visible
@@ -56,6 +57,8 @@ def render_run(
         yield _kinds_of_saving(report)
     yield ""
     yield _sizes(report)
+    if report.slim:
+        yield Text(slim_line(report, report.slim), style="dim")
     contents = by_content(result)
     if contents:
         yield ""
@@ -161,7 +164,8 @@ def _notes(report: Report) -> Iterator[RenderableType]:
     yield ""
     yield Text(visible(f"{report.input}: {report.format}, configuration {report.configuration}. {said}"), style="dim")
     if not tokens.saved and not report.warnings:
-        yield Text("Nothing was changed: no pass ran.", style="bold")
+        what = "Nothing in the context" if report.slim and report.slim.bytes else "Nothing"
+        yield Text(f"{what} was changed: no pass ran.", style="bold")
     for warning in report.warnings:
         yield Text(visible(f"Warning: {warning}"), style="yellow")
 
