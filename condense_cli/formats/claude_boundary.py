@@ -1,6 +1,6 @@
 """A summary in a Claude Code session: a compact boundary at the end of the file, and what the client sends behind it.
 
-The client sends what follows the last boundary, so what stands before it keeps saying what it said: the file grows by the boundary, the
+The client sends what follows the last boundary, so what stands before it stays. The file grows by the boundary, the
 summary, and copies of the messages that stay, under ids of their own. Copies of one reply share a new `message.id`;
 under the old one the client would find the lines before the boundary as well.
 """

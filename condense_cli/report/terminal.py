@@ -10,10 +10,11 @@ from rich.text import Text
 
 from ..passes.pipeline import PRELUDE, SWITCHED_OFF, Condensation
 from ..tokens import Counter
+from .contents import by_content
 from .cost_text import cost_figures
 from .diff import BlockDiff, Diff, What, compare
 from .explanation_terminal import render_receipts
-from .facts import Report, by_content
+from .facts import Report
 from .fitted_table import shortened
 from .labels import operation_label
 from .slimming import slim_line
