@@ -74,8 +74,8 @@ def sessions(
         from ..sessions import finding, listing
         from .machine import cache_folder, session_places
 
-        searched = [place for place in session_places() if client is None or place.client.value == client.value]
-        found = finding.find(searched, everything=all)
+        places = [place for place in session_places() if client is None or place.client.value == client.value]
+        found = finding.find(places, everything=all)
         files: Sequence[SessionFile] = found.files
         folder = listing.project_root(Path.cwd()) if here else project
         if folder is not None:
@@ -89,7 +89,7 @@ def sessions(
                 with_empty=all,
                 on_read=on_read,
             )
-        report = listing.report(sessions, found, searched)
+        report = listing.report(sessions, found)
         if json:
             from ..report import facts
 

@@ -41,9 +41,10 @@ class Skipped(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """Session files, the newest first, and what was skipped."""
+    """Session files, the newest first; the places that were looked in, and what was skipped there."""
 
     files: tuple[SessionFile, ...]
+    places: tuple[Place, ...]
     skipped: tuple[Skipped, ...]
 
 
@@ -57,14 +58,12 @@ def find(places: Iterable[Place], *, everything: bool = False) -> Finding:
     An empty file is no session.
     """
     finder = _Finder(everything)
-    seen: set[str] = set()
-    for place in places:
-        real = os.path.realpath(place.folder)
-        if real not in seen and (everything or place.layout is not Layout.ARCHIVE):
-            seen.add(real)
-            finder.search(place)
+    searched = tuple(place for place in places if everything or place.layout is not Layout.ARCHIVE)
+    # Of two names of one folder the first counts.
+    for place in {os.path.realpath(place.folder): place for place in reversed(searched)}.values():
+        finder.search(place)
     files = sorted(finder.files, key=lambda file: (-file.mtime_ns, file.path))
-    return Finding(tuple(files), tuple(Skipped(why, *found) for why, found in finder.skipped.items()))
+    return Finding(tuple(files), searched, tuple(Skipped(why, *found) for why, found in finder.skipped.items()))
 
 
 class _Finder:
@@ -148,7 +147,8 @@ class _Finder:
     def _entries(self, folder: str | Path) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(folder) as entries:
-                return list(entries)
+                # Links last: a file that is found twice keeps its own name.
+                return sorted(entries, key=lambda entry: (entry.is_symlink(), entry.name))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -22,7 +22,7 @@ from .cache import FactsCache
 from .finding import Finding, SessionFile
 from .names import Names
 from .peek import READERS, project_at_head, updated_at
-from .places import Layout, Place
+from .places import Layout
 from .records import HEAD
 from .summary import Facts, facts_of
 
@@ -66,10 +66,11 @@ def listed(
     `on_read` is told of each file that is read because nothing is remembered of it.
     """
     names = Names()
-    with closing(FactsCache(cache_folder)) as cache:
+    # Both are closed here, in this order: what was found out is written when no more of it is asked for.
+    with closing(FactsCache(cache_folder)) as cache, closing(_with_facts(files, cache, on_read)) as read:
         found = (
             Listed(file, facts, known.title or facts.title, known.project or facts.project)
-            for file, facts in _with_facts(files, cache, on_read)
+            for file, facts in read
             if with_empty or not facts.is_empty
             for known in (names.of(file),)
         )
@@ -81,7 +82,7 @@ def listed(
 
 def _with_facts(
     files: Iterable[SessionFile], cache: FactsCache, on_read: Callable[[SessionFile], None]
-) -> Iterator[tuple[SessionFile, Facts]]:
+) -> Generator[tuple[SessionFile, Facts]]:
     new: list[tuple[SessionFile, Facts]] = []
     try:
         for file in files:
@@ -165,7 +166,7 @@ def _shared(one: str, other: str) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def report(sessions: Iterable[Listed], finding: Finding, places: Iterable[Place]) -> SessionList:
+def report(sessions: Iterable[Listed], finding: Finding) -> SessionList:
     """The list in the shape of the JSON report."""
     from ..prices import context_window
 
@@ -203,7 +204,7 @@ def report(sessions: Iterable[Listed], finding: Finding, places: Iterable[Place]
         SHAPE,
         len(finding.files),
         rows,
-        [SearchedPlace(place.client.value, str(place.folder), os.path.isdir(place.folder)) for place in places],
+        [SearchedPlace(place.client.value, str(place.folder), os.path.isdir(place.folder)) for place in finding.places],
         [NotListed(skipped.reason, skipped.count, skipped.path) for skipped in finding.skipped],
     )
 

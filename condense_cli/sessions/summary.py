@@ -62,5 +62,8 @@ def _read(data: bytes, name: str) -> Transcript:
     try:
         return formats.parse(data, name=name)
     except NotJsonError:
-        # A running client may be in the middle of the last line.
-        return formats.parse(data, name=name, lenient=True)
+        # A running client may be in the middle of a line; but not a line that says nothing may be JSON.
+        transcript = formats.parse(data, name=name, lenient=True)
+        if not transcript.messages:
+            raise
+        return transcript
