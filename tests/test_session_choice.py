@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from build import claude_line
 from helpers import Outcome, as_lines, condense, condense_on_terminal
+from helpers import session as long_session
 from machine import Machine, dialogue, rollout, said_to_codex, task, written
 
 from condense_cli.cli.options import complete_session
@@ -65,7 +67,7 @@ def test_the_arguments_after_the_file_stay(machine: Machine, tmp_path: Path) -> 
     assert run(machine, "show", "--session", ONE, "0:0").text == "The first"
 
 
-@pytest.mark.parametrize("command", ["run", "inspect", "validate", "estimate", "restore", "diff", "show"])
+@pytest.mark.parametrize("command", ["run", "inspect", "validate", "estimate", "restore", "diff", "show", "undo"])
 def test_without_a_transcript_both_ways_are_said(machine: Machine, command: str) -> None:
     """A usage error on two lines."""
     rest = {"diff": ["--preset", "speed"]}.get(command, [])
@@ -182,6 +184,21 @@ def test_the_session_itself_is_never_written_over(machine: Machine) -> None:
     outcome = run(machine, "run", "--session", "long", "-o", str(path))
     assert outcome.status == ExitStatus.USAGE
     assert "is the input file" in outcome.message
+
+
+def test_a_session_is_condensed_in_place_and_taken_back(machine: Machine) -> None:
+    """Both by its id; the backup beside it is no session."""
+    said = enumerate(long_session())
+    path = machine.claude_code(
+        "long",
+        *(claude_line(turn["role"], f"u{at}", f"u{at - 1}" if at else None, turn["content"]) for at, turn in said),
+    )
+    before, ids = path.read_bytes(), machine.ids()
+    assert run(machine, "run", "--session", "long", "--in-place", "-p", "speed").status == 0
+    assert path.read_bytes() != before
+    assert sorted(machine.ids()) == sorted(ids)
+    assert run(machine, "undo", "--session", "long").status == 0
+    assert path.read_bytes() == before
 
 
 def test_shells_complete_ids(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
