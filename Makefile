@@ -31,6 +31,7 @@ format: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/sessions.py
 
 .venv/.run: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from condense_cli import api
 from condense_cli.errors import ExitStatus
 from condense_cli.markers import content_hash, gaps_in
-from condense_cli.report import contents, facts
+from condense_cli.report import contents
 from condense_cli.report.diff import What
 from condense_cli.report.lookup import Found, find
 from condense_cli.report.savings import FINDERS, find_savings

@@ -18,6 +18,7 @@ from .presets import presets_app
 from .profiles import profiles_app
 from .restore import restore
 from .run import run
+from .sessions import sessions
 from .show import show
 from .undo import undo
 from .validate import validate
@@ -35,6 +36,8 @@ app = typer.Typer(
     "condense diff session.jsonl small.jsonl\n"
     "condense estimate session.jsonl\n"
     "condense inspect session.jsonl\n"
+    "condense sessions\n"
+    "condense run --session latest\n"
     "cat session.jsonl | condense run - --preset speed | next-program\n"
     "condense presets new mine.yaml\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
@@ -54,6 +57,7 @@ app.command()(estimate)
 app.command()(inspect)
 app.command()(show)
 app.command()(validate)
+app.command()(sessions)
 app.add_typer(presets_app, name="presets")
 app.add_typer(profiles_app, name="profiles")
 app.add_typer(config_app, name="config")

@@ -7,24 +7,26 @@ from typing import Annotated
 import typer
 
 from .console import console, exits, write_text
-from .options import OverheadTokens
-from .reading import name_of, read_transcript
+from .options import File, OverheadTokens, Session
+from .reading import input_file, name_of, read_transcript
 from .summarizing import AllowCalls, Profile, calls_of, summaries_for, told_of
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense estimate session.jsonl                   all presets\n"
     "condense estimate session.jsonl speed mine.yaml   these two\n"
+    "condense estimate --session latest speed\n"
     "condense estimate session.jsonl -m claude-opus-4-5 --overhead-tokens 20000\n"
     "condense estimate session.jsonl --json | jq '.presets[].saved_percent'"
 )
 
 
 def estimate(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to look at; - reads standard input.")],
+    file: File = None,
     presets: Annotated[
         list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets, or files.  [default: all presets]")
     ] = None,
+    session: Session = None,
     preset: Annotated[
         list[str] | None, typer.Option("--preset", "-p", metavar="NAME|PATH", help="A preset; may be repeated.")
     ] = None,
@@ -59,6 +61,9 @@ def estimate(
         from ..report.facts import overhead_of, to_json
         from ..tokens import Counter, encoding_for
 
+        if session is not None and file is not None:
+            presets, file = [file, *(presets or [])], None
+        file = input_file(file, session)
         names = list(dict.fromkeys([*(presets or []), *(preset or [])])) or preset_names()
         configurations = [(name, load_preset(name)) for name in names]
         transcript = read_transcript(file, format, lenient)

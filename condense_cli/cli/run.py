@@ -12,6 +12,7 @@ from ..errors import ExitStatus, UsageError
 from .console import console, exits, say, write_text
 from .options import (
     ExceptTools,
+    File,
     FormatOption,
     KeepRecent,
     OnlyTools,
@@ -19,10 +20,11 @@ from .options import (
     Pins,
     Preset,
     Range,
+    Session,
     TargetTokens,
     overrides_of,
 )
-from .reading import name_of, read_transcript
+from .reading import input_file, name_of, read_transcript
 from .summarizing import (
     AllowCalls,
     AllowPartial,
@@ -57,13 +59,15 @@ EXAMPLES = (
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
+    "condense run --session latest               the newest session of this project\n"
     "condense run session.jsonl --cost           and when that pays\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent"
 )
 
 
 def run(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to condense; - reads standard input.")],
+    file: File = None,
+    session: Session = None,
     preset: Preset = None,
     config: Annotated[
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration to run instead.")
@@ -145,6 +149,7 @@ def run(
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
+        file = input_file(file, session)
         from .destination import Kind, destination, proposal
 
         to = destination(
