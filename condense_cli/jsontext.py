@@ -101,6 +101,12 @@ def dump_compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def replace_strings(text: str, edits: Mapping[JsonPath, str]) -> str:
+    """The JSON text with the string values at some paths exchanged; everything around them stays."""
+    style = Style.of(text.encode("utf-8", "surrogatepass"))
+    return splice(text, {path: style.literal(value) for path, value in edits.items()})
+
+
 def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
     """Exchange the values at the given paths of a JSON text for JSON literals, or remove them.
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from . import jsontext, textactions, xmlcalls
+from . import jsontext, patches, textactions, xmlcalls
 from .transcript import Block, JsonPath
 
 READERS: Final = frozenset({"read", "read_file", "read_files", "view", "view_file", "notebookread", "read_many_files"})
@@ -22,8 +22,8 @@ WRITERS: Final = frozenset({
     "write", "write_file", "write_to_file",
 })  # fmt: skip
 SHELLS: Final = frozenset({
-    "bash", "exec_command", "execute_bash", "execute_command", "run_command", "run_commands", "run_shell_command",
-    "shell", "shell_command", "terminal",
+    "bash", "container.exec", "exec_command", "execute_bash", "execute_command", "local_shell", "run_command",
+    "run_commands", "run_shell_command", "shell", "shell_command", "terminal",
 })  # fmt: skip
 _FILE_COMMAND: Final = re.compile(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
@@ -45,7 +45,12 @@ MAIN_ARGUMENTS: Final = (
 
 
 def arguments_of(call: Block) -> Mapping[str, Any] | None:
-    """Arguments of a call (JSON, or XML or an action inside assistant text), or None where they are no object."""
+    """Arguments of a call, or None where they are no object.
+
+    They are JSON, XML or an action inside assistant text, or a text as the tool takes it.
+    """
+    if call.is_free_text:
+        return patches.arguments(call.text)
     if call.text.startswith("<"):
         return xmlcalls.arguments(call.text)
     if _is_action(call):
@@ -64,12 +69,13 @@ def _is_action(call: Block) -> bool:
 
 def replace_arguments(call: Block, edits: Mapping[JsonPath, str]) -> str:
     """Text of the call with the string values at some paths exchanged; everything around them stays."""
+    if call.is_free_text:
+        return patches.replace(call.text, edits)
     if call.text.startswith("<"):
         return xmlcalls.replace(call.text, edits)
     if _is_action(call):
         return textactions.replace(call.text, edits)
-    style = jsontext.Style.of(call.text.encode("utf-8", "surrogatepass"))
-    return jsontext.splice(call.text, {path: style.literal(value) for path, value in edits.items()})
+    return jsontext.replace_strings(call.text, edits)
 
 
 def has_failed(result: Block) -> bool:
@@ -96,7 +102,17 @@ def command_of_editor(call: Block) -> str:
 def writes_a_file(call: Block) -> bool:
     """Whether the call puts text of its arguments into a file."""
     name = (call.tool or "").lower()
-    return name in WRITERS or (name in EDITORS and not reads_a_file(call))
+    return name in WRITERS or (name in EDITORS and not reads_a_file(call)) or bool(patched_paths(call))
+
+
+def patched_paths(call: Block) -> list[str]:
+    """Files that a call changes by a patch: that of `apply_patch`, or one in a command that runs it."""
+    name = (call.tool or "").lower()
+    if patches.BEGIN not in call.text or not (name == "apply_patch" or name in SHELLS):
+        return []
+    if call.is_free_text:
+        return patches.paths(call.text)
+    return [path for _, value in string_values(arguments_of(call)) for path in patches.paths(value)]
 
 
 def prints_a_file(call: Block) -> bool:
@@ -112,13 +128,19 @@ def main_argument(call: Block) -> str:
         if isinstance(value, str) and value:
             return value
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            return " ".join(value)
+            return _command_line(value)
     strings = list(string_values(arguments))
     for key in MAIN_ARGUMENTS:
         found = [value for path, value in strings if key in path]
         if found:
             return ", ".join(found)
     return strings[0][1] if strings else ""
+
+
+def _command_line(words: list[str]) -> str:
+    """The command in the words of a process; of a shell that is told to run one, that command alone."""
+    is_shell = len(words) == 3 and words[1] in ("-c", "-lc", "-Command")
+    return words[2] if is_shell else " ".join(words)
 
 
 def path_argument(call: Block) -> str | None:
@@ -129,6 +151,7 @@ def path_argument(call: Block) -> str | None:
     if found is None:
         # Roo Code wraps it: <args><file><path>. Of several files none is the one.
         inner = [value for path, value in string_values(arguments) if path[-1] in PATH_ARGUMENTS and value]
+        inner = inner or patched_paths(call)
         found = inner[0] if len(inner) == 1 else None
     return found
 
@@ -148,7 +171,7 @@ def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, s
 def readable_arguments(call: Block) -> str:
     """Arguments as a person reads them: one key a line, line breaks of string values as they are."""
     arguments = arguments_of(call)
-    if arguments is None or _is_action(call):
+    if arguments is None or call.is_free_text or _is_action(call):
         return call.text
     lines = []
     for key, value in arguments.items():

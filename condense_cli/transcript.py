@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,6 +19,9 @@ TEXT_CALL = "text-call-"
 
 JsonPath = tuple[str | int, ...]
 """Keys and indices that lead from a record's root to a value inside it."""
+
+IN_STRING: Final = "\0json"
+"""A step of a path: the string reached so far holds a JSON text, and the rest of the path leads on inside that."""
 
 
 class Role(StrEnum):
@@ -37,6 +41,7 @@ class Family(StrEnum):
 
     ANTHROPIC = "anthropic"
     OPENAI_CHAT = "openai-chat"
+    OPENAI_RESPONSES = "openai-responses"
 
 
 class BlockKind(StrEnum):
@@ -81,7 +86,8 @@ class Block(Struct, frozen=True):
     that part, as character offsets. `owner` is the path of the whole API block,
     which goes when the block is removed. A tool result whose content is a list gives one block per
     part; all of them carry the same `call_id` and `owner`.
-    `is_object` tells that the file holds the arguments as an object, not as JSON in a string.
+    `is_object` tells that the file holds the arguments as an object, not as JSON in a string;
+    `is_free_text` that they are no JSON at all, but one text as the tool takes it.
     `edits` are the string values of a tool call's arguments that were replaced, by their path
     inside the arguments; the rest of the arguments keeps its bytes.
     `digest` is the hash of an image's data. A block that `stands_in` was an image: its `place` is that
@@ -99,6 +105,7 @@ class Block(Struct, frozen=True):
     injected: bool = False
     estimate: int = 0
     is_object: bool = False
+    is_free_text: bool = False
     changed: bool = False
     edits: tuple[tuple[JsonPath, str], ...] = ()
     digest: str = ""

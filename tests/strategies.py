@@ -10,6 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from repeats import repeating_turns, xml_messages
+from rollouts import rollout_records
 
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
@@ -313,12 +314,14 @@ FILES = st.one_of(
     anthropic_messages().flatmap(spelled),
     openai_messages().flatmap(spelled),
     claude_records().flatmap(_lines),
+    rollout_records(ANY_TURNS).flatmap(_lines),
 )
 REPEATING_FILES = st.one_of(
     anthropic_messages(REPEATING).flatmap(spelled),
     openai_messages(REPEATING).flatmap(spelled),
     claude_records(REPEATING).flatmap(_lines),
     xml_messages().flatmap(spelled),
+    rollout_records(REPEATING).flatmap(_lines),
 )
 
 OPERATIONS = st.one_of(

@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "condense_cli"
 FLOORS = [
     {"errors", "transcript", "markers", "models", "nearest"},
-    {"jsontext", "textactions", "xmlcalls"},
+    {"jsontext", "patches", "textactions", "xmlcalls"},
     {"tools", "tokens", "exchanges", "validity", "prices", "economics"},
     {"formats", "config"},
     {"lossless"},
@@ -27,6 +27,7 @@ CORE = {
     "markers",
     "models",
     "jsontext",
+    "patches",
     "textactions",
     "xmlcalls",
     "tools",

@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from ..config.overrides import Overrides
 
-FORMAT_NAMES: Final = ("anthropic", "claude-code", "openai-chat", "roo", "swe-agent")
+FORMAT_NAMES: Final = ("anthropic", "claude-code", "codex", "openai-chat", "roo", "swe-agent")
 """The names of `formats.FORMATS`, which is too heavy to import while a shell waits for completions."""
 
 

@@ -8,13 +8,14 @@ from typing import Any, Final
 
 from ..errors import UnknownFormatError, UsageError
 from ..transcript import Transcript
-from . import anthropic, claude_code, openai_chat, roo, swe_agent
+from . import anthropic, claude_code, codex, openai_chat, roo, swe_agent
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .writing import write as _write
 
 FORMATS: Final[tuple[Format, ...]] = (
     claude_code.FORMAT,
+    codex.FORMAT,
     roo.FORMAT,
     swe_agent.FORMAT,
     openai_chat.FORMAT,

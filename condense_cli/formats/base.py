@@ -35,6 +35,10 @@ def nothing_follows(transcript: Transcript, edits: RecordEdits, gone: frozenset[
     pass
 
 
+def none_fixed(transcript: Transcript) -> frozenset[int]:
+    return frozenset()
+
+
 class FileFault(Struct, frozen=True):
     """Something wrong with the file at one record, which no API sees but a client stumbles over.
 
@@ -60,7 +64,8 @@ class Format(Struct, frozen=True):
 
     `evidence` looks at one record. A format that `is_default` may be chosen without any proof, when
     every record may be its own. `read` gets the values from the start. `complete` adds to the edits
-    what follows in this format from them and from the records that go altogether. `rules` are what a
+    what follows in this format from them and from the records that go altogether. `fixed` names records
+    that stay even when all their blocks went. `rules` are what a
     client demands of the file besides the rules of the API. `sizes` tells what the bytes of the file
     are for, in a format where many of them never reach the model. A format that is not `is_writable`
     can be read and reported on; a changed transcript of it cannot be written.
@@ -73,6 +78,7 @@ class Format(Struct, frozen=True):
     read: Callable[[Document, Iterator[Any]], Transcript]
     is_default: bool = False
     complete: Complete = nothing_follows
+    fixed: Callable[[Transcript], frozenset[int]] = none_fixed
     rules: tuple[FileRule, ...] = ()
     sizes: Sizes = sizes_unknown
     is_writable: bool = True

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from typing import Any
 
 from .. import jsontext
-from ..transcript import Block, Container, JsonPath, Place, Source, Transcript
+from ..transcript import IN_STRING, Block, Container, JsonPath, Place, Source, Transcript
 from .base import Format, RecordEdits
 
 
@@ -20,23 +21,30 @@ def write(transcript: Transcript, form: Format) -> bytes:
         return transcript.source.data
     source = transcript.source
     edits: RecordEdits = defaultdict(dict)
-    gone = _gone(transcript)
+    gone = _gone(transcript) - form.fixed(transcript)
     for block in transcript.removed:
         if block.place.record not in gone:
             edits[block.place.record][block.owner] = jsontext.REMOVE
     style = jsontext.Style.of(source.data)
     spans: dict[Place, list[Block]] = defaultdict(list)
+    strings: dict[Place, dict[JsonPath, str]] = defaultdict(dict)
     for _, block in transcript.blocks():
         if not block.changed:
             continue
         if block.span:
             spans[block.place].append(block)
+        elif IN_STRING in block.place.path:
+            step = block.place.path.index(IN_STRING)
+            outer = Place(block.place.record, block.place.path[:step])
+            strings[outer][block.place.path[step + 1 :]] = block.text
         elif block.stands_in:
             edits[block.place.record][block.place.path] = _text_part(block, source, style)
         else:
             edits[block.place.record].update(_block_edits(block, style))
     for place, blocks in spans.items():
         edits[place.record][place.path] = style.literal(_respanned(source, place, blocks))
+    for place, inner in strings.items():
+        edits[place.record][place.path] = style.literal(jsontext.replace_strings(_value_at(source, place), inner))
     form.complete(transcript, edits, gone, style)
     replaced = {
         record: jsontext.encode(jsontext.splice(jsontext.decode(source.raw(record)), changes))
@@ -54,12 +62,18 @@ def _gone(transcript: Transcript) -> frozenset[int]:
     return frozenset(touched - {block.place.record for _, block in transcript.blocks()})
 
 
+def _value_at(source: Source, place: Place) -> Any:
+    value = jsontext.parse(source.raw(place.record))
+    for key in place.path:
+        value = value[key]
+    return value
+
+
 def _text_part(block: Block, source: Source, style: jsontext.Style) -> str:
     """The text part that takes an image's place. A cache breakpoint set on the image moves to it."""
-    part = jsontext.parse(source.raw(block.place.record))
-    for key in block.place.path:
-        part = part[key]
-    literal = f'{{"type":"text","text":{style.literal(block.text)}'
+    part = _value_at(source, block.place)
+    kind = "input_text" if isinstance(part, dict) and part.get("type") == "input_image" else "text"
+    literal = f'{{"type":"{kind}","text":{style.literal(block.text)}'
     if isinstance(part, dict) and "cache_control" in part:
         literal += f',"cache_control":{json.dumps(part["cache_control"])}'
     return literal + "}"
@@ -74,9 +88,7 @@ def _block_edits(block: Block, style: jsontext.Style) -> dict[JsonPath, str | No
 
 def _respanned(source: Source, place: Place, blocks: list[Block]) -> str:
     """The string at a place with the parts that changed exchanged."""
-    text = jsontext.parse(source.raw(place.record))
-    for key in place.path:
-        text = text[key]
+    text = _value_at(source, place)
     pieces: list[str] = []
     position = 0
     for block in sorted(blocks, key=lambda block: block.span or (0, 0)):

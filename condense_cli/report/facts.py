@@ -183,16 +183,16 @@ def build(
 def overhead_of(transcript: Transcript, count: Counter, given: int | None = None) -> tuple[int, str]:
     """Tokens that every request carries besides the messages, and where that is known from.
 
-    What the user names goes before what the file tells.
+    What the user names goes before what the file tells. Usage counts tool definitions too, which a file may not hold.
     """
     if given is not None:
         return given, "option"
-    if transcript.envelope:
-        return count(transcript.envelope), "request"
     usage = transcript.first_usage
     if usage is not None:
         sent = sum(count.message(message) for message in transcript.messages if message.index < usage.message)
         return max(0, usage.input_tokens - sent), "recorded usage"
+    if transcript.envelope:
+        return count(transcript.envelope), "request"
     return 0, "unknown"
 
 
