@@ -44,6 +44,13 @@ class Codex:
     def rollouts(self) -> list[Path]:
         return sorted(self.folder.glob("sessions/*/*/*/rollout-*.jsonl"))
 
+    def put(self, data: bytes, name: str) -> Path:
+        """Store a rollout under the name that the client gave it; the day's folder does not matter."""
+        path = self.folder / "sessions" / "2026" / "03" / "02" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return path
+
     def start(self, prompt: str, turns: Sequence[Sequence[Json]] = ()) -> Ran:
         return self._run([prompt], turns)
 

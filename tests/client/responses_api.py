@@ -9,7 +9,8 @@ from itertools import count
 
 from .loopback import Answer, Json, Request
 
-MODEL = "gpt-5.1-codex"
+MODEL = "gpt-5.5"
+"""One that the client knows, so that it offers its usual tools."""
 
 
 def text(words: str) -> Json:

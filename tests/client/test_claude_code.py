@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 import claude_cases
 import pytest
 import real
-from helpers import COMMAND
 
-from condense_cli.config.presets import preset_names
 from condense_cli.formats import parse
 from condense_cli.transcript import BlockKind, Transcript
 from condense_cli.validity import validate
 
 from . import claude_plan
 from .claude import ClaudeCode
-from .comparison import differences, of_request
+from .claude_messages import differences, of_request
+from .condensing import WAYS, condensed
 from .install import Clients
 
 pytestmark = pytest.mark.client
 
 RECORDED = "c0dec0de-0000-4000-8000-000000000000"
 NEXT = "And now the next thing, please."
-WAYS = {
-    **{name: ["--preset", name] for name in preset_names()},
-    "lossless": ["--lossless-only"],
-    "no thinking": ["--preset", "quality", "--drop-thinking"],
-}
 
 
 class Session(NamedTuple):
@@ -75,14 +68,6 @@ def resumed(client: ClaudeCode, session: Session) -> tuple[Transcript, claude_ca
     return transcript, ran.requests[0]
 
 
-def condensed(session: Session, options: list[str], folder: Path) -> Session:
-    before, after = folder / "before.jsonl", folder / "after.jsonl"
-    before.write_bytes(session.data)
-    command = [*COMMAND, "run", str(before), *options, "--output", str(after)]
-    subprocess.run(command, check=True, capture_output=True, cwd=real.PROJECT)
-    return Session(after.read_bytes(), session.id)
-
-
 def size(body: claude_cases.Json) -> int:
     return sum(len(item.text) for item in of_request(body))
 
@@ -119,7 +104,7 @@ def test_real_sessions_are_read_as_they_are_sent(claude: ClaudeCode, path: Path)
 # A condensed session resumes in its place, sends what it says, and is smaller.
 @pytest.mark.parametrize("way", WAYS)
 def test_a_condensed_session_resumes(claude: ClaudeCode, recorded: Session, way: str, tmp_path: Path) -> None:
-    small = condensed(recorded, WAYS[way], tmp_path)
+    small = recorded._replace(data=condensed(recorded.data, way, tmp_path))
     before, whole = resumed(claude, recorded)
     after, request = resumed(claude, small)
     assert differences(after, request, NEXT) == []
@@ -141,6 +126,6 @@ def test_a_condensed_session_resumes(claude: ClaudeCode, recorded: Session, way:
 )
 def test_real_condensed_sessions_resume(claude: ClaudeCode, path: Path, way: str, tmp_path: Path) -> None:
     session = Session(path.read_bytes(), id_of(path.read_bytes()))
-    after, request = resumed(claude, condensed(session, WAYS[way], tmp_path))
+    after, request = resumed(claude, session._replace(data=condensed(session.data, way, tmp_path)))
     assert differences(after, request, NEXT) == []
     assert set(validate(after)) <= set(validate(real.transcript(path)))

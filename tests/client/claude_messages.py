@@ -1,4 +1,4 @@
-"""What a client sends and what our reader takes for the conversation, made comparable."""
+"""What Claude Code sends and what our reader takes for the conversation, block by block."""
 
 from __future__ import annotations
 
