@@ -127,9 +127,9 @@ CASES: dict[str, Case] = {
             said(7, 6, "next"),
             reply(8, 7, "m3", text("done")),
         ],
-        [["go"], ["late", "a"], ["a"], ["b"], ["b", "next"], ["done"]],
+        [["go"], ["a", "late"], ["a"], ["b"], ["b", "next"], ["done"]],
     ),
-    "calls stand behind everything else": Case(
+    "text between calls": Case(
         [
             GO,
             reply(2, 1, "m1", text("one")),
@@ -140,9 +140,9 @@ CASES: dict[str, Case] = {
             answer(7, 6, "b"),
             reply(8, 7, "m2", text("done")),
         ],
-        [["go"], ["one", "two", "a", "b"], ["a", "b"], ["done"]],
+        [["go"], ["one", "a", "two", "b"], ["a", "b"], ["done"]],
     ),
-    "thinking does not move beside thinking": Case(
+    "thinking between calls": Case(
         [
             GO,
             reply(2, 1, "m1", thinking("first")),
@@ -296,6 +296,38 @@ CASES: dict[str, Case] = {
             reply(8, 7, "m3", text("three")),
         ],
         [["the summary", "more"], ["two"], ["next"], ["three"]],
+    ),
+    "thinking among the messages that stay": Case(
+        [
+            GO,
+            reply(2, 1, "m1", thinking("first")),
+            reply(3, 2, "m1", text("one")),
+            said(4, 3, "more"),
+            reply(5, 4, "m2", thinking("second")),
+            reply(6, 5, "m2", text("two")),
+            boundary(
+                7, preservedMessages={"anchorUuid": uuid(8), "uuids": [*map(uuid, range(2, 7))], "allUuids": [uuid(2)]}
+            ),
+            summary(8, 7),
+            said(9, 8, "next"),
+            reply(10, 9, "m3", text("three")),
+        ],
+        [["the summary"], ["first", "one"], ["more"], ["second", "two"], ["next"], ["three"]],
+    ),
+    "thinking at both ends of a piece that stays": Case(
+        [
+            GO,
+            reply(2, 1, "m1", thinking("first")),
+            reply(3, 2, "m1", text("one")),
+            said(4, 3, "more"),
+            reply(5, 4, "m2", text("two")),
+            reply(6, 5, "m2", thinking("second")),
+            boundary(7, preservedSegment={"headUuid": uuid(2), "anchorUuid": uuid(8), "tailUuid": uuid(6)}),
+            summary(8, 7),
+            said(9, 6, "next"),
+            reply(10, 9, "m3", text("three")),
+        ],
+        [["the summary"], ["first", "one"], ["more"], ["two", "second"], ["next"], ["three"]],
     ),
     "a list with a message that is missing keeps nothing": Case(
         [

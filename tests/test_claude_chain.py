@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from build import call, session, text
+from build import call, condense, one_pass, session, text
 from claude_cases import CASES, GO, answer, record, reply
 
+from condense_cli import api
 from condense_cli.transcript import BlockKind, Transcript
 
 
@@ -21,12 +22,24 @@ def test_the_conversation_is_what_the_client_sends(name: str) -> None:
     assert turns(session(*CASES[name].records)) == CASES[name].turns
 
 
+# Thinking that goes is taken out of what a boundary keeps, and the rest is still kept.
+@pytest.mark.parametrize("name", CASES)
+def test_without_its_thinking_the_conversation_is_the_same(name: str) -> None:
+    transcript = session(*CASES[name].records)
+    thoughts = {block.text for _, block in transcript.blocks() if block.kind is BlockKind.THINKING}
+    condensation = condense(
+        transcript, one_pass(selection={"type": "preserve_recent", "keep_recent_count": 99}), thinking="drop"
+    )
+    left = [[text for text in turn if text not in thoughts] for turn in CASES[name].turns]
+    assert turns(api.loads(api.dump(condensation))) == left
+
+
 # What is left out for want of a counterpart is told.
 def test_calls_and_results_that_are_left_out_are_told() -> None:
     (warning,) = session(*CASES["calls that were never answered are left out"].records).warnings
-    assert "2 calls without a result and 0 results without a call" in warning
+    assert warning == "Calls that have no result are left out by the client: 2; they stay."
     (warning,) = session(*CASES["results without a call are left out"].records).warnings
-    assert "0 calls without a result and 1 results without a call" in warning
+    assert warning == "Results that have no call are left out by the client: 1; they stay."
 
 
 # Attachments count where the client puts them into words, below the last message too.

@@ -10,6 +10,7 @@ holds them against the client itself.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from calendar import timegm
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -91,6 +92,7 @@ def _without_progress(nodes: Iterable[Node]) -> list[Node]:
 def _path(tree: Tree, last: Node) -> list[Node]:
     path: list[Node] = []
     seen: set[str] = set()
+    in_time: list[tuple[float, int, Node]] = []
     node: Node | None = last
     while node is not None:
         path.append(node)
@@ -98,22 +100,36 @@ def _path(tree: Tree, last: Node) -> list[Node]:
         if node.parent is None:
             break
         above = tree.get(node.parent)
-        node = above if above and above.uuid not in seen else _shortly_before(node, tree.values(), seen)
+        if above is None or above.uuid in seen:
+            in_time = in_time or _in_time(tree.values())
+            above = _shortly_before(node, in_time, seen)
+        node = above
     path.reverse()
     return path
 
 
-def _shortly_before(node: Node, nodes: Iterable[Node], seen: set[str]) -> Node | None:
+def _in_time(nodes: Iterable[Node]) -> list[tuple[float, int, Node]]:
+    """Nodes by the time they were written; of those of one moment the first of the file is the last here."""
+    timed = ((_seconds(node.time), -position, node) for position, node in enumerate(nodes))
+    return sorted((second, position, node) for second, position, node in timed if second is not None)
+
+
+def _shortly_before(node: Node, in_time: list[tuple[float, int, Node]], seen: set[str]) -> Node | None:
     """The record that was written last before one whose parent is missing."""
     time = _seconds(node.time)
-    nearest, shortest = None, _BRIDGED
-    for other in nodes:
-        if time is None or other.uuid in seen or (at := _seconds(other.time)) is None:
-            continue
-        gap = time - at
-        if 0 <= gap <= shortest and (nearest is None or gap < shortest):
-            nearest, shortest = other, gap
-    return nearest
+    if time is None:
+        return None
+    for position in range(bisect_right(in_time, time, key=_moment) - 1, -1, -1):
+        second, _, other = in_time[position]
+        if time - second > _BRIDGED:
+            return None
+        if other.uuid not in seen:
+            return other
+    return None
+
+
+def _moment(timed: tuple[float, int, Node]) -> float:
+    return timed[0]
 
 
 def _seconds(time: str) -> float | None:

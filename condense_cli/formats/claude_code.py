@@ -96,13 +96,14 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
 
 
 def _warnings(nodes: list[Node], chain: list[Node], sent: Conversation) -> tuple[str, ...]:
-    """Say so when most of what a person sees in the file is not part of the live conversation."""
+    """Say so when what a person sees in the file is not part of the live conversation."""
     if not chain:
         return ("The session holds no conversation.",)
     warnings = []
-    if sent.open_calls or sent.stray_results:
-        what = f"{sent.open_calls} calls without a result and {sent.stray_results} results without a call"
-        warnings.append(f"The client leaves out {what}; they stay in the file.")
+    if sent.open_calls:
+        warnings.append(f"Calls that have no result are left out by the client: {sent.open_calls}; they stay.")
+    if sent.stray_results:
+        warnings.append(f"Results that have no call are left out by the client: {sent.stray_results}; they stay.")
     live = {node.record for node in chain}
     start = max((node.record for node in nodes if node.is_boundary), default=-1)
     lines = [

@@ -3,6 +3,7 @@
 Lines of one `message.id` are one assistant turn, neighbouring user lines are one user turn. Some lines
 are never sent: what has no counterpart (calls without a result, results without a call) and what says
 nothing (blank texts, thinking that nothing follows or that another model wrote). They stay in the file.
+The client also puts the calls of a reply behind its texts; here they stand in the order of the file.
 """
 
 from __future__ import annotations
@@ -112,25 +113,9 @@ def _grouped(lines: Iterable[Line]) -> list[Turn]:
 
 def _turn(role: Role, lines: Sequence[Line]) -> Turn:
     blocks = [block for line in lines for block in line.blocks]
-    if role is Role.ASSISTANT:
-        blocks = _calls_last(blocks)
-    elif len(lines) > 1:
+    if role is Role.USER and len(lines) > 1:
         blocks.sort(key=lambda block: block.answers is None)
     return Turn(role, tuple(blocks), tuple(line.node.record for line in lines))
-
-
-def _calls_last(blocks: list[Block]) -> list[Block]:
-    """Calls go behind everything else, unless that would put thinking beside thinking it was not beside."""
-    other_is_thinking = call_since = False
-    for block in blocks:
-        if block.kind is BlockKind.TOOL_CALL:
-            call_since = True
-            continue
-        is_thinking = block.kind is BlockKind.THINKING
-        if is_thinking and other_is_thinking and call_since:
-            return blocks
-        other_is_thinking, call_since = is_thinking, False
-    return sorted(blocks, key=lambda block: block.kind is BlockKind.TOOL_CALL)
 
 
 def _without_strays(turns: Iterable[Turn]) -> list[Turn]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from condense_cli.transcript import Block, BlockKind, Message, Role, Transcript
@@ -34,9 +34,15 @@ class Item(NamedTuple):
 
 def of_request(body: Json) -> list[Item]:
     """The blocks that a request to the Messages API holds."""
-    return [
-        item for message in body["messages"] for part in _parts(message["content"]) for item in _of_part(message, part)
-    ]
+    return _calls_last(
+        [item for part in _parts(message["content"]) for item in _of_part(message, part)]
+        for message in body["messages"]
+    )
+
+
+def _calls_last(messages: Iterable[list[Item]]) -> list[Item]:
+    """All blocks, in each message the calls behind the rest: mostly the client puts them there."""
+    return [item for items in messages for item in sorted(items, key=lambda item: item.kind == "call")]
 
 
 def _parts(content: Any) -> list[Json]:
@@ -60,11 +66,14 @@ def _of_part(message: Json, part: Json) -> Iterator[Item]:
 
 def of_transcript(transcript: Transcript) -> list[Item]:
     """The same of a transcript, without attachments, whose wording is the client's."""
-    return [
-        _of_block(transcript, message, block)
-        for message, block in transcript.blocks()
-        if not (block.kind is BlockKind.OPAQUE and block.owner == ("attachment",))
-    ]
+    return _calls_last(
+        [
+            _of_block(transcript, message, block)
+            for block in message.blocks
+            if not (block.kind is BlockKind.OPAQUE and block.owner == ("attachment",))
+        ]
+        for message in transcript.messages
+    )
 
 
 def _of_block(transcript: Transcript, message: Message, block: Block) -> Item:

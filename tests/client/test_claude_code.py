@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import claude_cases
 import pytest
 import real
 
-from condense_cli.formats import parse
 from condense_cli.transcript import BlockKind, Transcript
 from condense_cli.validity import validate
 
@@ -20,18 +18,9 @@ from .claude import ClaudeCode
 from .claude_messages import differences, of_request
 from .condensing import WAYS, condensed
 from .install import Clients
+from .resuming import ANY_ID, NEXT, Session, resume_session
 
 pytestmark = pytest.mark.client
-
-RECORDED = "c0dec0de-0000-4000-8000-000000000000"
-NEXT = "And now the next thing, please."
-
-
-class Session(NamedTuple):
-    """The bytes of a session file and the id that it is resumed by."""
-
-    data: bytes
-    id: str
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +29,11 @@ def recorded(clients: Clients, tmp_path_factory: pytest.TempPathFactory) -> Sess
     client = ClaudeCode(clients.claude, tmp_path_factory.mktemp("recorded"))
     claude_plan.prepare(client.project)
     turns = claude_plan.turns(client.project)
-    started = client.start("Give item 7 a name.", turns, RECORDED)
+    started = client.start("Give item 7 a name.", turns, ANY_ID)
     assert (started.status, len(started.requests)) == (0, len(turns)), started.error
-    resumed = client.resume(RECORDED, "Do it once more.", turns)
+    resumed = client.resume(ANY_ID, "Do it once more.", turns)
     assert (resumed.status, len(resumed.requests)) == (0, len(turns)), resumed.error
-    return Session(client.session(RECORDED).read_bytes(), RECORDED)
-
-
-def id_of(data: bytes) -> str:
-    ids = re.findall(rb'"sessionId":"([0-9a-f]{8}-[0-9a-f-]{27})"', data)
-    return ids[-1].decode() if ids else RECORDED
+    return Session(client.session(ANY_ID).read_bytes(), ANY_ID)
 
 
 def is_resumable(transcript: Transcript) -> bool:
@@ -58,14 +42,8 @@ def is_resumable(transcript: Transcript) -> bool:
     return bool(transcript.messages and main) and b"[trimmed for fixture]" not in transcript.source.data
 
 
-def resumed(client: ClaudeCode, session: Session) -> tuple[Transcript, claude_cases.Json]:
-    """What the file says, and the request by which the client goes on with it."""
-    transcript = parse(session.data, format="claude-code")
-    client.put(session.data, session.id)
-    ran = client.resume(session.id, NEXT, model=transcript.model)
-    assert len(ran.requests) == 1, ran.output + ran.error
-    assert client.session(session.id).read_bytes().startswith(session.data)
-    return transcript, ran.requests[0]
+def lines_of(records: list[claude_cases.Json]) -> bytes:
+    return b"".join(json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records)
 
 
 def size(body: claude_cases.Json) -> int:
@@ -74,7 +52,7 @@ def size(body: claude_cases.Json) -> int:
 
 # A session that the client recorded itself.
 def test_the_recorded_session_is_read_as_it_is_sent(claude: ClaudeCode, recorded: Session) -> None:
-    transcript, request = resumed(claude, recorded)
+    transcript, request = resume_session(claude, recorded)
     assert differences(transcript, request, NEXT) == []
     kinds = {block.kind for _, block in transcript.blocks()}
     assert {BlockKind.TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT} <= kinds
@@ -83,21 +61,28 @@ def test_the_recorded_session_is_read_as_it_is_sent(claude: ClaudeCode, recorded
 # Each rule of the reader is a rule of the client.
 @pytest.mark.parametrize("name", claude_cases.CASES)
 def test_the_rules_of_the_reader_are_those_of_the_client(claude: ClaudeCode, name: str) -> None:
-    records = claude_cases.CASES[name].records
-    lines = b"".join(json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records)
-    transcript, request = resumed(claude, Session(lines, claude_cases.SESSION))
+    data = lines_of(claude_cases.CASES[name].records)
+    transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
+    assert differences(transcript, request, NEXT) == []
+
+
+# So they are when the thinking is gone, from what a compaction keeps as well.
+@pytest.mark.parametrize("name", claude_cases.CASES)
+def test_the_rules_hold_without_the_thinking(claude: ClaudeCode, name: str, tmp_path: Path) -> None:
+    data = condensed(lines_of(claude_cases.CASES[name].records), "no thinking", tmp_path)
+    transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
     assert differences(transcript, request, NEXT) == []
 
 
 # Sessions of other people, recorded by many versions of the client.
 @pytest.mark.parametrize("path", real.files_of("claude-code"), ids=lambda path: path.name[-40:])
 def test_real_sessions_are_read_as_they_are_sent(claude: ClaudeCode, path: Path) -> None:
-    session = Session(path.read_bytes(), id_of(path.read_bytes()))
+    session = Session.of(path.read_bytes())
     if not is_resumable(real.transcript(path)):
         claude.put(session.data, session.id)
         assert claude.resume(session.id, NEXT).requests == ()
         return
-    transcript, request = resumed(claude, session)
+    transcript, request = resume_session(claude, session)
     assert differences(transcript, request, NEXT) == []
 
 
@@ -105,8 +90,8 @@ def test_real_sessions_are_read_as_they_are_sent(claude: ClaudeCode, path: Path)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_condensed_session_resumes(claude: ClaudeCode, recorded: Session, way: str, tmp_path: Path) -> None:
     small = recorded._replace(data=condensed(recorded.data, way, tmp_path))
-    before, whole = resumed(claude, recorded)
-    after, request = resumed(claude, small)
+    before, whole = resume_session(claude, recorded)
+    after, request = resume_session(claude, small)
     assert differences(after, request, NEXT) == []
     assert size(request) < size(whole)
     assert validate(after) == validate(before) == []
@@ -125,7 +110,7 @@ def test_a_condensed_session_resumes(claude: ClaudeCode, recorded: Session, way:
     ids=lambda path: path.name[-40:],
 )
 def test_real_condensed_sessions_resume(claude: ClaudeCode, path: Path, way: str, tmp_path: Path) -> None:
-    session = Session(path.read_bytes(), id_of(path.read_bytes()))
-    after, request = resumed(claude, session._replace(data=condensed(session.data, way, tmp_path)))
+    session = Session.of(path.read_bytes())
+    after, request = resume_session(claude, session._replace(data=condensed(session.data, way, tmp_path)))
     assert differences(after, request, NEXT) == []
     assert set(validate(after)) <= set(validate(real.transcript(path)))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import real
 
 from condense_cli.formats import parse
-from condense_cli.transcript import BlockKind, Transcript
+from condense_cli.transcript import BlockKind
 from condense_cli.validity import validate
 
 from . import codex_plan
@@ -19,28 +18,9 @@ from .codex_items import differences, message, of_request
 from .condensing import WAYS, condensed
 from .install import Clients
 from .loopback import Json
+from .resuming import NEXT, Rollout, resume_rollout
 
 pytestmark = pytest.mark.client
-
-NEXT = "And now the next thing, please."
-
-
-class Rollout(NamedTuple):
-    """The bytes of a rollout, its file's name and the id that it is resumed by."""
-
-    data: bytes
-    name: str
-
-    @property
-    def id(self) -> str:
-        return Path(self.name).stem[-36:]
-
-    @property
-    def records(self) -> list[Json]:
-        return [json.loads(line) for line in self.data.splitlines()]
-
-    def of(self, records: list[Json]) -> Rollout:
-        return self._replace(data=b"".join(json.dumps(record).encode() + b"\n" for record in records))
 
 
 @pytest.fixture(scope="module")
@@ -54,15 +34,6 @@ def recorded(clients: Clients, tmp_path_factory: pytest.TempPathFactory) -> Roll
     resumed = client.resume(path.stem[-36:], "Do it once more.", codex_plan.turns())
     assert (resumed.status, len(resumed.requests)) == (0, len(codex_plan.turns())), resumed.error
     return Rollout(path.read_bytes(), path.name)
-
-
-def resumed(client: Codex, rollout: Rollout) -> tuple[Transcript, Json]:
-    """What the file says, and the request by which the client goes on with it."""
-    path = client.put(rollout.data, rollout.name)
-    ran = client.resume(rollout.id, NEXT)
-    assert len(ran.requests) == 1, ran.output + ran.error
-    assert path.read_bytes().startswith(rollout.data)
-    return parse(rollout.data, format="codex"), ran.requests[0]
 
 
 def changed(case: str, records: list[Json]) -> list[Json]:
@@ -107,7 +78,7 @@ CASES = [
 
 # A session that the client recorded itself.
 def test_the_recorded_session_is_read_as_it_is_sent(codex: Codex, recorded: Rollout) -> None:
-    transcript, request = resumed(codex, recorded)
+    transcript, request = resume_rollout(codex, recorded)
     assert differences(transcript, request, NEXT) == []
     kinds = {block.kind for _, block in transcript.blocks()}
     assert {BlockKind.TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT} <= kinds
@@ -116,7 +87,7 @@ def test_the_recorded_session_is_read_as_it_is_sent(codex: Codex, recorded: Roll
 # Compactions, rollbacks, forks, calls and outputs without a counterpart.
 @pytest.mark.parametrize("case", CASES)
 def test_the_rules_of_the_reader_are_those_of_the_client(codex: Codex, recorded: Rollout, case: str) -> None:
-    transcript, request = resumed(codex, recorded.of(changed(case, recorded.records)))
+    transcript, request = resume_rollout(codex, recorded.with_records(changed(case, recorded.records)))
     assert differences(transcript, request, NEXT) == []
 
 
@@ -124,7 +95,7 @@ def test_the_rules_of_the_reader_are_those_of_the_client(codex: Codex, recorded:
 def test_a_second_head_in_an_older_file(codex: Codex, recorded: Rollout) -> None:
     records = [{key: value for key, value in record.items() if key != "ordinal"} for record in recorded.records]
     del records[0]["payload"]["history_mode"]
-    transcript, request = resumed(codex, recorded.of([*records[:20], records[0], *records[20:]]))
+    transcript, request = resume_rollout(codex, recorded.with_records([*records[:20], records[0], *records[20:]]))
     assert differences(transcript, request, NEXT) == []
     assert len(of_request(request)) > 20
 
@@ -133,7 +104,7 @@ def test_a_second_head_in_an_older_file(codex: Codex, recorded: Rollout) -> None
 @pytest.mark.parametrize("way", WAYS)
 def test_a_condensed_session_resumes(codex: Codex, recorded: Rollout, way: str, tmp_path: Path) -> None:
     before = parse(recorded.data)
-    after, request = resumed(codex, recorded._replace(data=condensed(recorded.data, way, tmp_path)))
+    after, request = resume_rollout(codex, recorded._replace(data=condensed(recorded.data, way, tmp_path)))
     assert differences(after, request, NEXT) == []
     assert sum(len(block.text) for _, block in after.blocks()) < sum(len(block.text) for _, block in before.blocks())
     assert validate(after) == validate(before) == []
@@ -148,5 +119,5 @@ def test_the_condensed_sample_resumes(codex: Codex, way: str, tmp_path: Path) ->
     data = data.replace(b'"model_provider":"openai"', b'"model_provider":"loopback"')
     session = json.loads(data.splitlines()[0])["payload"]["id"]
     rollout = Rollout(condensed(data, way, tmp_path), f"rollout-2026-03-02T09-00-00-{session}.jsonl")
-    after, request = resumed(codex, rollout)
+    after, request = resume_rollout(codex, rollout)
     assert differences(after, request, NEXT) == []
