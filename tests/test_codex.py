@@ -15,6 +15,8 @@ from strategies import ANY_TURNS, configurations, spelled
 
 from condense_cli import api, patches
 from condense_cli.config.models import Configuration
+from condense_cli.errors import NotJsonError
+from condense_cli.exchanges import cut_before
 from condense_cli.formats import format_named, serialize
 from condense_cli.report.validation import check
 from condense_cli.tools import arguments_of, main_argument, patched_paths, path_argument, prints_a_file, writes_a_file
@@ -312,15 +314,48 @@ def test_a_compaction_is_never_undone() -> None:
 # A text part takes the place of an image, in the words of this API.
 def test_an_image_is_left_out() -> None:
     picture = {"type": "input_image", "image_url": f"data:image/png;base64,{'A' * 90}"}
-    records = items(message("user", "Look.", picture), DONE, REQUEST, DONE)
+    records = items(REQUEST, function("a"), output("a", [picture]), DONE)
     leave = {"defaults": {"images": {"operation": "suppress"}}}
-    after = written(condense(rollout(*records), one_pass(individual_config=leave), keep_first=0, pins=[]))
-    assert after[1]["payload"]["content"][1]["type"] in ("input_image", "input_text")
-    mine = items(REQUEST, function("a"), output("a", [picture]), DONE)
-    after = written(condense(rollout(*mine), one_pass(individual_config=leave)))
-    [part] = after[3]["payload"]["output"]
+    [part] = written(condense(rollout(*records), one_pass(individual_config=leave)))[3]["payload"]["output"]
     assert part["type"] == "input_text"
     assert part["text"].startswith("[condense: image left out")
+
+
+# A header with nothing under it is no result.
+def test_a_command_that_printed_nothing() -> None:
+    transcript = rollout(*items(REQUEST, function("a"), output("a", HEADER), DONE))
+    [block] = transcript.messages[2].blocks
+    assert (block.kind, block.text, block.answers) == (BlockKind.OPAQUE, HEADER, "a")
+
+
+# Where reasoning was all that stood between two turns of results, they are one turn then, as they are read again.
+def test_turns_that_meet_are_one() -> None:
+    calls = [function("a"), function("b")]
+    records = items(REQUEST, *calls, output("a"), reasoning(), output("b"), DONE, message("user", "More."), DONE)
+    result = condense(rollout(*records), one_pass(individual_config={}), thinking="drop")
+    assert len(result.before.messages) == 8
+    again = api.loads(api.dump(result))
+    assert len(again.messages) == len(result.transcript.messages) == 6
+
+
+# Words may stand between two results of one turn: a cut there would separate the second from its call.
+def test_no_cut_separates_late_results_from_their_calls() -> None:
+    calls = [function("a"), function("b")]
+    records = items(REQUEST, *calls, output("a"), message("assistant", "Wait."), output("b"), DONE)
+    messages = rollout(*records).messages
+    assert [cut_before(messages, position) for position in range(7)] == [0, 1, 1, 1, 1, 5, 6]
+
+
+# A line that is not JSON stops a run, as in every format; with lenient it stays, and the client skips it as well.
+def test_a_broken_line() -> None:
+    data = b"".join(json.dumps(value).encode() + b"\n" for value in (HEAD, *items(REQUEST, DONE)))
+    data = data.replace(b"\n", b'\n{"broken\n', 1)
+    with pytest.raises(NotJsonError, match=":2:"):
+        api.loads(data)
+    transcript = api.loads(data, lenient=True)
+    assert texts(transcript) == ["Please fix it.", "Done."]
+    assert serialize(transcript) == data
+    assert check(transcript, source="x").faults == []
 
 
 # Up to a rollback the client knows its own words by how they begin, and so no pass touches them.

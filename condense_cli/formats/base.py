@@ -8,9 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from .. import jsontext
 from ..errors import UnknownFormatError
 from ..jsontext import Style
-from ..transcript import Family, JsonPath, Transcript
+from ..transcript import Family, JsonPath, Source, Transcript
 from .container import Document, json_kind
 
 
@@ -26,6 +27,23 @@ class Evidence(IntEnum):
 
 RecordEdits = dict[int, dict[JsonPath, str | None]]
 """Per record: values to exchange for a JSON literal, or to remove (None)."""
+
+
+class Values:
+    """Values in a file by their places. The last record is remembered, since one may hold many messages."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._record = -1
+        self._value: Any = None
+
+    def __call__(self, record: int, path: JsonPath) -> Any:
+        if record != self._record:
+            self._record, self._value = record, jsontext.parse(self._source.raw(record))
+        value = self._value
+        for key in path:
+            value = value[key]
+        return value
 
 
 Complete = Callable[[Transcript, RecordEdits, frozenset[int], Style], None]

@@ -6,12 +6,10 @@ without its required 'reasoning' item: 'rs_…'". An item without an id asks for
 
 from __future__ import annotations
 
-from typing import Any
-
 from .. import jsontext
 from ..jsontext import Style
 from ..transcript import BlockKind, JsonPath, Role, Transcript
-from .base import RecordEdits
+from .base import RecordEdits, Values
 from .codex_history import Item, is_replaced, item_path
 
 _Where = tuple[int, JsonPath]
@@ -27,19 +25,17 @@ def complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], s
     speakers: dict[_Where, Role] = dict.fromkeys(dropped, Role.ASSISTANT)
     for message, block in transcript.blocks():
         speakers[block.place.record, item_path(block.owner)] = message.role
+    values = Values(transcript.source)
     is_unpaired = False
     for where in sorted(speakers):
         is_unpaired = speakers[where] is Role.ASSISTANT and (is_unpaired or where in dropped)
-        if is_unpaired and where not in dropped and _has_id(transcript, where):
+        if is_unpaired and where not in dropped and _has_id(Item(*where, values(*where))):
             edits[where[0]][*where[1], "id"] = jsontext.REMOVE
 
 
-def _has_id(transcript: Transcript, where: _Where) -> bool:
+def _has_id(item: Item) -> bool:
     """Whether the item has an id besides the one that links it with its output."""
-    value: Any = jsontext.parse(transcript.source.raw(where[0]))
-    for key in where[1]:
-        value = value[key]
-    return value.get("id") not in (None, Item(*where, value).call_id)
+    return item.value.get("id") not in (None, item.call_id)
 
 
 def fixed(transcript: Transcript) -> frozenset[int]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import Any
 
 from .. import jsontext
 from ..transcript import IN_STRING, Block, Container, JsonPath, Place, Source, Transcript
-from .base import Format, RecordEdits
+from .base import Format, RecordEdits, Values
 
 
 def write(transcript: Transcript, form: Format) -> bytes:
@@ -20,6 +19,7 @@ def write(transcript: Transcript, form: Format) -> bytes:
     if not transcript.is_changed:
         return transcript.source.data
     source = transcript.source
+    values = Values(source)
     edits: RecordEdits = defaultdict(dict)
     gone = _gone(transcript) - form.fixed(transcript)
     for block in transcript.removed:
@@ -38,13 +38,15 @@ def write(transcript: Transcript, form: Format) -> bytes:
             outer = Place(block.place.record, block.place.path[:step])
             strings[outer][block.place.path[step + 1 :]] = block.text
         elif block.stands_in:
-            edits[block.place.record][block.place.path] = _text_part(block, source, style)
+            edits[block.place.record][block.place.path] = _text_part(block, values, style)
         else:
             edits[block.place.record].update(_block_edits(block, style))
     for place, blocks in spans.items():
-        edits[place.record][place.path] = style.literal(_respanned(source, place, blocks))
+        edits[place.record][place.path] = style.literal(_respanned(values(place.record, place.path), blocks))
     for place, inner in strings.items():
-        edits[place.record][place.path] = style.literal(jsontext.replace_strings(_value_at(source, place), inner))
+        edits[place.record][place.path] = style.literal(
+            jsontext.replace_strings(values(place.record, place.path), inner)
+        )
     form.complete(transcript, edits, gone, style)
     replaced = {
         record: jsontext.encode(jsontext.splice(jsontext.decode(source.raw(record)), changes))
@@ -62,16 +64,9 @@ def _gone(transcript: Transcript) -> frozenset[int]:
     return frozenset(touched - {block.place.record for _, block in transcript.blocks()})
 
 
-def _value_at(source: Source, place: Place) -> Any:
-    value = jsontext.parse(source.raw(place.record))
-    for key in place.path:
-        value = value[key]
-    return value
-
-
-def _text_part(block: Block, source: Source, style: jsontext.Style) -> str:
+def _text_part(block: Block, values: Values, style: jsontext.Style) -> str:
     """The text part that takes an image's place. A cache breakpoint set on the image moves to it."""
-    part = _value_at(source, block.place)
+    part = values(block.place.record, block.place.path)
     kind = "input_text" if isinstance(part, dict) and part.get("type") == "input_image" else "text"
     literal = f'{{"type":"{kind}","text":{style.literal(block.text)}'
     if isinstance(part, dict) and "cache_control" in part:
@@ -86,9 +81,8 @@ def _block_edits(block: Block, style: jsontext.Style) -> dict[JsonPath, str | No
     return {path: style.literal(block.text)}
 
 
-def _respanned(source: Source, place: Place, blocks: list[Block]) -> str:
-    """The string at a place with the parts that changed exchanged."""
-    text = _value_at(source, place)
+def _respanned(text: str, blocks: list[Block]) -> str:
+    """The text with the parts that changed exchanged."""
     pieces: list[str] = []
     position = 0
     for block in sorted(blocks, key=lambda block: block.span or (0, 0)):
