@@ -404,3 +404,11 @@ def test_what_the_client_wrote_is_no_request() -> None:
 def test_what_an_edit_has_to_match(tool: str, arguments: dict[str, Any], texts: list[str]) -> None:
     block = anthropic(assistant([call("t", tool, **arguments)]), user([result("t", "")])).messages[0].blocks[0]
     assert matched_texts(block) == texts
+
+
+def test_reading_a_file_says_nothing_about_its_last_change() -> None:
+    failed = Ledger(changed=(FileEntry("a.py", failed=1, state="failed"),))
+    read = Ledger(read=(FileEntry("a.py", read=1),))
+    assert merge(failed, read) == Ledger(changed=(FileEntry("a.py", read=1, failed=1, state="failed"),))
+    edited = Ledger(changed=(FileEntry("a.py", edited=1),))
+    assert merge(failed, edited) == Ledger(changed=(FileEntry("a.py", edited=1, failed=1),))
