@@ -39,11 +39,9 @@ _PATCHED_FILE: Final = re.compile(
 )
 _REPLACED: Final = frozenset({"old_string", "old_str", "old_text", "oldText", "TargetContent", "search"})
 _PATCHES: Final = frozenset({"diff", "content", "input", "patch"})
-_SEARCHED: Final = re.compile(
-    r"^(?:<<<<<<< SEARCH|-{7,} SEARCH)\s*$\n(?::start_line:.*\n(?:-------\n)?)?(.*?)\n?^=======\s*$",
-    re.MULTILINE | re.DOTALL,
-)
-"""What is looked for in the edits of Roo Code and Cline."""
+_SEARCH_BEGINS: Final = re.compile(r"(?:<{7}|-{7,}) SEARCH\s*")
+_SEARCH_HEADER: Final = re.compile(r":(?:start|end)_line:.*|-{7}")
+"""How a text to look for begins in edits of Roo Code and Cline, and lines that come before it; `=======` ends it."""
 
 _FILE_COMMAND: Final = re.compile(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
@@ -190,10 +188,23 @@ def matched_texts(call: Block) -> list[str]:
         if path[-1] in _REPLACED:
             found.append(value)
         elif path[-1] in _PATCHES:
-            found += [match[1] for match in _SEARCHED.finditer(value)]
+            found += _searched_texts(value)
             if "*** Begin Patch" in value:
                 found += [line[1:] for line in value.split("\n") if line.startswith(("-", " "))]
     return found
+
+
+def _searched_texts(diff: str) -> Iterator[str]:
+    """What is looked for in an edit of Roo Code or Cline."""
+    lines: list[str] | None = None
+    for line in diff.split("\n") if " SEARCH" in diff else ():
+        if _SEARCH_BEGINS.fullmatch(line):
+            lines = []
+        elif lines is not None and line.rstrip() == "=======":
+            yield "\n".join(lines)
+            lines = None
+        elif lines or (lines is not None and not _SEARCH_HEADER.fullmatch(line)):
+            lines.append(line)
 
 
 def main_argument(call: Block) -> str:

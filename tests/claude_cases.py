@@ -191,8 +191,10 @@ CASES: dict[str, Case] = {
             answer(4, 3, "a"),
             reply(5, 4, "m2", thinking()),
             reply(6, 5, "m2", call("c")),
+            said(7, 6, "more"),
+            reply(8, 7, "m3", text("done")),
         ],
-        [["go"], ["a"], ["a"]],
+        [["go"], ["a"], ["a", "more"], ["done"]],
     ),
     "results without a call are left out": Case(
         [
@@ -385,3 +387,16 @@ CASES: dict[str, Case] = {
         OLD_TURNS,
     ),
 }
+
+OPEN_AT_THE_END = Case(
+    [
+        *OLD,
+        said(5, 4, "again"),
+        reply(6, 5, "m3", call("a")),
+        reply(7, 6, "m3", call("b")),
+        answer(8, 7, "a"),
+        reply(9, 8, "m4", call("c")),
+    ],
+    [*OLD_TURNS, ["again"], ["a", "b"], ["a"], ["c"]],
+)
+"""A session that ended while it worked. Clients as old as 2.1.197 leave its open calls out."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from build import call, condense, one_pass, session, text
-from claude_cases import CASES, GO, answer, record, reply
+from claude_cases import CASES, GO, OPEN_AT_THE_END, answer, record, reply
 
 from condense_cli import api
 from condense_cli.transcript import BlockKind, Transcript
@@ -20,6 +20,13 @@ def turns(transcript: Transcript) -> list[list[str]]:
 @pytest.mark.parametrize("name", CASES)
 def test_the_conversation_is_what_the_client_sends(name: str) -> None:
     assert turns(session(*CASES[name].records)) == CASES[name].turns
+
+
+# Calls that are open when the session ends are sent: the client answers them itself.
+def test_calls_that_are_open_at_the_end_count() -> None:
+    transcript = session(*OPEN_AT_THE_END.records)
+    assert turns(transcript) == OPEN_AT_THE_END.turns
+    assert transcript.warnings == ()
 
 
 # Thinking that goes is taken out of what a boundary keeps, and the rest is still kept.

@@ -20,6 +20,7 @@ from condense_cli.ledger.outcomes import first_error
 from condense_cli.ledger.shell import Effect, file_effects
 from condense_cli.ledger.written import parse, render
 from condense_cli.tokens import Counter
+from condense_cli.tools import matched_texts
 from condense_cli.transcript import Transcript
 
 COUNT = Counter()
@@ -382,3 +383,32 @@ def test_very_long_requests_and_commands_lose_their_middle() -> None:
 def test_what_the_client_wrote_is_no_request() -> None:
     ledger = collect(anthropic(user([text("<system-reminder>x</system-reminder>"), text("Do it.")])).messages)
     assert ledger.requests == (Request("Do it."),)
+
+
+# What an edit has to match, in the forms of the known agents.
+@pytest.mark.parametrize(
+    ("tool", "arguments", "texts"),
+    [
+        ("Edit", {"file_path": "a", "old_string": "x\ny", "new_string": "z"}, ["x\ny"]),
+        ("MultiEdit", {"edits": [{"old_string": "x", "new_string": "y"}, {"old_string": "z"}]}, ["x", "z"]),
+        ("apply_diff", {"diff": "<<<<<<< SEARCH\n:start_line:3\n-------\nx\ny\n=======\nz\n>>>>>>> REPLACE"}, ["x\ny"]),
+        ("replace_in_file", {"diff": "------- SEARCH\nx\n=======\ny\n+++++++ REPLACE"}, ["x"]),
+        (
+            "apply_patch",
+            {"input": "*** Begin Patch\n*** Update File: a\n@@\n same\n-x\n+y\n*** End Patch"},
+            ["same", "x"],
+        ),
+        ("Read", {"file_path": "a", "old_string": "x"}, []),
+    ],
+)
+def test_what_an_edit_has_to_match(tool: str, arguments: dict[str, Any], texts: list[str]) -> None:
+    block = anthropic(assistant([call("t", tool, **arguments)]), user([result("t", "")])).messages[0].blocks[0]
+    assert matched_texts(block) == texts
+
+
+def test_reading_a_file_says_nothing_about_its_last_change() -> None:
+    failed = Ledger(changed=(FileEntry("a.py", failed=1, state="failed"),))
+    read = Ledger(read=(FileEntry("a.py", read=1),))
+    assert merge(failed, read) == Ledger(changed=(FileEntry("a.py", read=1, failed=1, state="failed"),))
+    edited = Ledger(changed=(FileEntry("a.py", edited=1),))
+    assert merge(failed, edited) == Ledger(changed=(FileEntry("a.py", edited=1, failed=1),))

@@ -16,7 +16,7 @@ What the user wrote and the todos are not in it: the ledger has them, word for w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..tools import TASK_TOOLS, TODO_LISTS, has_failed, main_argument
@@ -36,10 +36,11 @@ def summarise(survey: Survey, first: int, stop: int, budget: int) -> str:
     What the messages outside say, and what the user wrote, counts as said. Empty where nothing fits.
     """
     inside = [key for key in survey.parts if first <= key[0] < stop]
-    keys = [key for key in inside if _is_told(survey.parts[key])]
+    name = _names()
+    keys = [key for key in inside if _is_told(survey.parts[key], name)]
     chosen_from = set(keys)
     said = survey.said_by(key for key in survey.parts if key not in chosen_from)
-    headings = {key: _heading(survey.parts[key]) for key in keys}
+    headings = {key: _heading(survey.parts[key], name) for key in keys}
     opening = {
         key: survey.count("\n".join([heading, *_label(survey.parts[key]), ""])) for key, heading in headings.items()
     }
@@ -82,11 +83,17 @@ def _written(
     return "\n".join([opening, *("\n".join(section) for section in sections.values())])
 
 
-def _heading(part: Part) -> str:
+def _heading(part: Part, name: Callable[[Block], str]) -> str:
     if part.call is None:
         return f"## {part.role.value}"
     failed = part.is_result and has_failed(part.block)
-    return f"## {_name(part.call)}{' (failed)' if failed else ''}"
+    return f"## {name(part.call)}{' (failed)' if failed else ''}"
+
+
+def _names() -> Callable[[Block], str]:
+    """The names of calls, each made once."""
+    known: dict[int, str] = {}
+    return lambda call: known.get(id(call)) or known.setdefault(id(call), _name(call))
 
 
 def _name(call: Block) -> str:
@@ -102,10 +109,10 @@ def _label(part: Part) -> list[str]:
     return [f"{name}:"] if part.is_argument and name else []
 
 
-def _is_told(part: Part) -> bool:
+def _is_told(part: Part, name: Callable[[Block], str]) -> bool:
     """Whether lines may be picked from a part: what the ledger holds, or the heading, is not told again."""
     if part.call is None:
         return not part.is_request
     if (part.call.tool or "").lower() in TODO_LISTS | TASK_TOOLS:
         return False
-    return not (part.is_argument and part.text.strip() in _name(part.call))
+    return not (part.is_argument and part.text.strip() in name(part.call))

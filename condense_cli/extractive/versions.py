@@ -27,6 +27,17 @@ class _File(Struct):
     edits: int = 0
 
 
+class _Deed(Struct, frozen=True):
+    """What a call does to a file: whether its arguments go into it, its result shows it, and either of it the whole."""
+
+    path: str = ""
+    writes: bool = False
+    shows: bool = False
+    shows_all: bool = False
+    replaces_all: bool = False
+    replaced: frozenset[str] = frozenset()
+
+
 class Editable(Struct, frozen=True):
     """A line of the newest state: where it was shown last, and how often its file was edited."""
 
@@ -41,32 +52,30 @@ def editable_lines(
 
     `bodies` are the lines of each part without the numbers of listings, `positions` its place in the conversation.
     """
-    parts = list(parts)
+    parts = [part for part in parts if part.call is not None]
     failed = {part.block.answers for part in parts if part.is_result and tools.has_failed(part.block)}
+    deeds: dict[int, _Deed] = {}
     files: dict[str, _File] = {}
     for part in parts:
         call = part.call
-        if call is None or call.call_id in failed:
+        if call is None or (call.call_id and call.call_id in failed):
             continue
-        shown = _said(bodies[part.key])
-        position = positions[part.key]
-        is_writing = tools.writes_a_file(call)
-        if not is_writing and (part.is_argument or not (tools.reads_a_file(call) or tools.prints_a_file(call))):
+        deed = deeds.get(id(call)) or deeds.setdefault(id(call), _deed(call))
+        if not (deed.shows if part.is_result else deed.writes):
             continue
-        path = tools.path_argument(call) or tools.main_argument(call)
-        file = files.setdefault(path, _File({}))
-        if part.is_result:
-            if not is_writing and _is_whole(call):
-                file.lines.clear()
-        elif part.text in tools.matched_texts(call):
+        file = files.setdefault(deed.path, _File({}))
+        lines = [line for line in bodies[part.key] if len(line.strip()) >= SHORTEST_LINE]
+        if part.is_argument and part.text in deed.replaced:
             file.edits += 1
-            for line in shown:
+            for line in lines:
                 file.lines.pop(line, None)
             continue
-        elif tools.replaces_a_file(call) and len(shown) > 1:
+        if part.is_argument and deed.replaces_all and len(lines) > 1:
             file.edits += 1
             file.lines.clear()
-        file.lines.update(dict.fromkeys(shown, position))
+        elif part.is_result and deed.shows_all:
+            file.lines.clear()
+        file.lines.update(dict.fromkeys(lines, positions[part.key]))
     found: dict[str, Editable] = {}
     for file in files.values():
         for line, position in file.lines.items():
@@ -76,9 +85,15 @@ def editable_lines(
     return found
 
 
-def _said(lines: Iterable[str]) -> list[str]:
-    return [line for line in lines if len(line.strip()) >= SHORTEST_LINE]
-
-
-def _is_whole(call: Block) -> bool:
-    return tools.reads_a_file(call) and _PARTIAL.isdisjoint(tools.arguments_of(call) or {})
+def _deed(call: Block) -> _Deed:
+    writes, reads = tools.writes_a_file(call), tools.reads_a_file(call)
+    if not (writes or reads or tools.prints_a_file(call)):
+        return _Deed()
+    return _Deed(
+        tools.path_argument(call) or tools.main_argument(call),
+        writes,
+        True,
+        not writes and reads and _PARTIAL.isdisjoint(tools.arguments_of(call) or {}),
+        tools.replaces_a_file(call),
+        frozenset(tools.matched_texts(call)),
+    )

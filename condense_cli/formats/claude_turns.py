@@ -1,8 +1,8 @@
 """From the lines of a Claude Code session to the turns that the client sends.
 
 Lines of one `message.id` are one assistant turn, neighbouring user lines are one user turn. Some lines
-are never sent: what has no counterpart (calls without a result, results without a call) and what says
-nothing (blank texts, thinking that nothing follows or that another model wrote). They stay in the file.
+are never sent: what has no counterpart (results without a call, calls that the user's next word found
+without a result) and what says nothing (blank texts, thinking that nothing follows or that another model wrote). They stay in the file.
 The client also puts the calls of a reply behind its texts; here they stand in the order of the file.
 """
 
@@ -48,12 +48,26 @@ class Conversation(Struct, frozen=True):
 
 def conversation(lines: Sequence[Line], model: str | None = None) -> Conversation:
     """The conversation as the client sends it to a model, or to one that nothing is known of."""
-    answered = {call for line in lines for call in line.node.answers}
-    closed = [line for line in lines if not line.node.calls or not answered.isdisjoint(line.node.calls)]
-    turns = _grouped(_saying_something(_understood(closed, model)))
+    sent = _without_open_calls(lines)
+    turns = _grouped(_saying_something(_understood(sent, model)))
     paired = _neighbours_joined(_without_strays(turns))
-    open_calls = sum(len(line.node.calls) for line in lines) - sum(len(line.node.calls) for line in closed)
+    open_calls = sum(len(line.node.calls) for line in lines) - sum(len(line.node.calls) for line in sent)
     return Conversation(paired, open_calls, _results(turns) - _results(paired))
+
+
+def _without_open_calls(lines: Sequence[Line]) -> list[Line]:
+    """Without calls that were never answered, but for those of the turn that the session ends with.
+
+    Those the client answers itself, and tells the model that the session ended before their result came.
+    """
+    answered = {call for line in lines for call in line.node.answers}
+    words = (n for n, line in enumerate(lines) if line.node.kind == "user" and not line.node.answers)
+    last_word = max(words, default=-1)
+    return [
+        line
+        for n, line in enumerate(lines)
+        if n > last_word or not line.node.calls or not answered.isdisjoint(line.node.calls)
+    ]
 
 
 def _understood(lines: Iterable[Line], model: str | None) -> Iterator[Line]:

@@ -22,6 +22,9 @@ CLIENTS_OWN = (
 )
 """How texts begin that Claude Code adds on its own when it resumes a session."""
 
+ANSWERS_ITSELF = ("[Tool call interrupted: ", "[Tool result missing ")
+"""How the results begin that it gives to open calls."""
+
 
 class Item(NamedTuple):
     """One block of the conversation. `about` is the id of a call or result, `text` what it says."""
@@ -104,8 +107,8 @@ def _call(tool: str, arguments: Any) -> str:
 def differences(transcript: Transcript, body: Json, prompt: str) -> list[str]:
     """Where a request that resumes the transcript with `prompt` differs from what the transcript says.
 
-    What the client adds on its own does not count: system messages, texts, also at the end of a result, and
-    the new prompt.
+    What the client adds on its own does not count: system messages, texts, also at the end of a result, results
+    of open calls, and the new prompt.
     """
     ours = of_transcript(transcript)
     position = 0
@@ -113,9 +116,15 @@ def differences(transcript: Transcript, body: Json, prompt: str) -> list[str]:
         expected = ours[position] if position < len(ours) else None
         if expected and _agree(expected, item):
             position += 1
-        elif item.role != "system" and not (item.kind == "text" and item.text.startswith((*CLIENTS_OWN, prompt))):
+        elif not _is_clients_own(item, prompt):
             return [f"block {position}: the transcript says {_shown(expected)}, the client {_shown(item)}"]
     return [f"not sent: {_shown(item)}" for item in ours[position:]]
+
+
+def _is_clients_own(item: Item, prompt: str) -> bool:
+    if item.kind == "result":
+        return item.text.startswith(ANSWERS_ITSELF)
+    return item.role == "system" or (item.kind == "text" and item.text.startswith((*CLIENTS_OWN, prompt)))
 
 
 def _agree(ours: Item, theirs: Item) -> bool:

@@ -66,6 +66,14 @@ def test_the_rules_of_the_reader_are_those_of_the_client(claude: ClaudeCode, nam
     assert differences(transcript, request, NEXT) == []
 
 
+# A session that ended at work: this client answers the open calls, older ones leave them out.
+def test_calls_that_are_open_at_the_end(claude: ClaudeCode) -> None:
+    data = lines_of(claude_cases.OPEN_AT_THE_END.records)
+    transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
+    sent = {item.about for item in of_request(request) if item.kind == "call"}
+    assert differences(transcript, request, NEXT) == [] or sent == {"a"}
+
+
 # So they are when the thinking is gone, from what a compaction keeps as well.
 @pytest.mark.parametrize("name", claude_cases.CASES)
 def test_the_rules_hold_without_the_thinking(claude: ClaudeCode, name: str, tmp_path: Path) -> None:
