@@ -20,7 +20,7 @@ from .calls import Caller
 from .flatten import flattened
 from .planning import planned
 from .prompts import Subject, Task
-from .reasons import Reason
+from .reasons import Failure, Reason, failure
 from .spending import Spent
 from .summaries import summarise
 
@@ -113,9 +113,9 @@ class Summaries:
             self._note_use(OFFLINE, "", found, 0, Spent())
             return found
         if choice.access is None or self.is_interrupted:
-            reason = choice.failure.reason if choice.failure else Reason.INTERRUPTED
-            self.failures.append(reason)
-            return [Refused(str(choice.failure) if choice.failure else "Interrupted.")] * len(tasks)
+            why = choice.failure or failure(Reason.INTERRUPTED)
+            self._fail(why)
+            return [Refused(why.what)] * len(tasks)
         return self._called(choice.access, tasks)
 
     def _called(self, access: Access, tasks: Sequence[PassTask]) -> list[Outcome]:
@@ -132,11 +132,17 @@ class Summaries:
             else:
                 assert outcome.failure is not None
                 if outcome.failure.reason is not Reason.NOT_SMALLER:
-                    self.failures.append(outcome.failure.reason)
+                    self._fail(outcome.failure)
                 found.append(Refused(outcome.failure.what))
         cached = sum(outcome.is_cached for outcome in done.outcomes)
         self._note_use(access.name, access.profile.model, found, cached, done.spent)
         return found
+
+    def _fail(self, why: Failure) -> None:
+        """Note what to do about a reason, with what the first failure of it said."""
+        if why.reason not in self.failures:
+            self.failures.append(why.reason)
+            self.note(f"{why.hint} ({why.detail.strip('()')})" if why.detail else why.hint)
 
     def _task(self, task: PassTask, access: Access) -> Task:
         if isinstance(task, TextTask):

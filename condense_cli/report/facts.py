@@ -77,8 +77,9 @@ class Cost(msgspec.Struct, frozen=True):
 class Summarized(msgspec.Struct, frozen=True):
     """What one profile did: summaries written (some of them from the cache), tasks refused, and its calls.
 
-    `cost` is null where the cost of a call is not known. Where it is `planned`, nothing was called: these are the
-    requests that would be made, with answers as long as they may get.
+    `cost` are the dollars that are known, null where none are; `at_least` says that some calls cost more than is
+    known. Where it is `planned`, nothing was called: these are the requests that would be made, with answers as long
+    as they may get.
     """
 
     profile: str
@@ -89,6 +90,7 @@ class Summarized(msgspec.Struct, frozen=True):
     calls: int
     tokens: int
     cost: str | None
+    at_least: bool
     planned: bool
 
 
@@ -274,7 +276,8 @@ def _shortcomings(condensation: Condensation) -> list[str]:
         )
     refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
     for why, number in refused.most_common(3):
-        found.append(f"Not summarized, so left as it was: {number:,} block{'s' if number > 1 else ''} ({why}).")
+        blocks = f"{number:,} block{'s' if number > 1 else ''}"
+        found.append(f"Not summarized, so left as it was: {blocks} ({why.removesuffix('.')}).")
     if condensation.changes or refused:
         return found
     if condensation.receipts:

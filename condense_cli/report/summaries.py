@@ -24,7 +24,8 @@ def summarized(summaries: Summaries) -> list[Summarized]:
             used.refused,
             used.spent.calls,
             used.spent.tokens,
-            None if used.spent.unknown else format(used.spent.cost.normalize(), "f"),
+            format(used.spent.cost.normalize(), "f") if used.spent.cost or not used.spent.unknown else None,
+            used.spent.unknown > 0,
             summaries.is_planned and used.profile != OFFLINE,
         )
         for used in summaries.used
@@ -42,11 +43,12 @@ def sentences(used: Sequence[Summarized]) -> Iterator[str]:
         if each.profile == OFFLINE:
             continue
         cached = f" ({each.cached} from the cache)" if each.cached else ""
-        cost = "at an unknown cost" if each.cost is None else dollars(each.cost)
+        bound = "at most " if each.planned else "at least " if each.at_least else ""
+        cost = "at an unknown cost" if each.cost is None else f"{bound}{dollars(each.cost)}"
         verb = "would be written" if each.planned else "written"
         noun = "summary" if each.written == 1 else "summaries"
         calls = "call" if each.calls == 1 else "calls"
         yield (
             f"{each.written} {noun} {verb} by {each.profile}{cached}: {each.calls} {calls}, "
-            f"{each.tokens:,} tokens, {'at most ' if each.planned else ''}{cost}."
+            f"{each.tokens:,} tokens, {cost}."
         )
