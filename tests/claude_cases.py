@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from build import call, result, text, thinking
+from build import LONG, call, result, text, thinking
 
 Json = dict[str, Any]
 SESSION = "5e551011-0000-4000-8000-000000000000"
@@ -400,3 +400,12 @@ OPEN_AT_THE_END = Case(
     [*OLD_TURNS, ["again"], ["a", "b"], ["a"], ["c"]],
 )
 """A session that ended while it worked. Clients as old as 2.1.197 leave its open calls out."""
+
+LOOKING_AROUND: list[Json] = [said(1, None, "Please find the bug.")]
+"""A request, five reads of long files, a last word (record 12): enough to summarize."""
+
+for _at in range(2, 12, 2):
+    _read = call(f"toolu_{_at}", "Read", file_path=f"src/file{_at}.py")
+    LOOKING_AROUND.append(reply(_at, _at - 1, f"msg_{_at}", text("I look."), _read))
+    LOOKING_AROUND.append(said(_at + 1, _at, [result(f"toolu_{_at}", LONG)]))
+LOOKING_AROUND.append(reply(12, 11, "msg_12", text("Found it.")))

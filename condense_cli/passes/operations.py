@@ -80,7 +80,8 @@ def summary_tasks(
 def _marked(text: str, summary: Written) -> str:
     if summary.is_extract:
         return summary.text
-    return f"{Gap(content_hash(text), text.count(chr(10)) + 1, is_summary=True)}\n{summary.text}"
+    lines = text.removesuffix("\n").count("\n") + 1
+    return f"{Gap(content_hash(text), lines, is_summary=True)}\n{summary.text}"
 
 
 def leave_out_image(

@@ -13,6 +13,7 @@ from condense_cli.config.presets import preset_names
 WAYS = {
     **{name: ["--preset", name] for name in preset_names()},
     "lossless": ["--lossless-only"],
+    "summary": ["--config", str(Path(__file__).with_name("native.yaml"))],
     "no thinking": ["--preset", "quality", "--drop-thinking"],
 }
 

@@ -122,3 +122,16 @@ def test_real_condensed_sessions_resume(claude: ClaudeCode, path: Path, way: str
     after, request = resume_session(claude, session._replace(data=condensed(session.data, way, tmp_path)))
     assert differences(after, request, NEXT) == []
     assert set(validate(after)) <= set(validate(real.transcript(path)))
+
+
+# The end that a session names, even one it went back to, does not lead the client past a summary behind it.
+@pytest.mark.parametrize(("leaf", "keys"), [(12, {}), (12, {"explicit": True}), (8, {"explicit": True})])
+def test_a_summary_is_resumed_whatever_end_is_named(
+    claude: ClaudeCode, leaf: int, keys: dict[str, bool], tmp_path: Path
+) -> None:
+    records = [*claude_cases.LOOKING_AROUND, claude_cases.prompt_note(leaf, **keys)]
+    data = condensed(lines_of(records), "summary", tmp_path)
+    assert data.startswith(lines_of(records))
+    transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
+    assert any(message.is_summary for message in transcript.messages)
+    assert differences(transcript, request, NEXT) == []
