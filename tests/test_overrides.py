@@ -13,6 +13,7 @@ import pytest
 from helpers import as_lines, condense_process, environment, session
 from hypothesis import given
 from hypothesis import strategies as st
+from summarizers import Short
 
 from condense_cli import api
 from condense_cli.cli.options import FORMAT_NAMES
@@ -22,6 +23,7 @@ from condense_cli.config.presets import load_preset, preset_names
 from condense_cli.errors import ExitStatus, UsageError
 from condense_cli.formats import FORMATS
 from condense_cli.passes.flags import name_flags
+from condense_cli.transcript import Transcript
 
 ALL: dict[str, Any] = {"selection": {"type": "custom"}}
 
@@ -307,3 +309,27 @@ def completions(typed: str) -> tuple[list[str], set[str]]:
 
 def test_completed_formats_are_the_formats() -> None:
     assert sorted(form.name for form in FORMATS) == list(FORMAT_NAMES)
+
+
+NATIVE: Configuration = build.configuration(provider="native")
+
+
+# Flags bind the provider that writes one summary as they bind passes.
+def test_flags_and_provider_native() -> None:
+    transcript = build.anthropic(*build.conversation(8))
+    whole = range(1, 15)
+    assert _summarized(transcript) == [*whole]
+    assert _summarized(transcript, keep_recent=9) == [*range(1, 9)]
+    assert _summarized(transcript, range="3:7") == [*range(3, 7)]
+    assert _summarized(transcript, pins=["file2"]) == [index for index in whole if index not in (5, 6)]
+    assert _summarized(transcript, except_tools=["Read"]) == []
+    assert _summarized(transcript, lossless_only=True) == []
+    with pytest.raises(UsageError, match="provider native"):
+        apply(NATIVE, overrides_from(only_tools=["Read"]))
+
+
+def _summarized(transcript: Transcript, **flags: Any) -> list[int]:
+    result = api.condense(transcript, apply(NATIVE, overrides_from(**flags)), summarizer=Short())
+    return sorted(
+        {receipt.message for receipt in result.changes if receipt.operation == "summarize" and receipt.block >= 0}
+    )

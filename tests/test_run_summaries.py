@@ -107,10 +107,11 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return Desk(tmp_path)
 
 
-
 def cost_of(report: Any) -> Decimal:
     (used,) = report["summaries"]
-    assert used["cost"] == (report["cost"]["spent"] if Decimal(report["cost"]["spent"]) or not used["at_least"] else None)
+    assert used["cost"] == (
+        report["cost"]["spent"] if Decimal(report["cost"]["spent"]) or not used["at_least"] else None
+    )
     return Decimal(report["cost"]["spent"])
 
 
@@ -177,12 +178,14 @@ def wordy(exchange: played.Exchange) -> None:
     """A whole answer that is longer than any limit."""
     exchange.start()
     exchange.text("word " * 6_000)
-    exchange.end("end_turn" if exchange.is_anthropic else "stop", None if exchange.is_anthropic else played.OPENAI_USAGE)
+    exchange.end(
+        "end_turn" if exchange.is_anthropic else "stop", None if exchange.is_anthropic else played.OPENAI_USAGE
+    )
 
 
-WHOLE: Final = {name: CALL for name in APIS}
+WHOLE: Final = dict.fromkeys(APIS, CALL)
 BEGUN: Final = {"anthropic": Decimal("0.00101"), "openai": Decimal(0)}
-NOTHING: Final = {name: Decimal(0) for name in APIS}
+NOTHING: Final = dict.fromkeys(APIS, Decimal(0))
 """Dollars that are known of a failed call: Anthropic tells the usage of the input at the beginning."""
 
 FAILURES: Final[Mapping[str, tuple[Play, str, Mapping[str, Decimal]]]] = {
@@ -208,7 +211,7 @@ FAILURES: Final[Mapping[str, tuple[Play, str, Mapping[str, Decimal]]]] = {
 def test_a_failure_loses_nothing(desk: Desk, failure: str, name: str, way: str) -> None:
     play, why, known = FAILURES[failure]
     with model_server(play) as server:
-        desk.profiles(server, **({"total_seconds": 0.3} if failure == "hanging" else {}))
+        desk.profiles(server, total_seconds=0.3 if failure == "hanging" else 60)
         report = desk.report(way, "--profile", name, status=ExitStatus.CALLS_FAILED)
     assert desk.is_unchanged
     told = [reason for reason in reasons(report) if why in reason]
@@ -444,7 +447,9 @@ def test_consent_by_flag_or_by_the_users_own_configuration(desk: Desk, arguments
         assert server.calls == 1
 
 
-@pytest.mark.parametrize("keys", [{"allow_calls": True}, {"profiles": {"x": {"api": "openai", "base_url": "http://x"}}}])
+@pytest.mark.parametrize(
+    "keys", [{"allow_calls": True}, {"profiles": {"x": {"api": "openai", "base_url": "http://x"}}}]
+)
 def test_a_configuration_cannot_permit_calls(desk: Desk, keys: dict[str, object]) -> None:
     with model_server(played.good(BY_MODEL)) as server:
         desk.profiles(server, "profile: openai")

@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct, structs
 
 from ..errors import UsageError
-from .models import Configuration, Globs, IndexRange, PassConfig, Predicates, Selection
+from .models import Configuration, Globs, IndexRange, NativeConfig, PassConfig, Predicates, Selection
 
 _RANGE: Final = re.compile(r"\s*([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?\s*", re.ASCII)
 
@@ -81,17 +81,23 @@ def parse_range(text: str) -> IndexRange:
 
 
 def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
-    """The configuration as the flags of this run make it."""
+    """The configuration as the flags of this run make it. Raises UsageError."""
     prelude = configuration.lossless_prelude
     if overrides.lossless_only:
         prelude = structs.replace(prelude, enabled=True)
-        configuration = structs.replace(configuration, passes=(), keep_first=0)
+        configuration = structs.replace(configuration, provider="smart", passes=(), keep_first=0)
     passes, pins = configuration.passes, list(configuration.pins)
+    is_native = configuration.provider == "native"
     if overrides.keep_recent is not None:
         count = overrides.keep_recent
         prelude = structs.replace(prelude, keep_recent=count)
         passes = _with_selections(passes, lambda selection: _preserving(selection, count))
+        native = structs.replace(configuration.native or NativeConfig(), max_messages_to_keep=count)
+        configuration = structs.replace(configuration, native=native if is_native else configuration.native)
     if overrides.only_tools:
+        if is_native:
+            hint = "--except-tools leaves calls and their results alone."
+            raise UsageError("--only-tools cannot be used with provider native: it summarizes whole messages.", hint)
         # Results and calls of other tools; a pass with globs of its own leaves text alone already.
         if prelude.enabled or any(_has_own_tools(config.selection) for config in passes):
             pins.append(Predicates(tools=Globs(exclude=overrides.only_tools)))
@@ -102,7 +108,7 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
         pins.append(Predicates(tools=Globs(include=overrides.except_tools)))
     if overrides.range is not None:
         span = overrides.range
-        if prelude.enabled or any(config.selection.range is not None for config in passes):
+        if is_native or prelude.enabled or any(config.selection.range is not None for config in passes):
             pins += _outside(span)
         passes = _with_selections(passes, lambda selection: _within(selection, span))
     pins += (Predicates(regex=pin) for pin in overrides.pins)
