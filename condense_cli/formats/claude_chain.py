@@ -137,7 +137,10 @@ def _seconds(time: str) -> float | None:
     if not found:
         return None
     *whole, second = found.groups()
-    return timegm((*map(int, whole), 0, 0, 0, 0)) + float(second)
+    try:
+        return timegm((*map(int, whole), 0, 0, 0, 0)) + float(second)
+    except ValueError:  # No such month.
+        return None
 
 
 def _with_parallel_lines(path: list[Node], tree: Mapping[str, Node]) -> list[Node]:
