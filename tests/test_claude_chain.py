@@ -13,7 +13,15 @@ from condense_cli.transcript import BlockKind, Transcript
 
 
 def turns(transcript: Transcript) -> list[list[str]]:
-    return [[block.call_id or block.text for block in message.blocks] for message in transcript.messages]
+    """What each turn says. A summary stays a message of its own here; the client joins it with its neighbours."""
+    found: list[list[str]] = []
+    for position, message in enumerate(transcript.messages):
+        said_here = [block.call_id or block.text for block in message.blocks]
+        if position and message.role is transcript.messages[position - 1].role:
+            found[-1] += said_here
+        else:
+            found.append(said_here)
+    return found
 
 
 # What is sent of a session is what the client itself sends of it, as tests/client shows.
