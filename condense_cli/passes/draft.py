@@ -84,6 +84,13 @@ class Draft:
             return self.messages
         return with_blocks(self.messages, self._written.blocks)
 
+    def is_short_by_references(self, position: int, number: int, tokens: int) -> bool:
+        """Whether references of the input say the block in at most so many tokens, as it is written now."""
+        block = self.messages[position].blocks[number]
+        if not self._writer.is_said_by_references(block):
+            return False
+        return self.count.block(self._written.blocks.get((position, number), block)) <= tokens
+
     def is_reference(self, position: int, number: int) -> bool:
         """Whether the block is written with references and says all that it said before the passes."""
         place = (position, number)

@@ -77,6 +77,10 @@ class Writer:
         read = self._as_read.get(key_of(block))
         return read if read is not None and read.text == block.text else block
 
+    def is_said_by_references(self, block: Block) -> bool:
+        """Whether the input says the block with references."""
+        return self._texts.get(key_of(block)) == block.text
+
     def write(self, messages: Sequence[Message], protection: Protection, originals: Mapping[BlockKey, str]) -> Encoded:
         """The blocks that are written with references, by their positions in `messages`.
 
