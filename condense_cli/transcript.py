@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Final
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 TEXT_CALL = "text-call-"
@@ -18,6 +20,41 @@ TEXT_CALL = "text-call-"
 
 JsonPath = tuple[str | int, ...]
 """Keys and indices that lead from a record's root to a value inside it."""
+
+
+LONG: Final = 500
+"""Texts of fewer characters are held as strings: the way to their spelling would take as much memory."""
+_read = msgspec.json.Decoder(str).decode
+
+
+class Spelled(Struct, frozen=True):
+    """A text as the JSON literal that spells it, which is read each time somebody asks.
+
+    In a string every character takes the two or four bytes that the widest one needs: an arrow doubles a text. A
+    literal is UTF-8, and in a file that was read it is a stretch of the bytes that are there anyway.
+    """
+
+    literal: Raw
+
+    def __str__(self) -> str:
+        return _read(self.literal)
+
+    def __hash__(self) -> int:
+        return hash(bytes(self.literal))
+
+
+Text = str | Spelled
+"""A text in either form: `str(text)` gives it. The two forms of one text are not equal."""
+
+
+def compact(text: str) -> Text:
+    """The text in the form that takes less memory, which for all but long ones is the string."""
+    if len(text) < LONG:
+        return text
+    try:
+        return Spelled(Raw(msgspec.json.encode(text)))
+    except UnicodeEncodeError:
+        return text  # A lone surrogate
 
 
 class Role(StrEnum):
@@ -75,8 +112,8 @@ class Place(Struct, frozen=True):
 class Block(Struct, frozen=True):
     """One piece of content.
 
-    `text` is what the model reads: for a tool call the JSON text of its arguments, for an image or
-    encrypted thinking the empty string (`estimate` then holds the tokens it is taken to cost).
+    `content` is what the model reads, and `text` is that as a string: for a tool call the JSON text of its
+    arguments, for an image or encrypted thinking empty (`estimate` then holds the tokens it is taken to cost).
     `place` is where the content stands and is replaced; where it is only a part of a string, `span` is
     that part, as character offsets. `owner` is the path of the whole API block,
     which goes when the block is removed. A tool result whose content is a list gives one block per
@@ -91,7 +128,7 @@ class Block(Struct, frozen=True):
     kind: BlockKind
     place: Place
     owner: JsonPath
-    text: str = ""
+    content: Text = ""
     span: tuple[int, int] | None = None
     tool: str | None = None
     call_id: str | None = None
@@ -105,6 +142,14 @@ class Block(Struct, frozen=True):
     stands_in: bool = False
 
     @property
+    def text(self) -> str:
+        return str(self.content)
+
+    def reads_as(self, other: Block) -> bool:
+        """Whether both have the same text."""
+        return self.content is other.content or self.text == other.text
+
+    @property
     def content_type(self) -> ContentType | None:
         return CONTENT_TYPE_OF_KIND.get(self.kind)
 
@@ -115,17 +160,17 @@ class Block(Struct, frozen=True):
 
     def part(self, start: int, end: int) -> Block:
         """The piece of a text block between two offsets."""
-        return replace(self, text=self.text[start:end], span=(start, end))
+        return replace(self, content=compact(self.text[start:end]), span=(start, end))
 
-    def with_text(self, text: str) -> Block:
-        return replace(self, text=text, changed=True)
+    def with_text(self, text: Text) -> Block:
+        return replace(self, content=compact(text) if isinstance(text, str) else text, changed=True)
 
     def replaced_by(self, text: str, kind: BlockKind) -> Block:
         """A text block in place of an image; `kind` is what such a text is where the image stands."""
-        return replace(self, kind=kind, text=text, estimate=0, changed=True, stands_in=True)
+        return replace(self, kind=kind, content=text, estimate=0, changed=True, stands_in=True)
 
     def with_edits(self, text: str, edits: dict[JsonPath, str]) -> Block:
-        return replace(self, text=text, edits=tuple({**dict(self.edits), **edits}.items()), changed=True)
+        return replace(self, content=compact(text), edits=tuple({**dict(self.edits), **edits}.items()), changed=True)
 
 
 class Message(Struct, frozen=True):
@@ -172,6 +217,10 @@ class Source(Struct, frozen=True):
     def line_of(self, record: int) -> int:
         """Number, from 1, of the line where a record begins."""
         return self.data.count(b"\n", 0, self.spans[record][0]) + 1
+
+    def view(self, record: int) -> memoryview:
+        """The bytes of a record, not copied."""
+        return memoryview(self.data)[slice(*self.spans[record])]
 
     def raw(self, record: int) -> bytes:
         start, end = self.spans[record]

@@ -19,6 +19,7 @@ from .anthropic import BlockReader
 from .base import Evidence, Format, RecordEdits
 from .claude_chain import Node, live_chain
 from .container import Document
+from .spelling import as_spelled
 
 _TREE_TYPES = {"user", "assistant", "attachment", "progress", "system"}
 _PROOF_KEYS = {
@@ -52,7 +53,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             continue
         if str(value.get("type")) not in _TREE_TYPES:
             continue
-        blocks[record] = list(_blocks(value, record, reader))
+        blocks[record] = list(as_spelled(_blocks(value, record, reader), document.source))
         nodes.append(_node(value, record, blocks[record]))
         if value["type"] == "assistant":
             message = value.get("message")
@@ -131,7 +132,7 @@ def _attachment(attachment: Any, record: int) -> Iterator[Block]:
     images = sum(estimates.UNKNOWN_IMAGE for value in attachment.values() if _is_image(value))
     text = jsontext.dump_compact(content) if content else ""
     place = Place(record, ("attachment",))
-    yield Block(BlockKind.OPAQUE, place, ("attachment",), text=text, estimate=images, injected=True)
+    yield Block(BlockKind.OPAQUE, place, ("attachment",), content=text, estimate=images, injected=True)
 
 
 def _is_image(value: Any) -> bool:

@@ -20,6 +20,7 @@ from . import anthropic
 from .anthropic import BlockReader
 from .base import Evidence, Format, not_a_message
 from .container import Document
+from .spelling import as_spelled
 
 _HEADER: Final = re.compile(r"\s*\[(?P<tool>[a-z][a-z0-9_]*)(?: for .{0,2000}?)?\] Result:\n*", re.DOTALL)
 _NOT_A_BODY: Final = ("<environment_details>", "<user_message>", "<feedback>", "New instructions for task continuation")
@@ -46,7 +47,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if any((key, str(value.get(parent))) in present for parent, key in _HIDDEN_BY):
             continue
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
-        turns.append((role, list(linker.link(role, list(content)))))
+        turns.append((role, list(as_spelled(linker.link(role, list(content)), document.source))))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
     return Transcript(
         "roo",
