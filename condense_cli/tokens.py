@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from .transcript import Block, BlockKind, Message, Transcript
+from .transcript import Block, BlockKind, Message, Text, Transcript, compact
 
 MESSAGE_TOKENS: Final = 3
 """What each message costs besides its content: OpenAI's chat encoding spends three tokens on it."""
@@ -56,17 +56,19 @@ class Counter:
 
     def __init__(self, encoding: str = DEFAULT_ENCODING) -> None:
         self.encoding = encoding
-        self._known: dict[str, int] = {"": 0}
+        self._known: dict[Text, int] = {"": 0}
 
-    def __call__(self, text: str) -> int:
+    def __call__(self, text: Text) -> int:
+        # What is remembered is held: never a long text as a string.
+        text = compact(text)
         count = self._known.get(text)
         if count is None:
-            count = self._known[text] = count_text(text, self.encoding)
+            count = self._known[text] = count_text(str(text), self.encoding)
         return count
 
     def block(self, block: Block) -> int:
         """Tokens of a block: its text and a tool call's name; estimates for what cannot be counted."""
-        tokens = self(block.text) + block.estimate
+        tokens = self(block.content) + block.estimate
         if block.kind is BlockKind.TOOL_CALL and block.tool:
             tokens += self(block.tool)
         return tokens

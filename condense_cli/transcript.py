@@ -47,9 +47,9 @@ Text = str | Spelled
 """A text in either form: `str(text)` gives it. The two forms of one text are not equal."""
 
 
-def compact(text: str) -> Text:
+def compact(text: Text) -> Text:
     """The text in the form that takes less memory, which for all but long ones is the string."""
-    if len(text) < LONG:
+    if not isinstance(text, str) or len(text) < LONG:
         return text
     try:
         return Spelled(Raw(msgspec.json.encode(text)))
@@ -137,7 +137,7 @@ class Block(Struct, frozen=True):
     estimate: int = 0
     is_object: bool = False
     changed: bool = False
-    edits: tuple[tuple[JsonPath, str], ...] = ()
+    edits: tuple[tuple[JsonPath, Text], ...] = ()
     digest: str = ""
     stands_in: bool = False
 
@@ -163,14 +163,15 @@ class Block(Struct, frozen=True):
         return replace(self, content=compact(self.text[start:end]), span=(start, end))
 
     def with_text(self, text: Text) -> Block:
-        return replace(self, content=compact(text) if isinstance(text, str) else text, changed=True)
+        return replace(self, content=compact(text), changed=True)
 
     def replaced_by(self, text: str, kind: BlockKind) -> Block:
         """A text block in place of an image; `kind` is what such a text is where the image stands."""
         return replace(self, kind=kind, content=text, estimate=0, changed=True, stands_in=True)
 
     def with_edits(self, text: str, edits: dict[JsonPath, str]) -> Block:
-        return replace(self, content=compact(text), edits=tuple({**dict(self.edits), **edits}.items()), changed=True)
+        new = {path: compact(value) for path, value in edits.items()}
+        return replace(self, content=compact(text), edits=tuple({**dict(self.edits), **new}.items()), changed=True)
 
 
 class Message(Struct, frozen=True):

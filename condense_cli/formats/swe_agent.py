@@ -20,8 +20,8 @@ from ..transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Tra
 from .anthropic import BlockReader
 from .base import Evidence, Format, not_a_message
 from .container import Document, with_records_under
-from .spelling import as_spelled
 from .openai_chat import ROLES, message_blocks
+from .spelling import as_spelled
 
 
 def evidence(value: Any) -> Evidence:

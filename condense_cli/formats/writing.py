@@ -68,7 +68,7 @@ def _text_part(block: Block, source: Source, style: jsontext.Style) -> str:
 def _block_edits(block: Block, style: jsontext.Style) -> dict[JsonPath, str | None]:
     path = block.place.path
     if block.is_object:
-        return {(*path, *inner): style.literal(value) for inner, value in block.edits}
+        return {(*path, *inner): style.literal(str(value)) for inner, value in block.edits}
     return {path: style.literal(block.text)}
 
 

@@ -7,7 +7,7 @@ line that is found, a run grows in both directions as far as the texts agree; ev
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 from typing import Final
@@ -68,15 +68,14 @@ def _hash(line: str) -> int:
 class Repeated:
     """Which lines come more than once: a table of counts by hash, which errs on the side of yes."""
 
-    def __init__(self, lines: int) -> None:
-        self._mask = (1 << max(10, (8 * lines).bit_length())) - 1
-        self._seen = bytearray(self._mask + 1)
-
-    def count(self, text: Hashed) -> None:
-        seen, mask = self._seen, self._mask
-        for key in text.keys:
-            place = key & mask
-            seen[place] = 2 if seen[place] else 1
+    def __init__(self, texts: Sequence[Hashed]) -> None:
+        lines = sum(len(text.keys) for text in texts)
+        self._mask = mask = (1 << max(10, (8 * lines).bit_length())) - 1
+        self._seen = seen = bytearray(mask + 1)
+        for text in texts:
+            for key in text.keys:
+                place = key & mask
+                seen[place] = 2 if seen[place] else 1
 
     def lines(self, text: Hashed) -> list[int]:
         """The lines of a text that come more than once and are long enough to mean something."""

@@ -273,7 +273,7 @@ class _Run:
         found = {}
         for block, written in self.draft.rewritten():
             message, number, old = before[key_of(block)]
-            if written.text != old.text:
+            if not written.reads_as(old):
                 found[message.index, number] = count(old) - count(written)
         return found
 
