@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import starmap, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from .passes import pipeline
 from .passes.pipeline import Condensation
 from .report.diff import Diff, compare
 from .tokens import Counter, encoding_for
-from .transcript import Transcript
+from .transcript import Block, Message, Transcript
 
 __all__ = ["Condensation", "Restoration", "Transcript", "condense", "diff", "dump", "load", "loads", "restore"]
 
@@ -116,7 +117,7 @@ def dump(condensation: Condensation | Restoration) -> bytes:
     again = formats.parse(
         data, format=condensation.transcript.format, lenient=bool(condensation.transcript.source.unparsed)
     )
-    if _content(again) != _content(condensation.transcript):
+    if not _is_same(again, condensation.transcript):
         raise BrokenOutputError("The written transcript does not read back as what was meant.", _REPORT)
     return data
 
@@ -124,11 +125,14 @@ def dump(condensation: Condensation | Restoration) -> bytes:
 _REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 
-def _content(transcript: Transcript) -> list[tuple[Any, ...]]:
-    return [
-        (message.role, block.kind, block.text, block.tool, block.call_id, block.is_error, block.estimate)
-        for message, block in transcript.blocks()
-    ]
+def _is_same(written: Transcript, meant: Transcript) -> bool:
+    """Whether both say the same. Block by block, as the texts of two transcripts take more memory than both files."""
+    pairs = zip_longest(starmap(_content, written.blocks()), starmap(_content, meant.blocks()))
+    return all(one == other for one, other in pairs)
+
+
+def _content(message: Message, block: Block) -> tuple[Any, ...]:
+    return message.role, block.kind, block.text, block.tool, block.call_id, block.is_error, block.estimate
 
 
 def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable, Iterable
+from io import BytesIO
 
 from .. import jsontext
 from ..transcript import Block, Container, JsonPath, Place, Source, Transcript
@@ -19,31 +21,43 @@ def write(transcript: Transcript, form: Format) -> bytes:
     if not transcript.is_changed:
         return transcript.source.data
     source = transcript.source
-    edits: RecordEdits = defaultdict(dict)
     gone = _gone(transcript)
+    style = jsontext.Style.of(source.data)
+    changed: dict[int, list[Block]] = defaultdict(list)
+    for _, block in transcript.blocks():
+        if block.changed:
+            changed[block.place.record].append(block)
+    edits: RecordEdits = defaultdict(dict)
     for block in transcript.removed:
         if block.place.record not in gone:
             edits[block.place.record][block.owner] = jsontext.REMOVE
-    style = jsontext.Style.of(source.data)
+    form.complete(transcript, edits, gone, style)
+
+    def rewritten(record: int) -> bytes:
+        # Of a string of which one part went and another changed, what is left stays.
+        all_edits = edits[record] | _edits(changed[record], source, style)
+        return jsontext.encode(jsontext.splice(jsontext.decode(source.raw(record)), all_edits))
+
+    return _join(source, (edits.keys() | changed.keys()) - gone, rewritten, gone)
+
+
+def _edits(blocks: list[Block], source: Source, style: jsontext.Style) -> dict[JsonPath, str | None]:
+    """What the changed blocks of one record exchange in it."""
+    edits: dict[JsonPath, str | None] = {}
     spans: dict[Place, list[Block]] = defaultdict(list)
-    for _, block in transcript.blocks():
-        if not block.changed:
-            continue
+    for block in blocks:
         if block.span:
             spans[block.place].append(block)
         elif block.stands_in:
-            edits[block.place.record][block.place.path] = _text_part(block, source, style)
+            edits[block.place.path] = _text_part(block, source, style)
+        elif block.is_object:
+            path = block.place.path
+            edits |= {(*path, *inner): style.literal(str(value)) for inner, value in block.edits}
         else:
-            edits[block.place.record].update(_block_edits(block, style))
-    for place, blocks in spans.items():
-        edits[place.record][place.path] = style.literal(_respanned(source, place, blocks))
-    form.complete(transcript, edits, gone, style)
-    replaced = {
-        record: jsontext.encode(jsontext.splice(jsontext.decode(source.raw(record)), changes))
-        for record, changes in edits.items()
-        if record not in gone and changes
-    }
-    return _join(source, replaced, gone)
+            edits[block.place.path] = style.literal(block.text)
+    for place, parts in spans.items():
+        edits[place.path] = style.literal(_respanned(source, place, parts))
+    return edits
 
 
 def _gone(transcript: Transcript) -> frozenset[int]:
@@ -65,13 +79,6 @@ def _text_part(block: Block, source: Source, style: jsontext.Style) -> str:
     return literal + "}"
 
 
-def _block_edits(block: Block, style: jsontext.Style) -> dict[JsonPath, str | None]:
-    path = block.place.path
-    if block.is_object:
-        return {(*path, *inner): style.literal(str(value)) for inner, value in block.edits}
-    return {path: style.literal(block.text)}
-
-
 def _respanned(source: Source, place: Place, blocks: list[Block]) -> str:
     """The string at a place with the parts that changed exchanged."""
     text = jsontext.parse(source.raw(place.record))
@@ -86,17 +93,19 @@ def _respanned(source: Source, place: Place, blocks: list[Block]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _join(source: Source, replaced: dict[int, bytes], gone: frozenset[int]) -> bytes:
-    """The file's bytes with some records replaced and some taken out, each with its line or comma."""
-    cuts = [(*source.spans[record], new) for record, new in replaced.items()]
-    cuts += [(start, end, b"") for start, end in _removals(source, gone)]
-    pieces: list[bytes] = []
+def _join(source: Source, records: Iterable[int], rewritten: Callable[[int], bytes], gone: frozenset[int]) -> bytes:
+    """The file's bytes with some records written anew and some taken out, each with its line or comma."""
+    cuts: list[tuple[int, int, int | None]] = [(*source.spans[record], record) for record in records]
+    cuts += [(start, end, None) for start, end in _removals(source, gone)]
+    data, output = memoryview(source.data), BytesIO()
     position = 0
-    for start, end, new in sorted(cuts):
-        pieces += (source.data[position:start], new)
+    for start, end, record in sorted(cuts, key=lambda cut: cut[:2]):
+        output.write(data[position:start])
+        if record is not None:
+            output.write(rewritten(record))
         position = end
-    pieces.append(source.data[position:])
-    return b"".join(pieces)
+    output.write(data[position:])
+    return output.getvalue()
 
 
 def _removals(source: Source, gone: frozenset[int]) -> list[tuple[int, int]]:

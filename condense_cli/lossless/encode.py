@@ -60,8 +60,9 @@ def encode(
     encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader)
     blocks = encoder.blocks()
     meant = {place: encoder.originals[place] for place in encoder.restored}
+    del encoder  # Its index takes as much memory as the check that follows.
     blocks = verified(messages, blocks, meant, reader)
-    return Encoded(blocks, frozenset(encoder.restored & blocks.keys()))
+    return Encoded(blocks, frozenset(meant.keys() & blocks.keys()))
 
 
 class _Encoder:

@@ -22,6 +22,8 @@ _SHORTEST_LINE: Final = 4
 _SMALL: Final = 0xFFFF
 _SHIFT: Final = 32
 """A place is a number: the text's number above, the line's below these bits."""
+_NONE: Final = -1
+_TOO_MANY: Final = -2
 ITSELF: Final = -1
 
 
@@ -84,27 +86,36 @@ class Repeated:
 
 
 class Index:
-    """The lines of texts that stay, by their hashes."""
+    """The lines of texts that stay, by their hashes.
+
+    Places of one line are a chain from the newest to the oldest: `_newest` says where it begins and `_before`
+    where it goes on, `_number` how many there are so far. Lists of them would take several times the memory.
+    """
 
     def __init__(self, repeated: Repeated) -> None:
         self._repeated = repeated
-        self._places: dict[int, list[int] | None] = {}
+        self._newest: dict[int, int] = {}
+        self._places, self._before, self._number = array("q"), array("q"), array("B")
         self._texts: dict[int, Hashed] = {}
         self._gone: dict[int, bytearray] = {}
         self._whole: dict[int, int] = {}
 
     def add(self, number: int, text: Hashed, gone: bytearray | None = None) -> None:
         """Add a text by its number; lines marked in `gone` do not stand in it any more."""
-        places, base = self._places, number << _SHIFT
+        newest, base = self._newest, number << _SHIFT
         is_used = False
         for line in self._repeated.lines(text):
             if not (gone and gone[line]):
                 key = text.keys[line]
-                found = places.setdefault(key, [])
-                if found is not None:
-                    found.append(base + line)
-                    if len(found) > _PLACES:
-                        places[key] = None
+                before = newest.get(key, _NONE)
+                places = self._number[before] if before >= 0 else 0
+                if before == _TOO_MANY or places == _PLACES:
+                    newest[key] = _TOO_MANY
+                else:
+                    newest[key] = len(self._places)
+                    self._places.append(base + line)
+                    self._before.append(before)
+                    self._number.append(places + 1)
                 is_used = True
         if is_used:
             self._texts[number] = text
@@ -118,7 +129,7 @@ class Index:
 
     def runs(self, text: Hashed, allows: Callable[[int], bool]) -> Iterator[Run]:
         """Every longest run of the text that stands in another text that is allowed, in the order it is found."""
-        places, mask = self._places, (1 << _SHIFT) - 1
+        newest, mask = self._newest, (1 << _SHIFT) - 1
         # A text that stands elsewhere as a whole may have no line that is rare enough to start a run.
         whole = self._whole.get(text.text)
         if whole is not None and whole not in self._gone and allows(whole):
@@ -126,7 +137,9 @@ class Index:
             return
         walked: dict[tuple[int, int], int] = {}
         for line in self._repeated.lines(text):
-            for place in reversed(places.get(text.keys[line]) or ()):
+            chain = newest.get(text.keys[line], _NONE)
+            while chain >= 0:
+                place, chain = self._places[chain], self._before[chain]
                 source, there = place >> _SHIFT, place & mask
                 diagonal = (source, there - line)
                 gone = self._gone.get(source)
