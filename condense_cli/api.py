@@ -22,7 +22,7 @@ from .lossless.references import SPELLED
 from .passes import pipeline
 from .passes.pipeline import Condensation
 from .report.diff import Diff, compare
-from .tokens import Counter, encoding_for
+from .tokens import Counter
 from .transcript import Block, Message, Transcript
 
 __all__ = ["Condensation", "Restoration", "Transcript", "condense", "diff", "dump", "load", "loads", "restore"]
@@ -72,7 +72,7 @@ def condense(
         configuration = msgspec.structs.replace(configuration, target_tokens=target_tokens)
     if model is not None:
         transcript = replace(transcript, model=model)
-    counter = counter or Counter(encoding_for(transcript.model).name)
+    counter = counter or Counter.of(transcript)
     return pipeline.condense(transcript, configuration, counter, stop_at_target=target_tokens is not None, clock=clock)
 
 
@@ -137,4 +137,4 @@ def _content(message: Message, block: Block) -> tuple[Any, ...]:
 
 def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:
     """What differs between two transcripts, message by message and block by block."""
-    return compare(before, after, counter or Counter(encoding_for(before.model).name))
+    return compare(before, after, counter or Counter.of(before))

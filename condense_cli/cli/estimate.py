@@ -61,7 +61,7 @@ def estimate(
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
-        count = Counter(encoding.name)
+        count = Counter.of(transcript)
         estimate = facts_of_estimate.build(
             transcript,
             [(name, pipeline.condense(transcript, configuration, count)) for name, configuration in configurations],

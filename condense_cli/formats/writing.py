@@ -97,7 +97,9 @@ def _join(source: Source, records: Iterable[int], rewritten: Callable[[int], byt
     """The file's bytes with some records written anew and some taken out, each with its line or comma."""
     cuts: list[tuple[int, int, int | None]] = [(*source.spans[record], record) for record in records]
     cuts += [(start, end, None) for start, end in _removals(source, gone)]
-    data, output = memoryview(source.data), BytesIO()
+    # Room for all of it at once: a buffer that grows moves, and leaves a hole where it was. Memory that is never
+    # written to is not taken from the system.
+    data, output = memoryview(source.data), BytesIO(bytes(len(source.data)))
     position = 0
     for start, end, record in sorted(cuts, key=lambda cut: cut[:2]):
         output.write(data[position:start])
@@ -105,6 +107,7 @@ def _join(source: Source, records: Iterable[int], rewritten: Callable[[int], byt
             output.write(rewritten(record))
         position = end
     output.write(data[position:])
+    output.truncate()
     return output.getvalue()
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..tokens import Counter, count_text
+from ..tokens import Counter
 from ..tools import arguments_of, replace_arguments
 from ..transcript import Block, BlockKind, Message, Text, compact
 from .addresses import Addresses, Place
@@ -137,7 +137,7 @@ class _Encoder:
         if place in self.cut and not piece.path:
             original = self.originals[place]
             whole = self._take(piece, self.cut[place], lambda: self.read(original))
-            if whole and self._tokens(whole.text) < self._tokens(written.text if written else piece.text):
+            if whole and self.count.anew(whole.text) < self.count.anew(written.text if written else piece.text):
                 written = whole
                 self.restored.add(place)
                 self.whole[number] = original
@@ -145,9 +145,6 @@ class _Encoder:
         if written:
             self.texts[number] = compact(written.text)
         return written
-
-    def _tokens(self, text: str) -> int:
-        return count_text(text, self.count.encoding)
 
     def _take(self, piece: Piece, text: Hashed, lines: Callable[[], Lines]) -> WrittenText | None:
         """The text with references to newer texts, and then, in what is left, to its own lines."""

@@ -42,8 +42,8 @@ class Run(Struct, frozen=True):
 class Hashed(Struct, frozen=True):
     """A text as hashes of its lines, eight bytes each, so that every text of a large transcript can be held.
 
-    `keys` are compared between texts (a listing's without its numbers), `lines` within the text. Lines whose
-    hashes agree are compared as text before anything is made of them.
+    `keys` are compared between texts (a listing's without its numbers), `lines` within the text, where that
+    is done (`own_runs`). Lines whose hashes agree are compared as text before anything is made of them.
     """
 
     keys: array[int]
@@ -59,7 +59,8 @@ class Hashed(Struct, frozen=True):
 def hash_lines(text: Lines) -> Hashed:
     keys = array("q", map(_hash, text.keys))
     lines = keys if text.keys is text.lines else array("q", map(_hash, text.lines))
-    return Hashed(keys, lines, text.numbered, text.listing is not None, hash(lines.tobytes()))
+    has_one_listing = text.listing is not None
+    return Hashed(keys, keys if has_one_listing else lines, text.numbered, has_one_listing, hash(lines.tobytes()))
 
 
 def _hash(line: str) -> int:

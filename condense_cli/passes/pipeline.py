@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -11,14 +11,14 @@ from msgspec.structs import replace
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import Configuration, ContentOperation, ImageOperation, PassConfig
 from ..tokens import Counter
-from ..transcript import ContentType, Transcript
+from ..transcript import ContentType, Message, Transcript
 from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
 from .draft import Draft
 from .individual import run_individual
 from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept
-from .reconcile import View, reconcile, view
+from .reconcile import reconcile, view
 from .selection import Selected, protect, select
 
 PRELUDE = "lossless-prelude"
@@ -173,7 +173,7 @@ class _Run:
             self.passes.append(self._skipped(PRELUDE, name, reason))
             return
         started = self.clock()
-        receipts = self._settled(PRELUDE, [], view(self.transcript.messages), REPEATED)
+        receipts = self._settled(PRELUDE, [], self.transcript.messages, REPEATED)
         changed_places = {(receipt.message, receipt.block) for receipt in receipts}
         self.receipts += receipts
         if not self.configuration.passes:
@@ -198,8 +198,8 @@ class _Run:
             )
         )  # fmt: skip
 
-    def _settled(self, id: str, receipts: list[Receipt], before: View, reason: str) -> list[Receipt]:
-        """The receipts of a step, once references are written anew."""
+    def _settled(self, id: str, receipts: list[Receipt], before: Sequence[Message], reason: str) -> list[Receipt]:
+        """The receipts of a step, once references are written anew; `before` are the messages as they were written."""
         if not self.writer.is_active:
             return receipts
         self.draft.write()
@@ -209,10 +209,7 @@ class _Run:
             return self.draft.is_reference(positions[index], number)
 
         after = view(self.draft.written())
-        return reconcile(id, receipts, before, after, self.draft.count, is_reference, reason)
-
-    def _view(self) -> View:
-        return view(self.draft.written()) if self.writer.is_active else {}
+        return reconcile(id, receipts, view(before), after, self.draft.count, is_reference, reason)
 
     def _pass(self, config: PassConfig) -> PassReceipt:
         reason = self._reason_to_skip(config)
@@ -240,7 +237,7 @@ class _Run:
         """One round of a pass. Cutting what others refer to brings back tokens: it then goes on to the target."""
         receipts: list[Receipt] = []
         for _ in range(_ROUNDS):
-            before = self._view()
+            before = self.draft.written()
             found = run_individual(self.draft, config, selected, self.protection, target, strictness)
             found = self._settled(config.id, found, before, MOVED)
             receipts = [receipt for receipt in receipts if receipt.is_change] + found
@@ -298,9 +295,8 @@ class _Run:
         ]
         filled = {message.index for message in self.draft.messages if message.blocks}
         self.draft.remove(places)
-        before_view = view(written) if self.writer.is_active else {}
         tidied = self.draft.tidy(THINKING, filled)
-        self.receipts += receipts + tidied + self._settled(THINKING, [], before_view, MOVED)
+        self.receipts += receipts + tidied + self._settled(THINKING, [], written, MOVED)
         self.passes.append(
             PassReceipt(THINKING, "Thinking", Status.COMPLETED, reason, before, self.draft.tokens, len(receipts))
         )
