@@ -6,11 +6,16 @@ import contextlib
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
 
 from .errors import OutputError, UnreadableError, UsageError
 
-STDIO = "-"
+STDIO: Final = "-"
+_PIECE: Final = 1 << 20
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -29,36 +34,133 @@ def read_bytes(path: str | Path) -> bytes:
         raise UnreadableError(f"Cannot read {path}: {error.strerror or error}.") from None
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, *, last_check: Callable[[], None] | None = None) -> None:
     """Write a file whole or not at all: to a neighbour first, then renamed over it. Raises OutputError.
 
-    An existing file keeps its permissions; a device or pipe is written to as it is.
+    An existing file keeps its permissions and, where the system lets it, its owner; a device or pipe is written to
+    as it is. `last_check` is called right before the renaming, and may raise to leave everything as it is.
     """
-    try:
+    with output_errors(path):
         if path.exists() and not path.is_file():
             if path.is_dir():
                 raise IsADirectoryError(0, "it is a folder")
             path.write_bytes(data)
             return
         target = Path(os.path.realpath(path))
-        if target.exists() and not os.access(target, os.W_OK):
-            raise PermissionError(0, "the file is read-only")
-        mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.chmod(mode)
+        check_replaceable(target)
+        with _written_beside(target, data, target if target.exists() else None) as temporary:
+            if last_check is not None:
+                last_check()
             temporary.replace(target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
+        sync_folder(target.parent)
+
+
+def create_bytes(path: Path, data: bytes, *, like: Path) -> bool:
+    """Write a new file whole or not at all, with the permissions of another one. Raises OutputError.
+
+    False when the file is there already with these very bytes. A file that differs is an error, never overwritten.
+    """
+    with output_errors(path):
+        if not path.exists():
+            with _written_beside(path, data, like) as temporary:
+                name_new(temporary, path)
+            sync_folder(path.parent)
+            return True
+        if holds(path, data):
+            return False
+    raise OutputError(f"There is a file {path} already, and it holds something else.", "It was left as it is.")
+
+
+def name_new(existing: Path, new: Path) -> None:
+    """Give a file a second name; where the file system knows no second names, move it. Raises FileExistsError."""
+    try:
+        os.link(existing, new)
+    except FileExistsError:
+        raise
+    except OSError:
+        if new.exists():
+            raise FileExistsError(0, "it exists") from None
+        existing.rename(new)
+
+
+@contextlib.contextmanager
+def _written_beside(target: Path, data: bytes, like: Path | None) -> Iterator[Path]:
+    """A hidden neighbour of a file that holds the data, on disk; it is gone afterwards, or has another name."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if like is None:
+            temporary.chmod(0o666 & ~_umask())
+        else:
+            status = like.stat()
+            with contextlib.suppress(OSError, AttributeError):  # Only root may give files away; Windows has no owners.
+                os.chown(temporary, status.st_uid, status.st_gid)
+            temporary.chmod(status.st_mode & 0o7777)  # After the owner: changing that takes bits away.
+        yield temporary
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def check_replaceable(path: Path) -> None:
+    """Raises PermissionError for a file that exists and is read-only: renaming over it would ignore that."""
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(0, "the file is read-only")
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on disk, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def output_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the system inside into one that says what could not be written."""
+    try:
+        yield
     except OSError as error:
         raise OutputError(f"Cannot write {path}: {error.strerror or error}.", "Nothing was written there.") from None
+
+
+def holds(path: Path, data: bytes) -> bool:
+    """Whether a file has exactly these bytes."""
+    view = memoryview(data)
+    try:
+        with path.open("rb") as file:
+            position = 0
+            while piece := file.read(_PIECE):
+                if piece != view[position : position + len(piece)]:
+                    return False
+                position += len(piece)
+    except FileNotFoundError:
+        return False
+    return position == len(data)
+
+
+class Stamp(Struct, frozen=True):
+    """What changes when a file is written to or exchanged; None in all for a file that is not there, or hidden."""
+
+    device: int | None = None
+    inode: int | None = None
+    size: int | None = None
+    mtime_ns: int | None = None
+
+
+def stamp(path: Path) -> Stamp:
+    try:
+        status = path.stat()
+    except OSError:
+        return Stamp()
+    return Stamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _umask() -> int:
@@ -67,12 +169,10 @@ def _umask() -> int:
     return mask
 
 
-def check_output(source: str, output: Path) -> None:
-    """Refuse an output that is the input. Raises UsageError."""
+def check_output(source: str, output: Path, hint: str = "Write to another file.") -> None:
+    """Refuse an output that is the input. Raises UsageError with the hint."""
     if source == STDIO:
         return
     with contextlib.suppress(OSError):
         if os.path.samefile(source, output):
-            raise UsageError(
-                f"The output {output} is the input file.", "Write to another file; the input is never changed."
-            )
+            raise UsageError(f"The output {output} is the input file.", hint)

@@ -127,6 +127,8 @@ SHAPE: dict[str, Any] = {
     "condense": str,
     "input": str,
     "output": (str, type(None)),
+    "backup": type(None),
+    "new_session": type(None),
     "format": str,
     "model": (str, type(None)),
     "configuration": str,
@@ -469,7 +471,7 @@ def test_the_model_decides_how_tokens_are_counted(file: Path) -> None:
 # --- Help and version ------------------------------------------------------------------------------------------------
 
 
-COMMANDS = ("run", "diff", "estimate", "inspect", "show", "validate")
+COMMANDS = ("run", "undo", "diff", "estimate", "inspect", "show", "validate")
 
 
 def test_the_version_is_the_packages() -> None:

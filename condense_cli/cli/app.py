@@ -17,6 +17,7 @@ from .presets import presets_app
 from .restore import restore
 from .run import run
 from .show import show
+from .undo import undo
 from .validate import validate
 
 app = typer.Typer(
@@ -24,6 +25,9 @@ app = typer.Typer(
     help="Make transcripts of language-model agents much smaller and keep what the work needs.",
     epilog="Examples:\n\n\b\ncondense run session.jsonl --preset cost\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
+    "condense run session.jsonl --new-session\n"
+    "condense run session.jsonl --in-place\n"
+    "condense undo session.jsonl\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
     "condense restore small.jsonl -o whole.jsonl\n"
     "condense diff session.jsonl small.jsonl\n"
@@ -42,6 +46,7 @@ app = typer.Typer(
 
 app.command()(run)
 app.command()(restore)
+app.command()(undo)
 app.command()(diff)
 app.command()(estimate)
 app.command()(inspect)

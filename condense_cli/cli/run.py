@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import ExitStatus, OutputError, UsageError
-from .console import console, exits, say, write_out, write_text
+from ..errors import ExitStatus, UsageError
+from .console import console, exits, say, write_text
 from .options import (
     ExceptTools,
     FormatOption,
@@ -36,6 +35,8 @@ EXAMPLES = (
     "condense run session.jsonl                  report and diff, nothing written\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
+    "condense run session.jsonl --new-session    and how to resume it\n"
+    "condense run session.jsonl --in-place       condense undo takes it back\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
@@ -86,6 +87,13 @@ def run(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write the JSON report there as well.")
     ] = None,
+    new_session: Annotated[
+        bool, typer.Option("--new-session", help="Write a session beside FILE that its client can resume.")
+    ] = False,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Replace FILE; a backup stays beside it.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace FILE even if a program has it open or just changed it.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False,
     cost: Annotated[bool, typer.Option("--cost", help="Show what the next turn costs and when it pays.")] = False,
     overhead_tokens: OverheadTokens = None,
@@ -98,15 +106,26 @@ def run(
     """Condense a transcript.
 
     On a terminal this prints what would change and what that saves. In a pipe the condensed transcript
-    goes to standard output and the report to standard error. FILE itself is never changed.
+    goes to standard output and the report to standard error. FILE is changed only by --in-place;
+    condense undo takes that back.
     """
     with exits():
-        _check_usage(preset, config, output, target_tokens, target_percent, json, report)
+        _check_usage(preset, config, target_tokens, target_percent)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
-        writes_stdout = output == "-" or (output is None and not (json or dry_run) and not sys.stdout.isatty())
-        _check_output(file, output, report)
+        from .destination import Kind, destination, proposal
+
+        to = destination(
+            file,
+            output,
+            new_session=new_session,
+            in_place=in_place,
+            force=force,
+            report=report,
+            json=json,
+            dry_run=dry_run,
+        )
 
         from msgspec.structs import replace
 
@@ -114,7 +133,6 @@ def run(
         from ..config.overrides import apply as override
         from ..passes.flags import name_flags
         from ..report import facts
-        from ..report.visible import visible
         from ..tokens import Counter, encoding_for
 
         status = ExitStatus.DONE
@@ -124,8 +142,7 @@ def run(
             name = "lossless only" if preset is None and config is None else f"{name}, lossless only"
         transcript = read_transcript(file, format, lenient)
         is_writable = formats.format_named(transcript.format).is_writable
-        if not dry_run and (writes_stdout or output is not None):
-            formats.check_writable(transcript)
+        to.check(transcript)
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
@@ -139,7 +156,7 @@ def run(
         if strict and result.target is None:
             raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
         data = api.dump(result) if is_writable else b""
-        _write(data, output, writes_stdout, dry_run)
+        written = to.write(data, transcript)
         if strict and result.is_target_missed:
             status = ExitStatus.TARGET_MISSED
         if quiet and not json and report is None:
@@ -149,12 +166,15 @@ def run(
             count=counter,
             encoding=encoding,
             source=name_of(file),
-            output=None if dry_run else output,
+            output=written.output,
             configuration=name,
             size_after=len(data) if is_writable else None,
             explain=explain,
             cost=_cost(result, counter, overhead_tokens) if cost or verbose or json or report is not None else None,
             overhead_tokens=overhead_tokens,
+            backup=written.backup,
+            new_session=written.new_session,
+            warnings=written.warnings,
         )
         if report is not None:
             from ..files import write_bytes
@@ -163,12 +183,11 @@ def run(
         if json:
             write_text(facts.to_json(facts_of_run))
         elif not quiet:
-            _show(result, facts_of_run, counter, writes_stdout, verbose, explain)
-            if output not in (None, "-") and not dry_run:
-                console().print(f"Written: {visible(str(output))} ({len(data):,} bytes)", style="bold", soft_wrap=True)
-            if output is None and not writes_stdout and not dry_run and result.transcript.is_changed:
-                how = "add -o FILE to write the condensed transcript" if is_writable else "this format is only read"
-                console().print(f"Nothing was written; {how}.", style="dim")
+            _show(result, facts_of_run, counter, to.writes_stdout, verbose, explain)
+            for line in written.said:
+                console().print(line, style="bold", soft_wrap=True)
+            if to.kind is Kind.NOWHERE and not dry_run and result.transcript.is_changed:
+                console().print(proposal(file, transcript.format, is_writable=is_writable), style="dim", soft_wrap=True)
         raise SystemExit(int(status))
 
 
@@ -178,11 +197,8 @@ run.__doc__ = (run.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    "
 def _check_usage(
     preset: str | None,
     config: Path | None,
-    output: str | None,
     target_tokens: int | None,
     target_percent: float | None,
-    json: bool,
-    report: Path | None,
 ) -> None:
     if preset is not None and config is not None:
         raise UsageError("--preset and --config cannot be used together.", "Name one configuration.")
@@ -190,22 +206,6 @@ def _check_usage(
         raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
     if target_percent is not None and not 0 < target_percent < 100:
         raise UsageError(f"--target-percent must be more than 0 and less than 100, not {target_percent:g}.")
-    if json and output == "-":
-        raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")
-    if report is not None and str(report) == "-":
-        raise UsageError("--report writes a file.", "Use --json for the report on standard output.")
-
-
-def _check_output(file: str, output: str | None, report: Path | None) -> None:
-    from ..files import check_output
-
-    for target in (Path(output) if output and output != "-" else None, report):
-        if target is not None:
-            check_output(file, target)
-            if not target.absolute().parent.is_dir():
-                raise OutputError(f"There is no folder {target.parent} to write {target} in.", "Nothing was written.")
-    if report is not None and output is not None and Path(output).resolve() == report.resolve():
-        raise UsageError("--output and --report name the same file.", "Name two files.")
 
 
 def _configuration(preset: str | None, config: Path | None) -> tuple[Configuration, str]:
@@ -217,17 +217,6 @@ def _configuration(preset: str | None, config: Path | None) -> tuple[Configurati
         return load_configuration(config), str(config)
     name = preset or DEFAULT_PRESET
     return load_preset(name), name
-
-
-def _write(data: bytes, output: str | None, writes_stdout: bool, dry_run: bool) -> None:
-    if dry_run:
-        return
-    if writes_stdout:
-        write_out(data)
-    elif output is not None:
-        from ..files import write_bytes
-
-        write_bytes(Path(output), data)
 
 
 def _cost(result: Condensation, counter: Counter, overhead_tokens: int | None) -> Cost:

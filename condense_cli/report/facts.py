@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter as Reasons
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -98,11 +99,23 @@ class Explained(msgspec.Struct, frozen=True):
     reason: str
 
 
+class Session(msgspec.Struct, frozen=True):
+    """A session that was written beside the original; `command` resumes it from the folder `cwd`, null if unknown."""
+
+    id: str
+    path: str
+    command: list[str]
+    cwd: str | None
+    is_new: bool
+
+
 class Report(msgspec.Struct, frozen=True):
     version: int
     condense: str
     input: str
     output: str | None
+    backup: str | None
+    new_session: Session | None
     format: str
     model: str | None
     configuration: str
@@ -128,11 +141,15 @@ def build(
     explain: bool,
     cost: Cost | None = None,
     overhead_tokens: int | None = None,
+    backup: str | None = None,
+    new_session: Session | None = None,
+    warnings: Sequence[str] = (),
 ) -> Report:
     """The report of a run. `source` and `output` are names to show, `size_after` the bytes of the result.
 
     `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
     prices take longer to load than a small run takes. `overhead_tokens` are those that the user names.
+    `backup` and `new_session` are what was written besides, `warnings` those of the writing.
     """
     before, after = condensation.before, condensation.transcript
     saved = condensation.tokens_before - condensation.tokens_after
@@ -142,6 +159,8 @@ def build(
         condense=__version__,
         input=source,
         output=output,
+        backup=backup,
+        new_session=new_session,
         format=before.format,
         model=before.model,
         configuration=configuration,
@@ -175,7 +194,7 @@ def build(
             for receipt in condensation.passes
         ],
         summaries=[],
-        warnings=[*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)],
+        warnings=[*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation), *warnings],
         changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
     )
 

@@ -1,0 +1,202 @@
+"""Where `condense run` writes: nowhere, to standard output, a file, a new session, or in place."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum, auto
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ..errors import OutputError, UsageError
+from .console import write_out
+
+if TYPE_CHECKING:
+    from ..files import Stamp
+    from ..report.facts import Session
+    from ..transcript import Transcript
+
+
+class Kind(Enum):
+    NOWHERE = auto()
+    STDOUT = auto()
+    FILE = auto()
+    NEW_SESSION = auto()
+    IN_PLACE = auto()
+
+
+class Written(Struct, frozen=True):
+    """What was written: the file, its backup, the session; what the report warns of, and what is said after it."""
+
+    output: str | None = None
+    backup: str | None = None
+    new_session: Session | None = None
+    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class Destination(Struct, frozen=True):
+    """`seen` is the stamp of the file from before it was read. A `dry_run` goes the same way and writes nothing."""
+
+    kind: Kind
+    source: str
+    output: str | None
+    dry_run: bool
+    force: bool
+    seen: Stamp | None
+
+    @property
+    def writes_stdout(self) -> bool:
+        return self.kind is Kind.STDOUT
+
+    def check(self, transcript: Transcript) -> None:
+        """Raises UsageError when the transcript cannot go there, before any work is done."""
+        from .. import formats
+
+        if self.dry_run or self.kind is Kind.NOWHERE:
+            return
+        formats.check_writable(transcript)
+        if self.kind is Kind.NEW_SESSION:
+            from ..new_session import check_new_session
+
+            check_new_session(self.source, transcript.format)
+
+    def write(self, data: bytes, before: Transcript) -> Written:
+        """Write the bytes. Raises OutputError; UsageError when there is no session to write."""
+        if self.dry_run or self.kind is Kind.NOWHERE:
+            return Written()
+        if self.kind is Kind.STDOUT:
+            write_out(data)
+            return Written(self.output)
+        if self.kind is Kind.FILE:
+            from ..files import write_bytes
+            from ..report.visible import visible
+
+            write_bytes(Path(str(self.output)), data)
+            return Written(self.output, said=(f"Written: {visible(str(self.output))} ({len(data):,} bytes)",))
+        if data == before.source.data:
+            return Written(said=("Nothing changed, so nothing was written.",))
+        if self.kind is Kind.NEW_SESSION:
+            return self._write_session(data, before.format)
+        return self._replace(data, before.source.data)
+
+    def _replace(self, data: bytes, read: bytes) -> Written:
+        from datetime import UTC, datetime
+
+        from ..backups import replace_in_place
+        from ..open_files import running_client
+        from ..report.visible import visible
+
+        assert self.seen is not None
+        backup = replace_in_place(
+            Path(self.source),
+            data,
+            read=read,
+            seen=self.seen,
+            now=datetime.now(UTC),
+            force=self.force,
+        )
+        name = visible(self.source)
+        said = (
+            f"Condensed in place: {name} ({len(data):,} bytes)",
+            f"The original is {visible(backup.name)}; condense undo brings it back.",
+        )
+        client = running_client(Path(self.source))
+        warnings = (
+            (f"{client} has this session open and goes on with the old one until you resume it.",) if client else ()
+        )
+        return Written(self.source, backup=str(backup), said=said, warnings=warnings)
+
+    def _write_session(self, data: bytes, format: str) -> Written:
+        import os
+
+        from ..new_session import write_new_session
+        from ..report.facts import Session
+        from ..report.visible import visible
+
+        session = write_new_session(Path(self.source), format, data)
+        there = "New session" if session.is_new else "This session is there already"
+        command = session.command_line(os.getcwd())
+        said = [f"{there}: {visible(str(session.path))} ({session.size:,} bytes)", f"Resume it: {visible(command)}"]
+        if not session.is_found:
+            said.append("The client does not look for sessions in this folder: move the file to the others first.")
+        fact = Session(session.id, str(session.path), list(session.command), session.cwd, session.is_new)
+        return Written(str(session.path), new_session=fact, said=tuple(said))
+
+
+def destination(
+    file: str,
+    output: str | None,
+    *,
+    new_session: bool,
+    in_place: bool,
+    force: bool,
+    report: Path | None,
+    json: bool,
+    dry_run: bool,
+) -> Destination:
+    """The one place that the options name. Raises UsageError when they name several, or one that makes no sense."""
+    named = [
+        option
+        for option, is_given in (("-o", output is not None), ("--new-session", new_session), ("--in-place", in_place))
+        if is_given
+    ]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} cannot be used together.", "Name one place to write to.")
+    if force and not in_place:
+        raise UsageError("--force belongs to --in-place.", "Other files are never overwritten by force.")
+    if in_place and (file == "-" or (Path(file).exists() and not Path(file).is_file())):
+        raise UsageError(
+            f"--in-place replaces FILE, and {file} is no file.", "Name the file, or write to another with -o FILE."
+        )
+    if json and output == "-":
+        raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")
+    if report is not None and str(report) == "-":
+        raise UsageError("--report writes a file.", "Use --json for the report on standard output.")
+    _check_output(file, output, report)
+    kind = Kind.NOWHERE
+    if new_session:
+        kind = Kind.NEW_SESSION
+    elif in_place:
+        kind = Kind.IN_PLACE
+    elif output == "-" or (output is None and not (json or dry_run) and not sys.stdout.isatty()):
+        kind = Kind.STDOUT
+    elif output is not None:
+        kind = Kind.FILE
+    seen = None
+    if in_place:
+        from ..files import stamp
+
+        seen = stamp(Path(file))
+    return Destination(kind, file, output, dry_run, force, seen)
+
+
+def _check_output(file: str, output: str | None, report: Path | None) -> None:
+    from ..files import check_output
+
+    targets = (
+        (
+            Path(output) if output and output != "-" else None,
+            "Write to another file, or use --in-place (with a backup).",
+        ),
+        (report, "Write the report to another file."),
+    )
+    for target, hint in targets:
+        if target is not None:
+            check_output(file, target, hint)
+            if not target.absolute().parent.is_dir():
+                raise OutputError(f"There is no folder {target.parent} to write {target} in.", "Nothing was written.")
+    if report is not None and output is not None and Path(output).resolve() == report.resolve():
+        raise UsageError("--output and --report name the same file.", "Name two files.")
+
+
+def proposal(source: str, format: str, *, is_writable: bool) -> str:
+    """What to do to get the condensed transcript, where nothing was written."""
+    from ..formats.session_ids import SESSION_FILES
+
+    if not is_writable:
+        return "Nothing was written; this format is only read."
+    if format in SESSION_FILES and source != "-":
+        return "Nothing was written; --new-session writes a session beside this one to resume, -o FILE a file."
+    return "Nothing was written; add -o FILE to write the condensed transcript."

@@ -1,0 +1,111 @@
+"""Which other processes use a file: those that hold it open for writing, and a client that has its session open."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+_PROCESSES: Final = Path("/proc")
+_LSOF_SECONDS: Final = 10
+"""lsof can hang on a network file system that does not answer."""
+
+
+class Writer(Struct, frozen=True):
+    """A process by its number and the name of its program."""
+
+    process: int
+    program: str
+
+    def __str__(self) -> str:
+        return f"{self.program} (process {self.process})"
+
+
+def writers(path: Path) -> list[Writer]:
+    """Other processes that hold the file open for writing, as far as this user may see them."""
+    if (_PROCESSES / "self" / "fdinfo").is_dir():
+        return list(_from_proc(path))
+    return list(_from_lsof(path))
+
+
+def running_client(path: Path) -> Writer | None:
+    """The Claude Code process that has a session file open, if there is one.
+
+    It holds no file open: it reads a session once, and appends by name. It lists itself in `sessions/<process>.json`
+    of its configuration folder, and takes that away when it ends (seen with 2.1.197).
+    """
+    # A session is <configuration>/projects/<folder>/<id>.jsonl.
+    configuration = path.absolute().parent.parent.parent
+    with contextlib.suppress(OSError):
+        for file in sorted((configuration / "sessions").glob("*.json")):
+            with contextlib.suppress(OSError, ValueError):
+                entry = json.loads(file.read_bytes())
+                if isinstance(entry, dict) and entry.get("sessionId") == path.stem and _is_alive(int(file.stem)):
+                    return Writer(int(file.stem), "claude")
+    return None
+
+
+def _is_alive(process: int) -> bool:
+    """Whether a process runs; where that cannot be asked without harm, True."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _from_proc(path: Path) -> Iterator[Writer]:
+    name = f"/{path.name}"
+    for folder in _PROCESSES.iterdir():
+        if not folder.name.isdecimal() or int(folder.name) == os.getpid():
+            continue
+        # A process may end, or close a file, while it is looked at; those of others may not be looked at.
+        with contextlib.suppress(OSError):
+            for link in (folder / "fd").iterdir():
+                with contextlib.suppress(OSError, ValueError):
+                    # By name first: asking for the status of an open file can hang on a network file system.
+                    if os.readlink(link).endswith(name) and link.samefile(path) and _is_for_writing(folder, link.name):
+                        yield Writer(int(folder.name), (folder / "comm").read_text().strip())
+                        break
+
+
+def _is_for_writing(process: Path, descriptor: str) -> bool:
+    """`flags` are those of open(2), in octal (proc_pid_fdinfo(5))."""
+    for line in (process / "fdinfo" / descriptor).read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key == "flags":
+            return int(value, 8) & os.O_ACCMODE in (os.O_WRONLY, os.O_RDWR)
+    return False
+
+
+def _from_lsof(path: Path) -> Iterator[Writer]:
+    program = shutil.which("lsof")
+    if program is None:
+        return
+    try:
+        # One field a line, its letter first: process, command, access (lsof(8), "OUTPUT FOR OTHER PROGRAMS").
+        done = subprocess.run(
+            [program, "-nP", "-Fpca", "--", str(path)], capture_output=True, text=True, timeout=_LSOF_SECONDS
+        )
+    except (OSError, subprocess.SubprocessError):
+        return
+    process, command = 0, ""
+    for line in done.stdout.splitlines():
+        field, value = line[:1], line[1:]
+        if field == "p":
+            process = int(value)
+        elif field == "c":
+            command = value
+        elif field == "a" and value in ("w", "u") and process != os.getpid():
+            yield Writer(process, command)

@@ -1,0 +1,510 @@
+"""`condense run --in-place` and `condense undo`: nothing is ever lost, and what is not safe is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from helpers import Outcome, as_lines, condense, condense_on_terminal, condensed, session, snapshot
+
+from condense_cli import backups, files, open_files
+from condense_cli.errors import ExitStatus, OutputError
+
+DATA = as_lines(session())
+SMALLER = condensed(DATA)
+GREW = b'{"role": "user", "content": "And now?"}\n'
+NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
+IS_ROOT = os.geteuid() == 0
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(DATA)
+    return path
+
+
+def in_place(file: Path, *arguments: str) -> Outcome:
+    return condense("run", file, "-p", "speed", "--in-place", *arguments)
+
+
+def beside(file: Path) -> list[Path]:
+    """Backups and whatever else came to stand beside a file."""
+    return sorted(path for path in file.parent.iterdir() if path.name != file.name)
+
+
+def replace(file: Path, *, read: bytes = DATA, force: bool = False) -> Path:
+    return backups.replace_in_place(file, SMALLER, read=read, seen=files.stamp(file), now=NOW, force=force)
+
+
+# --- In place --------------------------------------------------------------------------------------------------------
+
+
+# The file holds what `-o` would have written, the backup what the file held.
+def test_the_file_is_replaced_and_a_backup_stays(file: Path) -> None:
+    done = in_place(file)
+    assert (done.status, file.read_bytes()) == (ExitStatus.DONE, SMALLER)
+    (backup,) = beside(file)
+    assert backup.read_bytes() == DATA
+    assert f"Condensed in place: {file} ({len(SMALLER):,} bytes)" in done.text
+    assert backup.name in done.text
+
+
+# Clients list *.jsonl and *.json; the time in the name is UTC.
+def test_the_name_of_a_backup_is_no_session(file: Path) -> None:
+    before = datetime.now(UTC)
+    in_place(file)
+    (backup,) = beside(file)
+    found = re.fullmatch(r"session\.jsonl\.(\d{8}T\d{6}\.\d{6}Z)\.\d+-[0-9a-f]{12}\.condense-backup", backup.name)
+    assert found
+    made = datetime.strptime(found[1], "%Y%m%dT%H%M%S.%fZ").replace(tzinfo=UTC)
+    assert before <= made <= datetime.now(UTC)
+
+
+def test_the_json_report_names_the_backup(file: Path) -> None:
+    report = in_place(file, "--json").json
+    assert (report["output"], report["new_session"]) == (str(file), None)
+    assert report["backup"] == str(beside(file)[0])
+    assert condense("run", file, "--json").json["backup"] is None
+
+
+def test_on_a_terminal_and_quietly(file: Path) -> None:
+    assert "Condensed in place" in condense_on_terminal("run", file, "-p", "speed", "--in-place").plain
+    assert file.read_bytes() == SMALLER
+    quiet = in_place(file, "-q")
+    assert (quiet.stdout, quiet.stderr) == (b"", "")
+
+
+def test_nothing_changes_and_nothing_is_written_when_there_is_nothing_to_do(file: Path) -> None:
+    file.write_bytes(SMALLER)
+    before = snapshot(file.parent)
+    done = in_place(file)
+    assert "Nothing changed, so nothing was written." in done.text
+    assert (done.status, snapshot(file.parent)) == (ExitStatus.DONE, before)
+    assert in_place(file, "--json").json["output"] is None
+
+
+def test_a_dry_run_writes_nothing(file: Path) -> None:
+    before = snapshot(file.parent)
+    assert in_place(file, "--dry-run").status == ExitStatus.DONE
+    assert snapshot(file.parent) == before
+
+
+def test_permissions_stay(file: Path) -> None:
+    file.chmod(0o640)
+    in_place(file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert stat.S_IMODE(beside(file)[0].stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root may give files away")
+def test_the_owner_stays(file: Path) -> None:
+    os.chown(file, 12_345, 54_321)
+    in_place(file)
+    assert (file.stat().st_uid, file.stat().st_gid) == (12_345, 54_321)
+
+
+# The link still leads there, and the backup is beside the file itself.
+def test_a_link_stays_and_its_target_is_replaced(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "current.jsonl"
+    link.symlink_to(file)
+    in_place(link)
+    assert link.is_symlink()
+    assert file.read_bytes() == SMALLER
+    assert beside(link) == []
+    assert condense("undo", link).status == ExitStatus.DONE
+    assert link.is_symlink()
+    assert file.read_bytes() == DATA
+
+
+# A program that holds the old file open writes into the backup, not into nothing.
+def test_what_is_written_to_the_open_old_file_is_in_the_backup(file: Path) -> None:
+    with file.open("ab") as opened:
+        assert in_place(file, "--force").status == ExitStatus.DONE
+        opened.write(GREW)
+    assert file.read_bytes() == SMALLER
+    assert beside(file)[0].read_bytes() == DATA + GREW
+
+
+def test_where_there_are_no_hard_links_the_backup_is_a_copy(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    file.chmod(0o600)
+    in_place(file)
+    (backup,) = beside(file)
+    assert (file.read_bytes(), backup.read_bytes()) == (SMALLER, DATA)
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    condense("undo", file)
+    assert (file.read_bytes(), beside(file)) == (DATA, [])
+
+
+# --- What is refused -------------------------------------------------------------------------------------------------
+
+
+def appended(file: Path) -> None:
+    with file.open("ab") as opened:
+        opened.write(GREW)
+
+
+def rewritten(file: Path) -> None:
+    """The same size and time, other bytes."""
+    status = file.stat()
+    file.write_bytes(DATA.replace(b"look around", b"look closer"))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def exchanged(file: Path) -> None:
+    """The same bytes in another file."""
+    other = file.with_name("other")
+    other.write_bytes(DATA)
+    other.replace(file)
+
+
+@pytest.mark.parametrize("change", [appended, rewritten, exchanged])
+@pytest.mark.parametrize("moment", ["before the backup", "after the backup"])
+def test_a_file_that_changed_since_it_was_read_is_refused(
+    change: Callable[[Path], None], moment: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = files.stamp(file)
+    if moment == "before the backup":
+        change(file)
+    else:
+        keep = backups._keep
+
+        def late(target: Path, successor: bytes, kind: backups.Kind, now: datetime) -> Path:
+            backup = keep(target, successor, kind, now)
+            change(file)
+            return backup
+
+        monkeypatch.setattr(backups, "_keep", late)
+    with pytest.raises(OutputError, match="changed while it was condensed"):
+        backups.replace_in_place(file, SMALLER, read=DATA, seen=seen, now=NOW)
+    content = file.read_bytes()
+    assert content not in (SMALLER, b"")
+    assert all(path.read_bytes() == DATA for path in beside(file))
+    monkeypatch.undo()
+    assert replace(file, force=True).read_bytes() == content
+    assert file.read_bytes() == SMALLER
+
+
+# Between the last look and the renaming there is a moment: what comes in it is in the backup, and that is said.
+def test_what_comes_in_the_last_moment_is_not_lost(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename = Path.replace
+
+    def late(self: Path, target: Path) -> Path:
+        appended(file)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", late)
+    done = in_place(file)
+    assert done.status == ExitStatus.FAILED
+    assert f"{len(GREW)} bytes" in done.message
+    monkeypatch.undo()
+    assert condense("undo", file).status == ExitStatus.DONE
+    assert file.read_bytes() == DATA + GREW
+
+
+@pytest.mark.skipif(not Path("/proc/self/fdinfo").is_dir(), reason="needs the /proc of Linux")
+@pytest.mark.parametrize(("mode", "is_refused"), [("ab", True), ("r+b", True), ("rb", False)])
+def test_a_file_that_a_program_holds_open_for_writing_is_refused(mode: str, is_refused: bool, file: Path) -> None:
+    code = f"import sys; opened = open({str(file)!r}, {mode!r}); print('open', flush=True); sys.stdin.read()"
+    holder = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        done = in_place(file)
+        if is_refused:
+            assert done.status == ExitStatus.FAILED
+            assert f"process {holder.pid}" in done.message
+            assert (file.read_bytes(), beside(file)) == (DATA, [])
+            assert in_place(file, "--force").status == ExitStatus.DONE
+        assert file.read_bytes() == SMALLER
+    finally:
+        holder.communicate()
+
+
+def test_lsof_is_asked_where_there_is_no_proc(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lsof = tmp_path / "bin" / "lsof"
+    lsof.parent.mkdir()
+    lsof.write_text(
+        f"#!/bin/sh\nprintf 'p{os.getpid()}\\ncpython\\nf3\\naw\\np77\\nctail\\nf3\\nar\\np78\\ncnode\\nf9\\nau\\n'"
+    )
+    lsof.chmod(0o755)
+    monkeypatch.setattr(open_files, "_PROCESSES", tmp_path / "nothing")
+    monkeypatch.setenv("PATH", str(lsof.parent), prepend=os.pathsep)
+    assert [str(writer) for writer in open_files.writers(file)] == ["node (process 78)"]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert open_files.writers(file) == []
+
+
+# Claude Code reads a session once: whoever has it open is told to resume it.
+def test_a_running_client_is_named(tmp_path: Path) -> None:
+    id = "5f0c9a1e-0000-4000-8000-000000000001"
+    file = tmp_path / "projects" / "-home-dev" / f"{id}.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(DATA)
+    (tmp_path / "sessions").mkdir()
+    entry = tmp_path / "sessions" / f"{os.getpid()}.json"
+    entry.write_text("not JSON")
+    assert open_files.running_client(file) is None
+    entry.write_text(json.dumps({"pid": os.getpid(), "sessionId": id}))
+    assert in_place(file, "--json").json["warnings"] == [
+        f"claude (process {os.getpid()}) has this session open and goes on with the old one until you resume it."
+    ]
+    entry.rename(entry.with_name("4194305.json"))  # No process has such a number.
+    assert open_files.running_client(file) is None
+
+
+@pytest.mark.skipif(IS_ROOT, reason="root may write everywhere")
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_is_read_only_is_refused(what: str, file: Path) -> None:
+    protected = file if what == "file" else file.parent
+    mode = protected.stat().st_mode
+    protected.chmod(0o555)
+    try:
+        done = in_place(file)
+    finally:
+        protected.chmod(mode)
+    assert done.status == ExitStatus.FAILED
+    assert str(file) in done.message
+    assert (file.read_bytes(), beside(file)) == (DATA, [])
+
+
+# The same without needing another user: the system refuses, and nothing is left behind.
+@pytest.mark.parametrize("step", ["access", "link", "mkstemp"])
+def test_what_the_system_refuses_leaves_everything_as_it_was(
+    step: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    if step == "access":
+        monkeypatch.setattr(os, "access", lambda path, mode: False)
+    if step == "link":
+        monkeypatch.setattr(os, "link", refuse)
+    if step != "access":
+        monkeypatch.setattr("tempfile.mkstemp", refuse)
+    done = in_place(file)
+    assert done.status == ExitStatus.FAILED
+    assert str(file) in done.message
+    assert (file.read_bytes(), beside(file)) == (DATA, [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--in-place", "-o", "x.jsonl"], "-o and --in-place"),
+        (["--in-place", "--new-session"], "--new-session and --in-place"),
+        (["--new-session", "-o", "-"], "-o and --new-session"),
+        (["--force"], "--force belongs to --in-place"),
+    ],
+)
+def test_options_that_exclude_each_other(arguments: list[str], said: str, file: Path, tmp_path: Path) -> None:
+    before = snapshot(tmp_path)
+    done = condense("run", file, *arguments, cwd=tmp_path)
+    assert done.status == ExitStatus.USAGE
+    assert said in done.message
+    assert snapshot(tmp_path) == before
+
+
+def test_standard_input_is_refused() -> None:
+    for arguments in (("run", "-", "--in-place"), ("undo", "-"), ("undo", "-", "--list")):
+        done = condense(*arguments, stdin=DATA)
+        assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+        assert "no file" in done.message
+
+
+# A folder, or a pipe that would have to be read again.
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path, tmp_path / "pipe"):
+        for arguments in (("run", name, "--in-place"), ("undo", name)):
+            done = condense(*arguments)
+            assert done.status == ExitStatus.USAGE
+            assert "no file" in done.message
+
+
+def test_output_that_is_the_input_points_to_in_place(file: Path) -> None:
+    assert "--in-place" in condense("run", file, "-o", file).message
+    assert "--in-place" not in condense("run", file, "--report", file).message
+
+
+# --- Undo ------------------------------------------------------------------------------------------------------------
+
+
+# The file as it was, its permissions and time included; what condense wrote can be written again, so it goes.
+def test_undo_brings_back_the_file(file: Path) -> None:
+    file.chmod(0o640)
+    os.utime(file, ns=(1_700_000_000_000_000_000,) * 2)
+    before = snapshot(file.parent)
+    in_place(file)
+    done = condense("undo", file)
+    assert (done.status, snapshot(file.parent)) == (ExitStatus.DONE, before)
+    assert f"({len(DATA):,} bytes)" in done.text
+
+
+def test_undo_goes_back_step_by_step(file: Path) -> None:
+    in_place(file, "--keep-recent", "12")
+    between = file.read_bytes()
+    in_place(file)
+    assert len({DATA, between, file.read_bytes()}) == 3
+    condense("undo", file)
+    assert file.read_bytes() == between
+    condense("undo", file)
+    assert (file.read_bytes(), beside(file)) == (DATA, [])
+
+
+def test_a_session_that_went_on_is_not_undone(file: Path) -> None:
+    in_place(file)
+    appended(file)
+    appended(file)
+    before = snapshot(file.parent)
+    done = condense("undo", file)
+    assert (done.status, snapshot(file.parent)) == (ExitStatus.FAILED, before)
+    assert f"2 lines ({2 * len(GREW)} bytes)" in done.message
+    assert "--force" in done.message
+
+
+# With --force nothing is lost either, and can be brought back by its name.
+def test_undo_by_force_keeps_what_came_later(file: Path) -> None:
+    in_place(file)
+    appended(file)
+    done = condense("undo", file, "--force")
+    assert (done.status, file.read_bytes()) == (ExitStatus.DONE, DATA)
+    (kept,) = beside(file)
+    assert kept.name.endswith(".condense-undone")
+    assert kept.read_bytes() == SMALLER + GREW
+    assert kept.name in done.text
+    assert "no backup" in condense("undo", file).message
+    assert condense("undo", file, "--backup", kept.name).status == ExitStatus.FAILED
+    again = condense("undo", file, "--backup", kept.name, "--force", "--json").json
+    assert file.read_bytes() == SMALLER + GREW
+    assert again["restored"]["name"] == kept.name
+    assert (file.parent / again["kept"]).read_bytes() == DATA
+
+
+def test_undo_of_a_file_that_is_not_what_condense_wrote(file: Path) -> None:
+    in_place(file)
+    file.write_bytes(b"something else\n")
+    assert "15 bytes" in condense("undo", file).message
+    assert condense("undo", file, "--force").status == ExitStatus.DONE
+    assert [path.read_bytes() for path in beside(file)] == [b"something else\n"]
+
+
+# Between the last look and the renaming there is a moment, here too.
+def test_what_comes_in_the_last_moment_of_undo_is_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_place(file)
+    rename = Path.replace
+
+    def late(self: Path, target: Path) -> Path:
+        appended(file)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", late)
+    assert condense("undo", file).status == ExitStatus.DONE
+    assert file.read_bytes() == DATA
+    assert [path.read_bytes() for path in beside(file)] == [SMALLER + GREW]
+
+
+def test_undo_of_a_file_that_is_gone(file: Path) -> None:
+    in_place(file)
+    file.unlink()
+    assert condense("undo", file).status == ExitStatus.DONE
+    assert (file.read_bytes(), beside(file)) == (DATA, [])
+
+
+# A run that was killed before the replacement leaves the file under a second name: that is no older content.
+def test_a_second_name_of_the_file_itself_is_no_backup(file: Path) -> None:
+    in_place(file)
+    name = beside(file)[0].name.replace("202", "209", 1)
+    os.link(file, file.with_name(name))
+    assert len(condense("undo", file, "--list", "--json").json["backups"]) == 1
+    condense("undo", file)
+    assert file.read_bytes() == DATA
+
+
+def test_the_list_of_backups(file: Path) -> None:
+    assert "no backup" in condense("undo", file, "--list").text
+    in_place(file, "--keep-recent", "12")
+    between = file.stat().st_size
+    in_place(file)
+    before = snapshot(file.parent)
+    listed = condense("undo", file, "--list")
+    lines = listed.text.splitlines()
+    assert [line.split()[2] for line in lines] == [f"{between:,}", f"{len(DATA):,}"]
+    found = condense("undo", file, "-l", "--json").json
+    assert (found["version"], found["input"]) == (1, str(file))
+    assert [(entry["kind"], entry["bytes"]) for entry in found["backups"]] == [
+        ("backup", between),
+        ("backup", len(DATA)),
+    ]
+    assert all(line.endswith(entry["name"]) for line, entry in zip(lines, found["backups"], strict=True))
+    assert datetime.fromisoformat(found["backups"][0]["made"]).tzinfo == UTC
+    assert snapshot(file.parent) == before
+
+
+def test_an_older_backup_by_its_name(file: Path) -> None:
+    in_place(file, "--keep-recent", "12")
+    (oldest,) = beside(file)
+    in_place(file)
+    done = condense("undo", file, "--backup", str(oldest), "--json")
+    assert file.read_bytes() == DATA
+    assert done.json["restored"] | {"made": ""} == {
+        "name": oldest.name,
+        "kind": "backup",
+        "made": "",
+        "bytes": len(DATA),
+    }
+    assert done.json["kept"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ([], ExitStatus.INPUT, "no backup"),
+        (["--backup", "x"], ExitStatus.USAGE, "no backup x"),
+        (["--list", "--force"], ExitStatus.USAGE, "--list"),
+        (["--list", "--backup", "x"], ExitStatus.USAGE, "--list"),
+    ],
+)
+def test_what_undo_refuses(arguments: list[str], status: ExitStatus, said: str, file: Path) -> None:
+    before = snapshot(file.parent)
+    done = condense("undo", file, *arguments)
+    assert (done.status, snapshot(file.parent)) == (status, before)
+    assert said in done.message
+
+
+# Backups of another file whose name begins like this one's are not this one's.
+def test_backups_belong_to_one_file(file: Path) -> None:
+    in_place(file)
+    other = file.with_name("session.jsonl.old.jsonl")
+    other.write_bytes(DATA)
+    in_place(other)
+    assert len(backups.backups_of(file)) == 1
+    assert len(backups.backups_of(other)) == 1
+
+
+def test_undo_refuses_a_file_that_changes_meanwhile(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_place(file)
+
+    def writers(path: Path) -> list[open_files.Writer]:
+        appended(path)
+        return []
+
+    monkeypatch.setattr(backups, "writers", writers)
+    done = condense("undo", file)
+    assert done.status == ExitStatus.FAILED
+    assert "changed just now" in done.message
+    assert file.read_bytes() == SMALLER + GREW
+    assert [path.read_bytes() for path in beside(file)] == [DATA]
