@@ -1,6 +1,6 @@
 """Token counts, offline.
 
-The vocabularies come with an installed package (splintr-rs, or rs-bpe where it is there). Counts for
+The vocabularies come with an installed package (splintr-rs, or for small files rs-bpe where it is there). Counts for
 OpenAI's encodings equal tiktoken's; for every other family o200k_base serves as an estimate and is
 labelled as one, because no vendor publishes those vocabularies (tiktoken counts 15 to 30 % less than
 Claude's own tokenizer).
