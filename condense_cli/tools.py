@@ -46,12 +46,13 @@ MAIN_ARGUMENTS: Final = (
 
 def arguments_of(call: Block) -> Mapping[str, Any] | None:
     """Arguments of a call (JSON, or XML or an action inside assistant text), or None where they are no object."""
-    if call.text.startswith("<"):
-        return xmlcalls.arguments(call.text)
+    text = call.text
+    if text.startswith("<"):
+        return xmlcalls.arguments(text)
     if _is_action(call):
-        return textactions.arguments(call.text)
+        return textactions.arguments(text)
     try:
-        value = jsontext.parse_text(call.text)
+        value = jsontext.parse_text(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

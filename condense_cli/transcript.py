@@ -42,6 +42,12 @@ class Spelled(Struct, frozen=True):
     def __hash__(self) -> int:
         return hash(bytes(self.literal))
 
+    def __contains__(self, word: str) -> bool:
+        """Whether a word of ASCII characters, none of them a quote, a slash or a control character, is in the text."""
+        literal = bytes(self.literal)
+        # Any other spelling of such a character is an escape of its number.
+        return word in str(self) if b"\\u00" in literal else word.encode() in literal
+
 
 Text = str | Spelled
 """A text in either form: `str(text)` gives it. The two forms of one text are not equal."""

@@ -12,6 +12,7 @@ import pytest
 from build import assistant, call, result, text, user
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 from real import PROJECT
 
 from condense_cli import api
@@ -31,6 +32,14 @@ def test_compact_texts_read_the_same(piece: str, times: int) -> None:
     assert compact(held) is held
     assert compact(piece * times) == held
     assert hash(compact(piece * times)) == hash(held)
+
+
+# A word is found in a text however that is spelled.
+@given(TEXTS, st.sampled_from(["", "[see ", "\\u005bsee ", "\\u005b\\u0073\\u0065e ", "[\\\\u0073ee "]))
+def test_words_are_found_in_every_spelling(piece: str, word: str) -> None:
+    literal = f'"{LONG * "x"}{json.dumps(piece)[1:-1]}{word}"'
+    if "\ud800" not in piece:
+        assert ("[see " in Spelled(Raw(literal.encode()))) is ("[see " in json.loads(literal))
 
 
 # However a file spells a text, the block reads it, and writing gives the same bytes back.
@@ -69,7 +78,7 @@ def test_long_texts_are_stretches_of_the_file() -> None:
 def synthetic(folder: Path, format: str) -> bytes:
     path = folder / "synthetic.jsonl"
     functions: dict[str, Any] = runpy.run_path(str(PROJECT / "benchmarks" / "synthetic.py"))
-    functions["write_transcript"](path, 1.5, format)
+    functions["write_transcript"](path, 3, format)
     return path.read_bytes()
 
 

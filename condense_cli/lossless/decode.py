@@ -63,7 +63,7 @@ def count_gaps(messages: Sequence[Message]) -> int:
 
 def _may_hold(message: Message, block: Block) -> bool:
     is_user_text = block.kind is BlockKind.TEXT and message.role is Role.USER
-    return (is_user_text or block.kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL)) and PREFIX in block.text
+    return (is_user_text or block.kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL)) and PREFIX in block.content
 
 
 def _texts(block: Block) -> list[str]:

@@ -8,7 +8,7 @@ from ..transcript import Text, compact
 from .lines import Lines, read_lines
 from .matching import Hashed, hash_lines
 
-_REMEMBERED: Final = 500_000
+_REMEMBERED: Final = 1_000_000
 """So many characters of text are remembered as lines. They take many times that, and more of them save no time."""
 
 

@@ -33,10 +33,11 @@ def apply(block: Block, operation: ContentOperation, count: Counter, strictness:
     rewrite = _rewrite(operation, strictness)
     if block.kind is BlockKind.TOOL_CALL:
         return _rewrite_arguments(block, rewrite, count)
-    text = rewrite(block.text)
-    if text == block.text:
+    old = block.text
+    text = rewrite(old)
+    if text == old:
         return Kept.WITHIN_LIMITS
-    if count(text) >= count(block.text):
+    if count(text) >= count(block.content):
         return Kept.NOT_SMALLER
     return block.with_text(text)
 
@@ -86,7 +87,7 @@ def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block 
     if not edits:
         return Kept.NOT_SMALLER if found_long else Kept.SHORT_VALUES
     text = replace_arguments(block, edits)
-    if count(text) >= count(block.text):
+    if count(text) >= count(block.content):
         return Kept.NOT_SMALLER
     return block.with_edits(text, edits)
 
