@@ -2,13 +2,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAMPLE := sample_transcripts/bugfix-session.jsonl
 
-.PHONY: demo test check fuzz format bench clean
+.PHONY: demo test clients check fuzz format bench clean
 
 demo: .venv/.run
 	$(BIN)/condense run $(SAMPLE) --preset speed --dry-run
 
 test: .venv/.dev
 	$(BIN)/python -m pytest -n 2
+
+clients: .venv/.dev
+	$(BIN)/python -m pytest -m client
 
 check: .venv/.dev
 	$(BIN)/ruff format --check .
@@ -31,6 +34,7 @@ format: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/sessions.py
 
 .venv/.run: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from itertools import starmap, zip_longest
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,13 @@ from .files import read_bytes
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
 from .passes import pipeline
+from .passes.offline import Offline
 from .passes.pipeline import Condensation
+from .passes.summaries import Summarizer
+from .providers import native
 from .report.diff import Diff, compare
 from .tokens import Counter
-from .transcript import Block, Message, Transcript
+from .transcript import TEXT_CALL, Transcript
 
 __all__ = ["Condensation", "Restoration", "Transcript", "condense", "diff", "dump", "load", "loads", "restore"]
 
@@ -59,12 +62,15 @@ def condense(
     target_tokens: int | None = None,
     model: str | None = None,
     counter: Counter | None = None,
+    summarizer: Summarizer | None = None,
     clock: Callable[[], float] = lambda: 0.0,
+    slim: bool = False,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
     With `target_tokens` the passes work only until the target is reached. `model` is the model that
-    will continue the conversation, where that is not the recorded one. Raises ConfigurationError.
+    will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
+    on top, what only a client shows; the conversation is the same with and without. Raises ConfigurationError.
     """
     if configuration is None:
         configuration = load_preset(preset or DEFAULT_PRESET)
@@ -73,7 +79,33 @@ def condense(
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = counter or Counter.of(transcript)
-    return pipeline.condense(transcript, configuration, counter, stop_at_target=target_tokens is not None, clock=clock)
+    result = _condensed(
+        transcript,
+        configuration,
+        counter,
+        summarizer or Offline(counter),
+        stops=target_tokens is not None,
+        clock=clock,
+    )
+    if slim:
+        result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
+    return result
+
+
+def _condensed(
+    transcript: Transcript,
+    configuration: Configuration,
+    counter: Counter,
+    summarizer: Summarizer,
+    *,
+    stops: bool,
+    clock: Callable[[], float],
+) -> Condensation:
+    if configuration.provider == "native":
+        return native.condense(transcript, configuration, counter, summarizer=summarizer, clock=clock)
+    return pipeline.condense(
+        transcript, configuration, counter, summarizer=summarizer, stop_at_target=stops, clock=clock
+    )
 
 
 class Restoration(Struct, frozen=True):
@@ -127,12 +159,16 @@ _REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 def _is_same(written: Transcript, meant: Transcript) -> bool:
     """Whether both say the same. Block by block, as the texts of two transcripts take more memory than both files."""
-    pairs = zip_longest(starmap(_content, written.blocks()), starmap(_content, meant.blocks()))
-    return all(one == other for one, other in pairs)
+    return all(one == other for one, other in zip_longest(_contents(written), _contents(meant)))
 
 
-def _content(message: Message, block: Block) -> tuple[Any, ...]:
-    return message.role, block.kind, block.text, block.tool, block.call_id, block.is_error, block.estimate
+def _contents(transcript: Transcript) -> Iterator[tuple[Any, ...]]:
+    made_up: dict[str, int] = {}
+    for message, block in transcript.blocks():
+        id = block.call_id
+        # Ids that a reader makes up are numbers, which move when calls before them went.
+        call = made_up.setdefault(id, len(made_up)) if id and id.startswith(TEXT_CALL) else id
+        yield message.role, block.kind, block.text, block.tool, call, block.is_error, block.estimate
 
 
 def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:

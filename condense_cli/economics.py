@@ -118,12 +118,18 @@ class Accounting(StrEnum):
 
 
 class CallUsage(Struct, frozen=True):
-    """Tokens of one call, as its provider reports them."""
+    """Tokens of one call, as its provider reports them; at least that many if the answer broke off."""
 
     input_tokens: int
     output_tokens: int
     cache_write_tokens: int = 0
     cache_read_tokens: int = 0
+    is_whole: bool = True
+
+    def total_tokens(self, accounting: Accounting) -> int:
+        """All tokens, read and written, cached or not."""
+        cached = self.cache_write_tokens + self.cache_read_tokens if accounting is Accounting.ANTHROPIC else 0
+        return self.input_tokens + cached + self.output_tokens
 
 
 def cost_of_call(usage: CallUsage, price: Price, accounting: Accounting) -> Decimal | None:

@@ -25,4 +25,13 @@ def cut_before(messages: Sequence[Message], position: int) -> int:
     position = max(0, min(position, len(messages)))
     while 0 < position < len(messages) and messages[position].answers_calls:
         position -= 1
-    return position
+    # Where results need not follow at once, words of the assistant may stand between two results of one message.
+    callers: dict[str | None, int] = {}
+    earliest = position
+    for index, message in enumerate(messages):
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                callers[block.call_id] = index
+            elif index >= position and block.answers:
+                earliest = min(earliest, callers.get(block.answers, position))
+    return position if earliest == position else cut_before(messages, earliest)

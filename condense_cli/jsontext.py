@@ -73,7 +73,11 @@ class Style(Struct, frozen=True):
 
     def literal(self, value: str) -> str:
         """JSON literal of a string."""
-        text = json.dumps(value, ensure_ascii=self.escapes_non_ascii)
+        return self.dump(value)
+
+    def dump(self, value: Any) -> str:
+        """Shortest JSON text of a value, its strings spelled as the file spells them."""
+        text = json.dumps(value, ensure_ascii=self.escapes_non_ascii, separators=(",", ":"))
         if self.is_utf8 and _SURROGATE.search(text):
             # Such a text can only have spelled a lone surrogate as an escape.
             text = _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
@@ -101,6 +105,12 @@ def dump_compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def replace_strings(text: str, edits: Mapping[JsonPath, str]) -> str:
+    """The JSON text with the string values at some paths exchanged; everything around them stays."""
+    style = Style.of(text.encode("utf-8", "surrogatepass"))
+    return splice(text, {path: style.literal(value) for path, value in edits.items()})
+
+
 def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
     """Exchange the values at the given paths of a JSON text for JSON literals, or remove them.
 
@@ -109,14 +119,8 @@ def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
     """
     if not edits:
         return text
-    tree: dict[Any, Any] = {}
-    for path, new in edits.items():
-        node = tree
-        for key in path:
-            node = node.setdefault(key, {})
-        node[_HERE] = new
     pieces: list[str] = []
-    cuts = _cuts(text, skip(text, 0), tree)[1]
+    cuts = _cuts(text, skip(text, 0), _tree(edits))[1]
     position = 0
     for start, end, new in sorted(cuts, key=lambda cut: cut[0]):
         pieces += (text[position:start], new or "")
@@ -125,8 +129,57 @@ def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
     return "".join(pieces)
 
 
+_FIRST_KEY: Final = re.compile(r'\{(\s*)"(?:[^"\\]|\\.)*"(\s*:\s*)')
+_CLOSER: Final = re.compile(r"\s*\}\s*$")
+
+
+def object_like(text: str, members: Mapping[str, str]) -> str:
+    """An object of the given members (keys and JSON literals), laid out as the object in `text` is."""
+    lead, colon, closer = _layout(text)
+    return "{" + _comma(lead, colon).join(lead + _member(key, new, colon) for key, new in members.items()) + closer
+
+
+def with_member(text: str, key: str, literal: str) -> str:
+    """The object in `text` with one more member at its end."""
+    lead, colon, closer = _layout(text)
+    return text.rstrip()[: -len(closer)] + _comma(lead, colon) + lead + _member(key, literal, colon) + closer
+
+
+def _layout(text: str) -> tuple[str, str, str]:
+    """What an object puts in front of a key, between key and value, and at its end."""
+    first = _FIRST_KEY.match(text)
+    closer = _CLOSER.search(text)
+    return (first[1], first[2], closer[0].rstrip()) if first and closer else ("", ":", "}")
+
+
+def _comma(lead: str, colon: str) -> str:
+    return ", " if not lead and colon.endswith(" ") else ","
+
+
+def _member(key: str, literal: str, colon: str) -> str:
+    return json.dumps(key) + colon + literal
+
+
+def locate(text: str, paths: Iterable[JsonPath]) -> dict[JsonPath, tuple[int, int]]:
+    """Where the values at the given paths stand in a JSON text, as offsets. Raises KeyError as `splice` does."""
+    cuts = _cuts(text, skip(text, 0), _tree({path: path for path in paths}))[1]
+    return {path: (start, end) for start, end, path in cuts}
+
+
 _HERE: Final = object()
-_Cut = tuple[int, int, str | None]
+_Cut = tuple[int, int, Any]
+"""Start, end and what the edit tree has for the value between them."""
+
+
+def _tree(edits: Mapping[JsonPath, Any]) -> dict[Any, Any]:
+    """The edits by key, level by level."""
+    tree: dict[Any, Any] = {}
+    for path, new in edits.items():
+        node = tree
+        for key in path:
+            node = node.setdefault(key, {})
+        node[_HERE] = new
+    return tree
 
 
 def skip(text: str, index: int) -> int:

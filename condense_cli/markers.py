@@ -7,7 +7,14 @@
 
 A marker has a line of its own. The number tells how much is missing; the hash names the whole text it
 was cut from, so that it can be found in the original. A suppressed block is a marker and nothing else;
-in place of an image it is `[condense: image left out #5f2c91d8]`, and the hash names the image's data.
+in place of an image it is `[condense: image left out #5f2c91d8]`, and the hash names the image's data. A text that
+a model summarized begins with `[condense: summary of 70 lines #5f2c91d8]`.
+
+A summary of several messages begins with a line of its own:
+
+    [condense: summary of 70 messages, 12 follow #5f2c91d8]
+
+The hash is that of the last text in it. The second number tells whether the conversation went on since.
 """
 
 from __future__ import annotations
@@ -21,12 +28,14 @@ from msgspec import Struct
 ELLIPSIS: Final = "…"
 
 _MARKER: Final = re.compile(
-    r"\[condense: (?:(?P<lines>\d{1,15}) lines?)?(?:, )?(?:(?P<characters>\d{1,15}) characters?)?"
-    r" left out #(?P<hash>[0-9a-f]{8})\]",
+    r"\[condense: (?P<summary>summary of )?(?:(?P<lines>\d{1,15}) lines?)?(?:, )?"
+    r"(?:(?P<characters>\d{1,15}) characters?)?(?: left out)? #(?P<hash>[0-9a-f]{8})\]",
     re.ASCII,
 )
 _IMAGE: Final = re.compile(r"\[condense: image left out #([0-9a-f]{8})\]", re.ASCII)
 PREFIX: Final = "[condense: "
+REFERENCE_PREFIX: Final = "[see "
+"""How references begin, the lossless markers; `lossless.references` writes and reads them."""
 
 
 def content_hash(text: str) -> str:
@@ -37,13 +46,14 @@ def content_hash(text: str) -> str:
 class Gap(Struct, frozen=True):
     """Content that is missing: whole lines, characters of a line, or both; `hash` names where it was cut from.
 
-    An image that is missing has neither.
+    An image that is missing has neither. After a gap that `is_summary` stands what a model wrote in its place.
     """
 
     hash: str
     lines: int = 0
     characters: int = 0
     is_image: bool = False
+    is_summary: bool = False
 
     def __str__(self) -> str:
         if self.is_image:
@@ -53,6 +63,8 @@ class Gap(Struct, frozen=True):
             for number, noun in ((self.lines, "line"), (self.characters, "character"))
             if number
         ]
+        if self.is_summary:
+            return f"[condense: summary of {', '.join(amounts)} #{self.hash}]"
         return f"[condense: {', '.join(amounts)} left out #{self.hash}]"
 
     def plus(self, other: Gap) -> Gap:
@@ -69,7 +81,8 @@ def parse_gap(line: str) -> Gap | None:
     match = _MARKER.fullmatch(line)
     if not match:
         return None
-    gap = Gap(match["hash"], int(match["lines"] or 0), int(match["characters"] or 0))
+    amounts = int(match["lines"] or 0), int(match["characters"] or 0)
+    gap = Gap(match["hash"], *amounts, is_summary=match["summary"] is not None)
     return gap if (gap.lines or gap.characters) and str(gap) == line else None
 
 
@@ -78,3 +91,34 @@ def gaps_in(text: str) -> list[Gap]:
     if PREFIX not in text:
         return []
     return [gap for gap in map(parse_gap, text.split("\n")) if gap]
+
+
+_SUMMARY: Final = re.compile(
+    r"\[condense: summary of (?P<messages>\d{1,9}) messages?, (?P<following>\d{1,9}) follow #(?P<hash>[0-9a-f]{8})\]",
+    re.ASCII,
+)
+GO_ON: Final = "[condense: the conversation goes on after this summary]"
+"""What stands between a summary and the next message where roles have to alternate."""
+
+
+class SummaryMark(Struct, frozen=True):
+    """First line of a summary: how many messages it stands for, and how many stood behind it when it was written."""
+
+    messages: int
+    following: int
+    hash: str
+
+    def __str__(self) -> str:
+        noun = "message" if self.messages == 1 else "messages"
+        return f"[condense: summary of {self.messages} {noun}, {self.following} follow #{self.hash}]"
+
+
+def parse_summary(text: str) -> SummaryMark | None:
+    """The mark of a summary that a text is."""
+    if not text.startswith(PREFIX):
+        return None
+    match = _SUMMARY.fullmatch(text.partition("\n")[0])
+    if not match:
+        return None
+    mark = SummaryMark(int(match["messages"]), int(match["following"]), match["hash"])
+    return mark if text.startswith(str(mark)) else None

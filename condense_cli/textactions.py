@@ -29,6 +29,11 @@ _ARGUMENTS: Final[dict[str, tuple[str, ...]]] = {
     "submit": (),
 }
 
+TOOLS: Final = frozenset(
+    {*_ARGUMENTS, "edit", "insert", "set_cursors", "connect_start", "connect_sendline", "exit"}
+) - {"cat"}
+"""Commands of the agent. Every other first word is a program."""
+
 _FENCE: Final = re.compile(r"^```.*\n?", re.MULTILINE)
 _TAGS: Final = ("<command>", "</command>")
 _WORD: Final = re.compile(r"""[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'`|&;<>()$\\-][^\s"'`|&;<>()$\\]*))""")

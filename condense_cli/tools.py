@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from . import jsontext, textactions, xmlcalls
+from . import jsontext, patches, textactions, xmlcalls
 from .transcript import Block, JsonPath
 
 READERS: Final = frozenset({"read", "read_file", "read_files", "view", "view_file", "notebookread", "read_many_files"})
@@ -17,14 +17,32 @@ EDITORS: Final = frozenset({"str_replace_editor", "str_replace_based_edit_tool",
 """One tool for viewing and editing; its `command` argument tells which."""
 
 WRITERS: Final = frozenset({
-    "apply_diff", "apply_patch", "create", "edit", "edit_file", "insert_content", "multi_replace_file_content",
-    "multiedit", "notebookedit", "replace", "replace_file_content", "replace_in_file", "search_and_replace",
-    "write", "write_file", "write_to_file",
+    "apply_diff", "apply_patch", "create", "create_file", "edit", "edit_file", "editor", "insert_content",
+    "multi_replace_file_content", "multiedit", "notebookedit", "replace", "replace_file_content", "replace_in_file",
+    "search_and_replace", "search_replace", "write", "write_file", "write_to_file",
 })  # fmt: skip
 SHELLS: Final = frozenset({
-    "bash", "exec_command", "execute_bash", "execute_command", "run_command", "run_commands", "run_shell_command",
-    "shell", "shell_command", "terminal",
+    "bash", "container.exec", "exec_command", "execute_bash", "execute_command", "local_shell", "run_command",
+    "run_commands", "run_shell_command", "shell", "shell_command", "terminal",
 })  # fmt: skip
+_REPLACERS: Final = frozenset({"create", "create_file", "write", "write_file", "write_to_file"})
+"""Writers that put a whole file in place, not a part of it."""
+
+TODO_LISTS: Final = frozenset({"todowrite", "todo_write", "todolist", "update_plan", "update_todo_list"})
+"""Tools whose call holds the whole list of todos."""
+
+TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
+"""Tools that add or change one todo, which has a number."""
+
+_PATCHED_FILE: Final = re.compile(
+    r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$(?:\n\*\*\* Move to: (.+?)\s*$)?", re.MULTILINE
+)
+_REPLACED: Final = frozenset({"old_string", "old_str", "old_text", "oldText", "TargetContent", "search"})
+_PATCHES: Final = frozenset({"diff", "content", "input", "patch"})
+_SEARCH_BEGINS: Final = re.compile(r"(?:<{7}|-{7,}) SEARCH\s*")
+_SEARCH_HEADER: Final = re.compile(r":(?:start|end)_line:.*|-{7}")
+"""How a text to look for begins in edits of Roo Code and Cline, and lines that come before it; `=======` ends it."""
+
 _FILE_COMMAND: Final = re.compile(r"\s*(?:cd\s[^&;|]*(?:&&|;)\s*)?(?:cat|sed\s+-n|head|tail|nl|less|Get-Content)\s")
 """Commands that print (a part of) a file. What else a command line shows is decided by what it prints."""
 
@@ -39,14 +57,21 @@ PATH_ARGUMENTS: Final = (
     "filename",
 )
 
+_COMMAND_ARGUMENTS: Final = ("command", "cmd", "CommandLine", "commands", "script")
+
 MAIN_ARGUMENTS: Final = (
     *PATH_ARGUMENTS, "command", "cmd", "pattern", "query", "regex", "url", "description", "prompt",
 )  # fmt: skip
 
 
 def arguments_of(call: Block) -> Mapping[str, Any] | None:
-    """Arguments of a call (JSON, or XML or an action inside assistant text), or None where they are no object."""
+    """Arguments of a call, or None where they are no object.
+
+    They are JSON, XML or an action inside assistant text, or a text as the tool takes it.
+    """
     text = call.text
+    if call.is_free_text:
+        return patches.arguments(text)
     if text.startswith("<"):
         return xmlcalls.arguments(text)
     if _is_action(call):
@@ -65,12 +90,13 @@ def _is_action(call: Block) -> bool:
 
 def replace_arguments(call: Block, edits: Mapping[JsonPath, str]) -> str:
     """Text of the call with the string values at some paths exchanged; everything around them stays."""
+    if call.is_free_text:
+        return patches.replace(call.text, edits)
     if call.text.startswith("<"):
         return xmlcalls.replace(call.text, edits)
     if _is_action(call):
         return textactions.replace(call.text, edits)
-    style = jsontext.Style.of(call.text.encode("utf-8", "surrogatepass"))
-    return jsontext.splice(call.text, {path: style.literal(value) for path, value in edits.items()})
+    return jsontext.replace_strings(call.text, edits)
 
 
 def has_failed(result: Block) -> bool:
@@ -97,12 +123,89 @@ def command_of_editor(call: Block) -> str:
 def writes_a_file(call: Block) -> bool:
     """Whether the call puts text of its arguments into a file."""
     name = (call.tool or "").lower()
-    return name in WRITERS or (name in EDITORS and not reads_a_file(call))
+    return name in WRITERS or (name in EDITORS and not reads_a_file(call)) or bool(patched_paths(call))
+
+
+def patched_paths(call: Block) -> list[str]:
+    """Files that a call changes by a patch: that of `apply_patch`, or one in a command that runs it."""
+    name = (call.tool or "").lower()
+    if patches.BEGIN not in call.text or not (name == "apply_patch" or name in SHELLS):
+        return []
+    if call.is_free_text:
+        return patches.paths(call.text)
+    return [path for _, value in string_values(arguments_of(call)) for path in patches.paths(value)]
 
 
 def prints_a_file(call: Block) -> bool:
     """Whether the call is a command such as `cat` or `sed -n`."""
     return (call.tool or "").lower() in SHELLS and _FILE_COMMAND.match(main_argument(call)) is not None
+
+
+def replaces_a_file(call: Block) -> bool:
+    """Whether the call puts a whole file in place."""
+    name = (call.tool or "").lower()
+    return name in _REPLACERS or command_of_editor(call) == "create"
+
+
+def command_lines(call: Block) -> list[str]:
+    """The command lines that a call runs in a shell; empty for other tools.
+
+    An action whose first word is no tool of its agent is a command line as it stands.
+    """
+    name = (call.tool or "").lower()
+    arguments = arguments_of(call) or {}
+    if name not in SHELLS:
+        is_known = name in READERS | WRITERS or name in textactions.TOOLS
+        return [] if not _is_action(call) or is_known else [call.text]
+    value = next((arguments[key] for key in _COMMAND_ARGUMENTS if arguments.get(key)), None)
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        if name == "run_commands":
+            return [line for line in value if line.strip()]
+        # An argument vector: what a shell is given to run, or the words themselves.
+        value = value[2] if len(value) == 3 and value[1] in ("-c", "-lc") else " ".join(value)
+    return [value] if isinstance(value, str) and value.strip() else []
+
+
+def patched_files(call: Block) -> Iterator[tuple[str, str, str]]:
+    """Files of a patch in the form of Codex: Add, Update or Delete, the path, and where an update moves it."""
+    if (call.tool or "").lower() == "apply_patch":
+        for _, value in string_values(arguments_of(call) or {"input": call.text}):
+            yield from patched_files_in(value)
+
+
+def patched_files_in(text: str) -> Iterator[tuple[str, str, str]]:
+    """The same for a text that may hold a patch."""
+    if "*** Begin Patch" in text:
+        for match in _PATCHED_FILE.finditer(text):
+            yield match[1], match[2], match[3] or ""
+
+
+def matched_texts(call: Block) -> list[str]:
+    """Texts that an edit has to find in its file as they stand: what it replaces."""
+    if not writes_a_file(call):
+        return []
+    found: list[str] = []
+    for path, value in string_values(arguments_of(call) or {"input": call.text}):
+        if path[-1] in _REPLACED:
+            found.append(value)
+        elif path[-1] in _PATCHES:
+            found += _searched_texts(value)
+            if "*** Begin Patch" in value:
+                found += [line[1:] for line in value.split("\n") if line.startswith(("-", " "))]
+    return found
+
+
+def _searched_texts(diff: str) -> Iterator[str]:
+    """What is looked for in an edit of Roo Code or Cline."""
+    lines: list[str] | None = None
+    for line in diff.split("\n") if " SEARCH" in diff else ():
+        if _SEARCH_BEGINS.fullmatch(line):
+            lines = []
+        elif lines is not None and line.rstrip() == "=======":
+            yield "\n".join(lines)
+            lines = None
+        elif lines or (lines is not None and not _SEARCH_HEADER.fullmatch(line)):
+            lines.append(line)
 
 
 def main_argument(call: Block) -> str:
@@ -113,13 +216,19 @@ def main_argument(call: Block) -> str:
         if isinstance(value, str) and value:
             return value
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            return " ".join(value)
+            return _command_line(value)
     strings = list(string_values(arguments))
     for key in MAIN_ARGUMENTS:
         found = [value for path, value in strings if key in path]
         if found:
             return ", ".join(found)
     return strings[0][1] if strings else ""
+
+
+def _command_line(words: list[str]) -> str:
+    """The command in the words of a process; of a shell that is told to run one, that command alone."""
+    is_shell = len(words) == 3 and words[1] in ("-c", "-lc", "-Command")
+    return words[2] if is_shell else " ".join(words)
 
 
 def path_argument(call: Block) -> str | None:
@@ -130,8 +239,24 @@ def path_argument(call: Block) -> str | None:
     if found is None:
         # Roo Code wraps it: <args><file><path>. Of several files none is the one.
         inner = [value for path, value in string_values(arguments) if path[-1] in PATH_ARGUMENTS and value]
+        inner = inner or patched_paths(call)
         found = inner[0] if len(inner) == 1 else None
     return found
+
+
+def paths(call: Block) -> list[str]:
+    """Every file or folder that the call names as what it works on."""
+    one = path_argument(call)
+    if one is not None:
+        return [one]
+    found = [value for path, value in string_values(arguments_of(call) or {}) if value and _names_a_path(path)]
+    return list(dict.fromkeys(found))
+
+
+def _names_a_path(path: JsonPath) -> bool:
+    """Whether a value is a path: `path` itself, or an entry of a list of paths."""
+    name = next((key for key in reversed(path) if isinstance(key, str)), "")
+    return name in PATH_ARGUMENTS or name in ("paths", "files")
 
 
 def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, str]]:
@@ -149,7 +274,7 @@ def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, s
 def readable_arguments(call: Block) -> str:
     """Arguments as a person reads them: one key a line, line breaks of string values as they are."""
     arguments = arguments_of(call)
-    if arguments is None or _is_action(call):
+    if arguments is None or call.is_free_text or _is_action(call):
         return call.text
     lines = []
     for key, value in arguments.items():

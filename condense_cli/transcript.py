@@ -15,11 +15,16 @@ import msgspec
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
+from .markers import GO_ON, PREFIX, parse_summary
+
 TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
 
 JsonPath = tuple[str | int, ...]
 """Keys and indices that lead from a record's root to a value inside it."""
+
+IN_STRING: Final = "\0json"
+"""A step of a path: the string reached so far holds a JSON text, and the rest of the path leads on inside that."""
 
 
 LONG: Final = 500
@@ -80,6 +85,7 @@ class Family(StrEnum):
 
     ANTHROPIC = "anthropic"
     OPENAI_CHAT = "openai-chat"
+    OPENAI_RESPONSES = "openai-responses"
 
 
 class BlockKind(StrEnum):
@@ -124,9 +130,11 @@ class Block(Struct, frozen=True):
     that part, as character offsets. `owner` is the path of the whole API block,
     which goes when the block is removed. A tool result whose content is a list gives one block per
     part; all of them carry the same `call_id` and `owner`.
-    `is_object` tells that the file holds the arguments as an object, not as JSON in a string.
+    `is_object` tells that the file holds the arguments as an object, not as JSON in a string;
+    `is_free_text` that they are no JSON at all, but one text as the tool takes it.
     `edits` are the string values of a tool call's arguments that were replaced, by their path
     inside the arguments; the rest of the arguments keeps its bytes.
+    A block that `summarizes` is a summary that a client wrote in place of earlier messages.
     `digest` is the hash of an image's data. A block that `stands_in` was an image: its `place` is that
     of the whole part, which a text part takes.
     """
@@ -142,10 +150,29 @@ class Block(Struct, frozen=True):
     injected: bool = False
     estimate: int = 0
     is_object: bool = False
+    is_free_text: bool = False
     changed: bool = False
     edits: tuple[tuple[JsonPath, Text], ...] = ()
     digest: str = ""
     stands_in: bool = False
+    summarizes: bool = False
+
+    @property
+    def is_inserted(self) -> bool:
+        """Whether it is new: not a value inside its record, which it takes the place of."""
+        return not self.place.path
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it stands for earlier messages, or leads from such a text to the next message."""
+        if self.kind is not BlockKind.TEXT or PREFIX not in self.content:
+            return self.summarizes
+        return self.summarizes or self.leads_on or parse_summary(self.text) is not None
+
+    @property
+    def leads_on(self) -> bool:
+        """Whether it is the line between a summary and the next message."""
+        return GO_ON in self.content and self.text == GO_ON
 
     @property
     def text(self) -> str:
@@ -183,6 +210,7 @@ class Block(Struct, frozen=True):
 class Message(Struct, frozen=True):
     """One turn: a message as the API sees it, which may be spread over several records.
 
+    A summary takes the place, and the index, of the first message that it stands for.
     `index` is its number in the transcript as it was read and stays the same when others go.
     """
 
@@ -194,6 +222,28 @@ class Message(Struct, frozen=True):
     def is_injected(self) -> bool:
         """Whether the client wrote all of it, and the user none."""
         return self.role is Role.USER and all(block.injected for block in self.blocks)
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it stands for earlier messages. A summary is a message of its own even where an API would join it."""
+        return any(block.is_summary for block in self.blocks)
+
+    @property
+    def is_inserted(self) -> bool:
+        return any(block.is_inserted for block in self.blocks)
+
+    @property
+    def is_only_thinking(self) -> bool:
+        """Such a turn goes when its thinking goes; not counting it keeps every window where it was."""
+        return bool(self.blocks) and all(block.kind is BlockKind.THINKING for block in self.blocks)
+
+    @property
+    def turns(self) -> int:
+        """How many turns of the conversation it stands for."""
+        if self.is_only_thinking or any(block.leads_on for block in self.blocks):
+            return 0
+        marks = [parse_summary(block.text) for block in self.blocks if block.is_summary]
+        return max((mark.messages for mark in marks if mark), default=1)
 
     @property
     def answers_calls(self) -> bool:
@@ -241,11 +291,24 @@ class Usage(Struct, frozen=True):
     input_tokens: int
 
 
+class Slimmed(Struct, frozen=True):
+    """A value that a client shows and no model sees, and the JSON literal that is written in its place.
+
+    `kind` says what the value was, `saved` how many bytes the file loses by it.
+    """
+
+    place: Place
+    kind: str
+    literal: str
+    saved: int
+
+
 class Transcript(Struct, frozen=True):
     """One conversation in order, with the file it came from.
 
     `removed` are blocks of the source that are no longer in `messages`. `envelope` is text of the
     file that is sent with every request besides the messages (system prompt, tool definitions).
+    `slimmed` is no part of the conversation: it only makes the file smaller.
     """
 
     format: str
@@ -256,6 +319,7 @@ class Transcript(Struct, frozen=True):
     envelope: str = ""
     first_usage: Usage | None = None
     removed: tuple[Block, ...] = ()
+    slimmed: tuple[Slimmed, ...] = ()
     warnings: tuple[str, ...] = field(default=())
 
     def blocks(self) -> Iterator[tuple[Message, Block]]:
@@ -265,4 +329,5 @@ class Transcript(Struct, frozen=True):
 
     @property
     def is_changed(self) -> bool:
-        return bool(self.removed) or any(block.changed for _, block in self.blocks())
+        """Whether the file is written otherwise than it was read."""
+        return bool(self.removed or self.slimmed) or any(block.changed for _, block in self.blocks())

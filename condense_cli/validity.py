@@ -197,6 +197,34 @@ def content_beside_no_calls(transcript: Transcript) -> Iterator[Violation]:
             yield Violation("content_beside_no_calls", message.index, "", said)
 
 
+def outputs_have_calls(transcript: Transcript) -> Iterator[Violation]:
+    """The Responses API takes a list of items: an output may stand anywhere after its call."""
+    called: set[str] = set()
+    for message in transcript.messages:
+        for answer in _answers(message):
+            if answer not in called:
+                said = f"No tool call found for function call output with call_id {answer}."
+                yield Violation("outputs_have_calls", message.index, answer, said)
+        called.update(_calls(message))
+
+
+def calls_have_outputs(transcript: Transcript) -> Iterator[Violation]:
+    answered = {answer for message in transcript.messages for answer in _answers(message)}
+    for message in transcript.messages:
+        for call in _calls(message):
+            if call not in answered:
+                said = f"No tool output found for function call {call}."
+                yield Violation("calls_have_outputs", message.index, call, said)
+
+
+def reasoning_is_followed(transcript: Transcript) -> Iterator[Violation]:
+    """Reasoning goes with what it led to: the next item of the assistant."""
+    for message in transcript.messages:
+        if message.blocks and message.blocks[-1].kind is BlockKind.THINKING:
+            said = "Item of type 'reasoning' was provided without its required following item."
+            yield Violation("reasoning_is_followed", message.index, str(message.blocks[-1].place), said)
+
+
 RULES: Final[dict[Family, tuple[Rule, ...]]] = {
     Family.ANTHROPIC: (
         first_message_from_user,
@@ -216,12 +244,21 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
         call_ids_unique,
         content_beside_no_calls,
     ),
+    Family.OPENAI_RESPONSES: (
+        outputs_have_calls,
+        calls_have_outputs,
+        one_result_per_call,
+        call_ids_unique,
+        reasoning_is_followed,
+    ),
 }
 
 TIDIED_BY_CLIENT: Final = {
-    "claude-code": frozenset({"texts_not_blank", "messages_not_empty", "first_message_from_user"})
+    "claude-code": frozenset({"texts_not_blank", "messages_not_empty", "first_message_from_user"}),
+    "codex": frozenset({"outputs_have_calls", "calls_have_outputs"}),
 }
-"""Rules whose violations a client mends before it sends: Claude Code leaves blank texts out."""
+"""Rules whose violations a client mends before it sends: Claude Code leaves blank texts out; Codex leaves out results
+without a call, and sends "aborted" for a call without a result."""
 
 
 def validate(transcript: Transcript) -> list[Violation]:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import codex  # noqa: E402
 from project import FILES  # noqa: E402
 from scenario import CHAT, CHAT_MORE, FEATURE, FIX, SMALL, STORAGE, SYSTEM, Call, Prompt, Step, Turn  # noqa: E402
 from tools import PROJECT, Json, Outcome, Toolbox  # noqa: E402
@@ -240,6 +241,16 @@ def claude_code(name: str, events: list[Event]) -> list[Json]:
     return session.lines
 
 
+def rollout(events: list[Event]) -> list[Json]:
+    session = codex.Rollout(START, NAMESPACE, token)
+    for event in events:
+        if isinstance(event, Prompt):
+            session.prompt(event)
+        else:
+            session.turn(event.turn.text, event.turn.thinking, event.turn.calls, event.outcomes)
+    return session.records
+
+
 # -- bare messages
 
 
@@ -324,6 +335,9 @@ def main() -> None:
     lines = claude_code("bugfix-session", play([*FIX, *FEATURE, *SMALL]))
     compact = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines)
     save("bugfix-session.jsonl", "".join(f"{line}\n" for line in compact))
+
+    records = rollout(play(codex.STEPS))
+    save("bugfix-rollout.jsonl", "".join(f"{json.dumps(r, separators=(',', ':'))}\n" for r in records))
 
     messages = anthropic("bugfix-messages", play(FIX))
     save("bugfix-messages.json", json.dumps(messages, ensure_ascii=False, indent=2) + "\n")

@@ -100,6 +100,8 @@ class Toolbox:
             "read_file": self.read_file,
             "edit_file": self.edit_file,
             "run_command": self.run_command,
+            "exec_command": self.exec_command,
+            "apply_patch": self.apply_patch,
         }
 
     def use(self, name: str, args: Json) -> Outcome:
@@ -265,3 +267,18 @@ class Toolbox:
     def run_command(self, args: Json) -> Outcome:
         code, stdout, stderr = self._run(args["command"])
         return Outcome("\n".join([part for part in (stdout, stderr) if part] + [f"[exit code: {code}]"]), "")
+
+    # -- the tools of the Codex session
+
+    def exec_command(self, args: Json) -> Outcome:
+        code, stdout, stderr = self._run(args["cmd"])
+        text = "".join(f"{part}\n" for part in (stdout, stderr) if part)
+        return Outcome(text, {"exit_code": code}, is_error=code != 0)
+
+    def apply_patch(self, args: Json) -> Outcome:
+        """A patch of one hunk: its lines with - and + in place of those with -."""
+        path, *lines = args["input"].removeprefix("*** Begin Patch\n*** Update File: ").split("\n")
+        old = "\n".join(line[1:] for line in lines if line.startswith("-"))
+        new = "\n".join(line[1:] for line in lines if line.startswith("+"))
+        self._save(path, self._load(path).replace(old, new))
+        return Outcome(f"Success. Updated the following files:\nM {path}\n", {"exit_code": 0})

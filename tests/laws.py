@@ -5,34 +5,48 @@ from __future__ import annotations
 from msgspec.structs import replace
 from references import named_lines_stay
 
-from condense_cli import api, validity
+from condense_cli import api, jsontext, validity
 from condense_cli.config.models import Configuration
 from condense_cli.formats import format_named, parse, serialize
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference
-from condense_cli.markers import parse_gap
+from condense_cli.markers import gaps_in, parse_gap
 from condense_cli.models import binds_thinking
 from condense_cli.passes.pipeline import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.reconcile import REFER
 from condense_cli.passes.selection import protect
+from condense_cli.passes.summaries import Summarizer
 from condense_cli.tokens import Counter
 from condense_cli.tools import arguments_of, string_values
-from condense_cli.transcript import Block, BlockKind, Place, Transcript
+from condense_cli.transcript import Block, BlockKind, Place, Source, Transcript
 
-RELINKED_KEYS = (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"')
+APPENDING = ("claude-code", "codex")
+"""Formats whose clients write a summary behind everything else, which stays as it is."""
+
+RELINKED_KEYS = {
+    "claude-code": (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"'),
+    "codex": (b'"id"',),
+}
+"""Keys that lead to records which may have gone before."""
 
 
-def check_all(transcript: Transcript, configuration: Configuration, count: Counter | None = None) -> Condensation:
+def check_all(
+    transcript: Transcript,
+    configuration: Configuration,
+    count: Counter | None = None,
+    summarizer: Summarizer | None = None,
+) -> Condensation:
     """Run a configuration and check every law on the result."""
     count = count or Counter()
-    result = api.condense(transcript, configuration, counter=count)
+    result = api.condense(transcript, configuration, counter=count, summarizer=summarizer)
     data = api.dump(result)
     untouched_is_untouched(result, data)
     links_stay_whole(result, data)
     check_content(result, configuration, count)
-    deterministic(transcript, configuration, data)
-    idempotent(result, configuration, data)
+    deterministic(transcript, configuration, data, summarizer)
+    if not any(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts):
+        idempotent(result, configuration, data, summarizer)
     return result
 
 
@@ -50,6 +64,13 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
     """Law 1: a record that nothing changed comes out byte for byte; at most its links move."""
     before = result.before.source
     after = parse(data, format=result.transcript.format, lenient=bool(before.unparsed)).source
+    if any(message.is_inserted for message in result.transcript.messages):
+        if result.transcript.format in APPENDING:
+            assert data.startswith(before.data)
+            return
+        if result.transcript.format == "roo":
+            _hidden_stays(result, after)
+            return
     changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
     emptied = {block.place.record for block in result.transcript.removed}
     gone = emptied - {block.place.record for _, block in result.transcript.blocks()}
@@ -59,9 +80,23 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
         if record in changed | emptied:
             continue
         old, new = before.raw(record), after.raw(position)
-        assert old == new or (gone and any(key in old for key in RELINKED_KEYS))
+        relinked = RELINKED_KEYS.get(result.before.format, ())
+        assert old == new or ((gone or emptied) and any(key in old for key in relinked))
     if not (changed or emptied):
         assert data == before.data
+
+
+def _hidden_stays(result: Condensation, after: Source) -> None:
+    """What a summary stands for is still there, and says so; beside it stand the new records alone."""
+    before = result.before.source
+    changed = {block.place.record for _, block in result.transcript.blocks() if block.changed and not block.is_inserted}
+    new = [message.blocks[0].text for message in result.transcript.messages if message.is_inserted]
+    raws = [after.raw(record) for record in range(len(after.spans))]
+    old = [raw for raw in raws if jsontext.parse(raw)["content"] not in new]
+    assert len(old) == len(before.spans)
+    assert len(raws) == len(old) + len(new)
+    for record, raw in enumerate(old):
+        assert raw == before.raw(record) or record in changed or b'"condenseParent"' in raw
 
 
 def valid_in_valid_out(result: Condensation) -> None:
@@ -95,6 +130,8 @@ def never_larger(result: Condensation, count: Counter) -> None:
         _where(block): block for message in decode(result.before.messages).messages for block in message.blocks
     }
     for _, block in result.transcript.blocks():
+        if block.is_inserted:
+            continue
         old = before[_where(block)]
         # A reference whose lines went from the block that held them becomes those lines again.
         is_smaller = count.block(block) < count.block(old) or originals[_where(block)] != old
@@ -107,7 +144,8 @@ def never_larger(result: Condensation, count: Counter) -> None:
                 for line in text.split("\n")
                 if not parse_gap(line) and not parse_reference(line)
             ]
-            assert all(line.strip("…") in whole for line in kept)
+            is_summary = any(gap.is_summary for text in _texts(block) for gap in gaps_in(text))
+            assert is_summary or all(line.strip("…") in whole for line in kept)
     assert result.tokens_after <= result.tokens_before
     assert bool(result.changes) == (result.tokens_after < result.tokens_before)
 
@@ -159,7 +197,8 @@ def savings_are_told_apart(result: Condensation, count: Counter) -> None:
         {_where(block): block for message in decode(transcript.messages).messages for block in message.blocks}
         for transcript in (result.before, result.transcript)
     )
-    whole = [block for _, block in result.transcript.blocks() if _says(after, block) == _says(before, block)]
+    kept = [block for _, block in result.transcript.blocks() if not block.is_inserted]
+    whole = [block for block in kept if _says(after, block) == _says(before, block)]
     assert result.lossless_saved == sum(count.block(old[_where(block)]) - count.block(block) for block in whole)
 
 
@@ -168,7 +207,7 @@ def _says(blocks: dict[tuple[Place, tuple[int, int] | None], Block], block: Bloc
     return said.kind, _texts(said)
 
 
-def idempotent(result: Condensation, configuration: Configuration, data: bytes) -> None:
+def idempotent(result: Condensation, configuration: Configuration, data: bytes, summarizer: Summarizer | None) -> None:
     """Law 4: the same configuration changes nothing in its own output."""
     if configuration.target_reduction_percent is not None:
         return  # A percentage of what is left is a new target.
@@ -176,7 +215,7 @@ def idempotent(result: Condensation, configuration: Configuration, data: bytes) 
         return  # An index names another message once a message before it went.
     again = parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed))
     again = replace(again, model=result.transcript.model)
-    second = api.condense(again, configuration, counter=Counter())
+    second = api.condense(again, configuration, counter=Counter(), summarizer=summarizer)
     assert second.changes == []
     assert api.dump(second) == data
 
@@ -210,18 +249,22 @@ def protected_stays(result: Condensation, configuration: Configuration, count: C
             if block.kind is BlockKind.THINKING:
                 continue
             why = protection.of(message, block)
-            if (why and why is not Kept.BEFORE_REQUEST) or (position >= recent and not may_refer):
+            if (why and why not in (Kept.BEFORE_REQUEST, Kept.SUMMARY)) or (position >= recent and not may_refer):
                 # A reference in it becomes the lines again that it named, where those were cut.
                 had_reference = written[_where(block)] != block
                 assert after[_where(block)] == block or had_reference
                 assert _texts(meant[_where(block)]) == _texts(written[_where(block)])
+    is_summarized = any(message.is_inserted for message in result.transcript.messages)
     if configuration.thinking == "auto" and not binds_thinking(result.before.model):
-        assert not result.transcript.removed
+        assert is_summarized or not result.transcript.removed
 
 
-def deterministic(transcript: Transcript, configuration: Configuration, data: bytes) -> None:
+def deterministic(
+    transcript: Transcript, configuration: Configuration, data: bytes, summarizer: Summarizer | None
+) -> None:
     """Law 8: the same input and configuration give the same bytes."""
-    assert serialize(api.condense(transcript, configuration, counter=Counter()).transcript) == data
+    again = api.condense(transcript, configuration, counter=Counter(), summarizer=summarizer)
+    assert serialize(again.transcript) == data
 
 
 def receipts_add_up(result: Condensation, count: Counter) -> None:
@@ -230,7 +273,7 @@ def receipts_add_up(result: Condensation, count: Counter) -> None:
     assert result.tokens_after == count.transcript(result.transcript)
     saved = sum(receipt.tokens_before - receipt.tokens_after for receipt in result.changes)
     assert saved == result.tokens_before - result.tokens_after
-    changed = {_where(block) for _, block in result.transcript.blocks() if block.changed}
+    changed = {_where(block) for _, block in result.transcript.blocks() if block.changed and not block.is_inserted}
     places = {
         (message.index, number): _where(block)
         for message in result.before.messages

@@ -19,6 +19,7 @@ OF_FORMAT = {
     "claude-code": ["claude-code/*.jsonl"],
     "openai-chat": ["openhands-completions/*.json", "derived/openai-messages-django-11265.jsonl"],
     "anthropic": ["derived/anthropic-messages-coderabbit.json*"],
+    "codex": ["codex/*.jsonl"],
     "roo": ["roo-code/*api_conversation_history.json", "cline/*.json"],
 }
 """Files that are known to be of a format."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from repeats import repeating_turns, xml_messages
+from rollouts import rollout_records
 
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
@@ -313,18 +314,21 @@ FILES = st.one_of(
     anthropic_messages().flatmap(spelled),
     openai_messages().flatmap(spelled),
     claude_records().flatmap(_lines),
+    rollout_records(ANY_TURNS).flatmap(_lines),
 )
 REPEATING_FILES = st.one_of(
     anthropic_messages(REPEATING).flatmap(spelled),
     openai_messages(REPEATING).flatmap(spelled),
     claude_records(REPEATING).flatmap(_lines),
     xml_messages().flatmap(spelled),
+    rollout_records(REPEATING).flatmap(_lines),
 )
 
 OPERATIONS = st.one_of(
     st.just({"operation": "keep"}),
     st.just({"operation": "suppress"}),
     st.just({"operation": "suppress", "min_tokens": 30}),
+    st.just({"operation": "summarize", "params": {"summarize": {"max_tokens": 40}}}),
     st.builds(
         lambda lines, chars, keep, ellipsis: {
             "operation": "truncate",
@@ -349,6 +353,22 @@ SELECTIONS = st.one_of(
     st.just({"type": "custom", "tools": {"exclude": ["mcp__*"]}}),
     st.just({"type": "custom", "roles": ["user", "tool"], "age": {"min": 2}}),
     st.just({"type": "custom", "range": {"start": 1, "end": -1}, "min_tokens": 5}),
+)
+
+BATCHES = st.builds(
+    lambda selection, first, last, stops: {
+        "selection": selection,
+        "mode": "batch",
+        "batch_config": {
+            "operation": "summarize",
+            "summarization_config": {"keep_first": first, "keep_last": last, "max_tokens": 60},
+        },
+        "stop_at_target": stops,
+    },
+    SELECTIONS,
+    st.integers(0, 2),
+    st.integers(0, 3),
+    st.booleans(),
 )
 
 PRELUDES = st.one_of(
@@ -376,8 +396,11 @@ PRELUDES = st.one_of(
 
 @st.composite
 def configurations(draw: st.DrawFn, *, is_lossless: bool = False) -> Configuration:
-    passes = []
+    passes: list[dict[str, Any]] = []
     for number in range(0 if is_lossless else draw(st.integers(1, 3))):
+        if draw(st.integers(0, 3)) == 0:
+            passes.append({"id": f"pass-{number}", **draw(BATCHES)})
+            continue
         types: dict[str, Any] = {name: draw(OPERATIONS) for name in ("message_text", "tool_parameters", "tool_results")}
         types["images"] = draw(IMAGE_OPERATIONS)
         passes.append(

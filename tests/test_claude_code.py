@@ -83,9 +83,10 @@ def test_a_compact_boundary_starts_anew() -> None:
     assert out[:3] == records[:3]
 
 
-def test_a_boundary_without_anything_after_it_is_an_empty_conversation() -> None:
+# A compaction that was cut off before it wrote anything leaves the conversation as it was.
+def test_a_boundary_that_nothing_follows_cuts_nothing_off() -> None:
     boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": None}
-    assert session(claude_line("user", "1", None, "old"), boundary).messages == ()
+    assert texts(session(claude_line("user", "1", None, "old"), boundary)) == [["old"]]
 
 
 # Sub-agent lines are left out of a session, and are the conversation where there is nothing else.
@@ -107,6 +108,7 @@ def test_broken_chains_end() -> None:
 # The client's own error notices are never sent; hooks that only show something neither.
 def test_what_is_only_shown_is_not_counted() -> None:
     error = claude_line("assistant", "2", "1", [text("Please run /login")], reply="m", isApiErrorMessage=True)
+    error["message"]["model"] = "<synthetic>"
     hook = {"type": "attachment", "uuid": "h", "parentUuid": "2", "attachment": {"type": "hook_success", "x": "y"}}
     assert texts(session(claude_line("user", "1", None, "hi"), error, hook)) == [["hi"]]
 

@@ -145,6 +145,7 @@ EVERY_KEY: dict[str, Any] = {
     "name": "all",
     "description": "every key there is",
     "provider": "smart",
+    "profile": "gpt-4o-mini",
     "target_tokens": 60_000,
     "target_reduction_percent": 50,
     "keep_first": 2,

@@ -233,7 +233,7 @@ def test_overhead_enters_the_next_turn_of_a_run(file: Path, tmp_path: Path) -> N
     assert json.loads((tmp_path / "report.json").read_bytes())["cost"] == report["cost"]
     shown = condense("run", file, "-p", "speed", *OPUS, *given, "--cost", "--dry-run", env={"COLUMNS": "200"}).text
     assert f"Next turn: {dollars(report['cost']['next_turn_before'])} → " in shown
-    assert "1,000,000 more: system prompt and tools (--overhead-tokens)" in shown
+    assert "1,000,000 more: system prompt and tools (--overhead-tokens)" in " ".join(shown.split())
 
 
 def test_an_unknown_model_has_tokens_and_no_costs(file: Path) -> None:
@@ -248,10 +248,10 @@ def test_an_unknown_model_has_tokens_and_no_costs(file: Path) -> None:
 
 
 def test_passes_that_do_not_run_are_named(file: Path) -> None:
-    skipped = estimate(file, "quality")["presets"][0]["skipped"]
-    assert any("summarizing is not available" in entry["reason"] for entry in skipped)
+    skipped = estimate(file, "cost")["presets"][0]["skipped"]
+    assert any("are not above its 60,000" in entry["reason"] for entry in skipped)
     shown = condense("estimate", file).text
-    assert re.search("^Skipped in quality: .*, summarizing is not available in this version\\.$", shown, re.MULTILINE)
+    assert re.search("^Skipped in cost: .*, [0-9,]+ tokens are not above its 60,000\\.$", shown, re.MULTILINE)
 
 
 def test_a_pass_that_runs_in_no_preset_is_said_once(tmp_path: Path, file: Path) -> None:
@@ -400,7 +400,9 @@ def test_in_a_pipe_costs_are_a_second_line(file: Path) -> None:
 
 def test_figures_say_only_what_applies(file: Path) -> None:
     """A run that changes nothing has no one-off cost to name; one that does names it and when it pays."""
-    changed, unchanged = (condense("run", file, *OPUS, "--cost", "-p", name).stderr for name in ("speed", "quality"))
+    nothing = ("--only-tools", "nothing", "--range", "0:0")
+    run = ("run", file, *OPUS, "--cost", "-p", "speed")
+    changed, unchanged = (condense(*run, *flags).stderr for flags in ((), nothing))
     assert "one-off cost $" in changed
     assert "pays after" in changed
     assert "one-off" not in unchanged

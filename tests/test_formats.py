@@ -132,7 +132,7 @@ def test_an_unknown_name_of_a_format_is_a_usage_error() -> None:
         {"role": "user"},
         {"type": "user"},
         [{"role": "narrator", "content": "x"}],
-        {"type": "response_item", "payload": {}, "timestamp": ""},
+        {"type": "of_the_future", "payload": {}, "timestamp": ""},
     ],
 )
 def test_unknown_shapes_are_refused_by_what_was_seen(value: Any) -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import laws
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from strategies import FILES, MODELS, REPEATING_FILES, configurations
+from summarizers import SUMMARIZERS
 
 from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.config.presets import load_preset, preset_names
 from condense_cli.formats import parse, serialize
+from condense_cli.passes.summaries import Summarizer
+
+SUMMARIZED_BY = st.sampled_from(SUMMARIZERS)
 
 
 # What nothing changed is written back byte for byte, whatever the file looks like.
@@ -21,9 +26,11 @@ def test_round_trip_is_the_identity(data: bytes) -> None:
 
 
 # Every law holds for any configuration on any transcript.
-@given(FILES, configurations(), MODELS)
-def test_laws_hold_for_any_configuration(data: bytes, configuration: Configuration, model: str | None) -> None:
-    laws.check_all(replace(parse(data), model=model), configuration)
+@given(FILES, configurations(), MODELS, SUMMARIZED_BY)
+def test_laws_hold_for_any_configuration(
+    data: bytes, configuration: Configuration, model: str | None, summarizer: Summarizer
+) -> None:
+    laws.check_all(replace(parse(data), model=model), configuration, summarizer=summarizer)
 
 
 # Every law holds for each preset on any transcript, for models that bind thinking too.
@@ -34,9 +41,11 @@ def test_laws_hold_for_each_preset(preset: str, data: bytes, model: str | None) 
 
 
 # Every law holds where passes cut what references name, and where nothing but references is written.
-@given(REPEATING_FILES, configurations(), MODELS)
-def test_laws_hold_where_content_comes_again(data: bytes, configuration: Configuration, model: str | None) -> None:
-    laws.check_all(replace(parse(data), model=model), configuration)
+@given(REPEATING_FILES, configurations(), MODELS, SUMMARIZED_BY)
+def test_laws_hold_where_content_comes_again(
+    data: bytes, configuration: Configuration, model: str | None, summarizer: Summarizer
+) -> None:
+    laws.check_all(replace(parse(data), model=model), configuration, summarizer=summarizer)
 
 
 @given(REPEATING_FILES, configurations(is_lossless=True), MODELS)
@@ -46,9 +55,9 @@ def test_laws_hold_for_the_prelude_alone(data: bytes, configuration: Configurati
 
 
 # What one run wrote is the input of another one: its references are understood, whoever wrote them.
-@given(REPEATING_FILES, configurations(), configurations(), MODELS)
+@given(REPEATING_FILES, configurations(), configurations(), MODELS, SUMMARIZED_BY)
 def test_laws_hold_on_condensed_transcripts(
-    data: bytes, first: Configuration, second: Configuration, model: str | None
+    data: bytes, first: Configuration, second: Configuration, model: str | None, summarizer: Summarizer
 ) -> None:
-    result = api.condense(replace(parse(data), model=model), first)
-    laws.check_all(replace(parse(api.dump(result)), model=model), second)
+    result = api.condense(replace(parse(data), model=model), first, summarizer=summarizer)
+    laws.check_all(replace(parse(api.dump(result)), model=model), second, summarizer=summarizer)

@@ -8,11 +8,13 @@ import laws
 import pytest
 import real
 from build import configuration
+from summarizers import SUMMARIZERS, Failing
 
 from condense_cli import api
 from condense_cli.config.loading import load_configuration
 from condense_cli.config.presets import preset_names, presets_folder
 from condense_cli.formats import parse, serialize
+from condense_cli.passes.summaries import Summarizer
 from condense_cli.tokens import Counter
 from condense_cli.validity import validate
 
@@ -94,6 +96,31 @@ def test_laws_hold_on_condensed_transcripts(path: Path, count: Counter) -> None:
     again = parse(api.dump(result), format=result.transcript.format)
     for preset in preset_names():
         laws.check_all(again, load_configuration(presets_folder() / f"{preset}.yaml"), count)
+
+
+SUMMARIES = configuration(
+    {
+        "id": "results",
+        "selection": {"type": "preserve_recent", "keep_recent_count": 4},
+        "individual_config": {"defaults": {"tool_results": {"operation": "summarize"}}},
+    },
+    {
+        "id": "middle",
+        "selection": {"type": "preserve_percent", "keep_percentage": 30},
+        "mode": "batch",
+        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 1, "keep_last": 5}},
+    },
+    lossless_prelude={"enabled": True},
+)
+
+
+# Every law holds where a model writes summaries, where it fails, and where it says more than it was told.
+@pytest.mark.parametrize("summarizer", SUMMARIZERS, ids=lambda summarizer: repr(summarizer))
+@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+def test_laws_hold_with_summaries(path: Path, summarizer: Summarizer, count: Counter) -> None:
+    result = laws.check_all(real.transcript(path), SUMMARIES, count, summarizer)
+    if summarizer == Failing():
+        assert all(receipt.operation != "summarize" for receipt in result.changes)
 
 
 # Files that are known to be of a format are recognised as that, and break no rule of their API.

@@ -12,6 +12,7 @@ from build import (
     assistant,
     call,
     condense,
+    configuration,
     conversation,
     cut_to,
     one_pass,
@@ -23,8 +24,10 @@ from build import (
     user,
     written,
 )
+from summarizers import Failing
 
-from condense_cli.passes.pipeline import PRELUDE, SWITCHED_OFF, Condensation
+from condense_cli import api
+from condense_cli.passes.pipeline import PRELUDE, Condensation
 from condense_cli.passes.receipts import Kept, Status
 
 
@@ -274,17 +277,16 @@ def test_min_saving() -> None:
 # --- receipts of what did not run
 
 
-def test_summaries_are_skipped_with_a_reason() -> None:
+def test_what_was_not_summarized_stays_with_a_reason() -> None:
     summarize = {"defaults": {"tool_results": {"operation": "summarize"}}}
     batch = {"id": "b", "selection": {"type": "custom"}, "mode": "batch", "batch_config": {"operation": "summarize"}}
-    condensation = condense(anthropic(*conversation()), one_pass(individual_config=summarize), batch)
-    assert [receipt.status for receipt in condensation.passes] == [Status.SKIPPED] * 3
-    assert [receipt.id for receipt in condensation.passes] == [PRELUDE, "only", "b"]
-    assert condensation.passes[0].reason == SWITCHED_OFF
-    assert all("not available" in receipt.reason for receipt in condensation.passes[1:])
-    mixed = summarize["defaults"] | {"message_text": {"operation": "suppress"}}
-    condensation = condense(anthropic(*conversation()), one_pass(individual_config={"defaults": mixed}))
-    assert reasons(condensation, 2) == {Kept.NO_SUMMARIZER}
+    transcript = anthropic(*conversation())
+    configured = configuration(one_pass(individual_config=summarize), batch)
+    condensation = api.condense(transcript, configured, summarizer=Failing())
+    assert condensation.transcript == transcript
+    refused = [receipt for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY]
+    assert {receipt.pass_id for receipt in refused} == {"only", "b"}
+    assert {receipt.reason for receipt in refused} == {"the model is overloaded"}
 
 
 # The prelude runs before the passes and has a receipt of its own, also where it finds nothing.
@@ -369,14 +371,15 @@ def test_thinking_before_the_first_change_stays() -> None:
             "among the preserved turns",
         ),
         ({"selection": {"type": "custom", "range": {"start": 500}}}, "not selected by the pass"),
-        ({"individual_config": {"defaults": {"tool_results": {"operation": "summarize"}}}}, "need summaries"),
+        ({"individual_config": {"defaults": {"tool_results": {"operation": "summarize"}}}}, "overloaded"),
     ],
 )
 def test_a_run_without_changes_says_why(keys: dict[str, Any], why: str) -> None:
     from condense_cli.report import facts
     from condense_cli.tokens import Counter, encoding_for
 
-    condensation = condense(anthropic(*conversation()), one_pass(**keys))
+    configured = configuration(one_pass(**keys))
+    condensation = api.condense(anthropic(*conversation()), configured, summarizer=Failing())
     report = facts.build(
         condensation,
         count=Counter(),
@@ -387,4 +390,5 @@ def test_a_run_without_changes_says_why(keys: dict[str, Any], why: str) -> None:
         size_after=0,
         explain=False,
     )
-    assert any("Nothing was changed" in warning and why in warning for warning in report.warnings)
+    told = [warning for warning in report.warnings if warning.startswith(("Nothing was changed", "Not summarized"))]
+    assert any(why in warning for warning in told)

@@ -70,7 +70,17 @@ def test_every_key_is_documented() -> None:
     import msgspec
 
     from condense_cli.config import models
-    from condense_cli.report import diff_json, estimate, facts, inspection, lookup_json, savings, shares, validation
+    from condense_cli.report import (
+        diff_json,
+        estimate,
+        facts,
+        inspection,
+        lookup_json,
+        savings,
+        session_list,
+        shares,
+        validation,
+    )
 
     def keys(module: object) -> set[str]:
         kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
@@ -80,6 +90,6 @@ def test_every_key_is_documented() -> None:
     configuration = (PROJECT / "docs" / "configuration.md").read_text()
     report = (PROJECT / "docs" / "json-report.md").read_text()
     assert {key for key in keys(models) if key not in configuration} == {"provider"}
-    modules = (facts, diff_json, estimate, inspection, lookup_json, savings, shares, validation)
+    modules = (facts, diff_json, estimate, inspection, lookup_json, savings, session_list, shares, validation)
     reported = set().union(*map(keys, modules))
     assert {key for key in reported if not re.search(rf"\b{key}\b", report)} == set()

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from condense_cli import api
 from condense_cli.errors import ExitStatus
 from condense_cli.markers import content_hash, gaps_in
-from condense_cli.report import facts
+from condense_cli.report import contents
 from condense_cli.report.diff import What
 from condense_cli.report.lookup import Found, find
 from condense_cli.report.savings import FINDERS, find_savings
@@ -92,7 +92,7 @@ def test_a_reference_that_is_cut_after_all_saved_nothing_losslessly() -> None:
     )
     assert [receipt.operation for receipt in done.changes if receipt.message == 2] == ["refer", "truncate"]
     assert done.lossless_saved == 0
-    rows = facts.by_content(done)
+    rows = contents.by_content(done)
     assert [(content, operation, blocks) for content, operation, blocks, _ in rows] == [("tool results", "truncate", 1)]
     assert sum(tokens for *_, tokens in rows) == done.tokens_before - done.tokens_after
 

@@ -13,8 +13,10 @@ from typing import Any, Final
 
 import pytest
 
-NEVER: Final = frozenset({"anthropic", "openai", "pydantic", "genai_prices", "tiktoken"})
-NOT_FOR_HELP: Final = frozenset({"rich", "splintr", "rs_bpe", "yaml", "msgspec", "asyncio", "rapidfuzz"})
+NEVER: Final = frozenset({"anthropic", "openai", "pydantic", "genai_prices", "kingfisher_sdk", "tiktoken"})
+NOT_FOR_HELP: Final = frozenset(
+    {"rich", "splintr", "rs_bpe", "yaml", "msgspec", "asyncio", "platformdirs", "rapidfuzz", "sqlite3"}
+)
 
 PROBE: Final = """
 import sys

@@ -36,10 +36,15 @@ def validate(
     with exits():
         from ..config.checks import warnings
         from ..config.loading import load_configuration
+        from ..config.user import load_user_configuration, user_configuration_path
 
         status = ExitStatus.DONE
         for file in files:
             try:
+                if file.absolute() == user_configuration_path():
+                    load_user_configuration(file)
+                    typer.echo(visible(f"{file}: valid, your own configuration"))
+                    continue
                 configuration = load_configuration(file)
             except ConfigurationError as error:
                 say(f"condense: {error.message}" + (f"\n{error.hint}" if error.hint else ""))

@@ -8,13 +8,14 @@ import typer
 
 from ..errors import UsageError
 from .console import console, exits, write_text
-from .options import complete_format, complete_preset
-from .reading import read_transcript
+from .options import Session, complete_format, complete_preset
+from .reading import input_file, read_transcript
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense diff before.jsonl after.jsonl\n"
     "condense diff session.jsonl --preset speed       what the preset would change\n"
+    "condense diff --session latest small.jsonl      the session in place of A\n"
     "condense diff before.jsonl after.jsonl --stat    the summary alone\n"
     "condense diff before.jsonl after.jsonl --json | jq '.blocks[].what'"
 )
@@ -23,8 +24,11 @@ _SHOWN_LINES = 3
 
 
 def diff(
-    before: Annotated[str, typer.Argument(metavar="A", help="The older transcript; - reads standard input.")],
+    before: Annotated[
+        str | None, typer.Argument(metavar="[A]", help="The older transcript; - reads standard input.")
+    ] = None,
     after: Annotated[str | None, typer.Argument(metavar="[B]", help="The newer transcript.")] = None,
+    session: Session = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -57,6 +61,8 @@ def diff(
     Lines that stay are shown grey, lines that are gone with -, new ones with +.
     """
     with exits():
+        if session is not None and after is None:
+            before, after = None, before
         if after is not None and preset is not None:
             raise UsageError("diff takes a second transcript or --preset, not both.")
         if after is None and preset is None:
@@ -66,6 +72,7 @@ def diff(
         if before == after == "-":
             raise UsageError("Only one of the two transcripts can come from standard input.")
 
+        before = input_file(before, session)
         from .. import api
         from ..config.presets import load_preset
         from ..report import facts, terminal

@@ -7,23 +7,26 @@ from typing import Annotated
 import typer
 
 from .console import console, exits, write_text
-from .options import OverheadTokens
-from .reading import name_of, read_transcript
+from .options import File, OverheadTokens, Session
+from .reading import input_file, name_of, read_transcript
+from .summarizing import AllowCalls, Profile, calls_of, summaries_for, told_of
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense estimate session.jsonl                   all presets\n"
     "condense estimate session.jsonl speed mine.yaml   these two\n"
+    "condense estimate --session latest speed\n"
     "condense estimate session.jsonl -m claude-opus-4-5 --overhead-tokens 20000\n"
     "condense estimate session.jsonl --json | jq '.presets[].saved_percent'"
 )
 
 
 def estimate(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to look at; - reads standard input.")],
+    file: File = None,
     presets: Annotated[
         list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets, or files.  [default: all presets]")
     ] = None,
+    session: Session = None,
     preset: Annotated[
         list[str] | None, typer.Option("--preset", "-p", metavar="NAME|PATH", help="A preset; may be repeated.")
     ] = None,
@@ -32,6 +35,8 @@ def estimate(
         typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
     ] = None,
     overhead_tokens: OverheadTokens = None,
+    profile: Profile = None,
+    allow_calls: AllowCalls = False,
     json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
     format: Annotated[
         str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
@@ -42,19 +47,23 @@ def estimate(
 
     Condensing saves tokens at every turn and costs once: what follows the first change is written to
     the provider's cache anew. The table says what that costs and after how many turns it has paid.
+    With --profile or --allow-calls the calls for summaries are priced as well; none is made.
     """
     with exits():
         from datetime import UTC, datetime
 
         from msgspec.structs import replace
 
+        from .. import api
         from ..config.presets import load_preset, preset_names
-        from ..passes import pipeline
         from ..report import estimate as facts_of_estimate
         from ..report.costs import PriceSource
         from ..report.facts import overhead_of, to_json
         from ..tokens import Counter, encoding_for
 
+        if session is not None and file is not None:
+            presets, file = [file, *(presets or [])], None
+        file = input_file(file, session)
         names = list(dict.fromkeys([*(presets or []), *(preset or [])])) or preset_names()
         configurations = [(name, load_preset(name)) for name in names]
         transcript = read_transcript(file, format, lenient)
@@ -62,9 +71,15 @@ def estimate(
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
         count = Counter.of(transcript)
+        calls = calls_of(profile, allow_calls, is_planned=True)
+        found = []
+        for name, configuration in configurations:
+            with summaries_for(configuration, count, calls) as summaries:
+                result = api.condense(transcript, configuration, counter=count, summarizer=summaries)
+            found.append((name, result, told_of(summaries).used))
         estimate = facts_of_estimate.build(
             transcript,
-            [(name, pipeline.condense(transcript, configuration, count)) for name, configuration in configurations],
+            found,
             count=count,
             encoding=encoding,
             overhead=overhead_of(transcript, count, overhead_tokens),

@@ -7,20 +7,22 @@ from typing import Annotated
 import typer
 
 from .console import console, exits, write_text
-from .options import OverheadTokens
-from .reading import name_of, read_transcript
+from .options import File, OverheadTokens, Session
+from .reading import input_file, name_of, read_transcript
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense inspect session.jsonl\n"
     "condense inspect session.jsonl --top 3\n"
+    "condense inspect --session latest\n"
     "condense inspect session.jsonl --model claude-opus-4-5 --overhead-tokens 20000\n"
     "condense inspect session.jsonl --json | jq .repeats.tokens"
 )
 
 
 def inspect(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to look at; - reads standard input.")],
+    file: File = None,
+    session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     model: Annotated[
         str | None,
@@ -44,6 +46,7 @@ def inspect(
         from ..report import facts, inspection
         from ..tokens import Counter, encoding_for
 
+        file = input_file(file, session)
         transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)

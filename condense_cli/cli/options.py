@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from ..config.overrides import Overrides
 
-FORMAT_NAMES: Final = ("anthropic", "claude-code", "openai-chat", "roo", "swe-agent")
+FORMAT_NAMES: Final = ("anthropic", "claude-code", "codex", "openai-chat", "roo", "swe-agent")
 """The names of `formats.FORMATS`, which is too heavy to import while a shell waits for completions."""
 
 
@@ -25,6 +25,26 @@ def complete_format(incomplete: str) -> list[str]:
     return [name for name in FORMAT_NAMES if name.startswith(incomplete)]
 
 
+def complete_session(incomplete: str) -> list[tuple[str, str]]:
+    """Ids of sessions that begin so, the newest first, each with its client."""
+    from ..sessions.choosing import LATEST
+    from ..sessions.finding import find
+    from .machine import session_places
+
+    known = [(LATEST, "the newest of this project"), *((file.id, file.client) for file in find(session_places()).files)]
+    return [(id, help) for id, help in known if id.startswith(incomplete)]
+
+
+File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="Transcript; - reads standard input.")]
+Session = Annotated[
+    str | None,
+    typer.Option(
+        "--session",
+        metavar="ID|latest",
+        autocompletion=complete_session,
+        help="A session of this machine instead of FILE: its id, the beginning of it, or the newest of this project.",
+    ),
+]
 KeepRecent = Annotated[
     int | None,
     typer.Option("--keep-recent", metavar="N", min=0, help="Leave the last N turns alone, whatever a pass says."),

@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..errors import UsageError
+from .console import say
 
 if TYPE_CHECKING:
     from ..transcript import Transcript
 
 _LARGE: Final = 4_000_000
 """Bytes of a file that takes seconds to work on."""
+_TITLE: Final = 50
+"""Characters of a session's title in the line that says which it is."""
+
+
+def input_file(file: str | None, session: str | None) -> str:
+    """The file that a command was given, by name or as a session. Raises UsageError and UnreadableError."""
+    if file is not None and session is not None:
+        raise UsageError("FILE and --session cannot be used together.", "Name one transcript.")
+    if file is not None:
+        return file
+    if session is None:
+        raise UsageError(
+            "There is no transcript to work on: name a FILE, or a session of this machine with --session ID.",
+            "--session latest is the newest one; condense sessions lists them; - reads standard input.",
+        )
+    from ..report.fitted_table import shortened
+    from ..sessions.choosing import LATEST, choose
+    from .machine import session_places, tilde
+
+    choice = choose(session, session_places(), Path.cwd())
+    if session == LATEST:
+        where = " (none of this project)" if choice.is_elsewhere else ""
+        title = f" {shortened(choice.title, _TITLE)!r}" if choice.title else ""
+        say(f"condense: the newest session{where} is{title} ({choice.file.client}): {tilde(choice.file.path)}")
+    return choice.file.path
 
 
 def read_transcript(file: str, format: str | None, lenient: bool = False) -> Transcript:

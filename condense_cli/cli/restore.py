@@ -10,8 +10,8 @@ import typer
 
 from ..errors import ExitStatus, UsageError
 from .console import console, exits, say, write_out, write_text
-from .options import FormatOption
-from .reading import name_of, read_transcript
+from .options import File, FormatOption, Session
+from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
     from ..api import Restoration
@@ -25,7 +25,8 @@ EXAMPLES = (
 
 
 def restore(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Condensed transcript; - reads standard input.")],
+    file: File = None,
+    session: Session = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the restored transcript there.")
     ] = None,
@@ -37,7 +38,7 @@ def restore(
     """Put back what references stand for.
 
     Every reference names lines that stand in another block of the file, so the file alone is enough. What a
-    pass left out is gone from it: `condense show ORIGINAL HASH` finds that in the original.
+    pass or --slim left out is gone from it: `condense show ORIGINAL HASH` finds that in the original.
     Exit status 3 when a reference names nothing that is there; it stays, and the rest is written all the same.
     """
     with exits():
@@ -45,6 +46,7 @@ def restore(
             raise UsageError(
                 "--json and -o - both want standard output.", "Write the transcript to a file with -o FILE."
             )
+        file = input_file(file, session)
         writes_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
         from .. import api, formats
         from ..files import check_output, write_bytes

@@ -12,6 +12,7 @@ from ..errors import ExitStatus, UsageError
 from .console import console, exits, say, write_text
 from .options import (
     ExceptTools,
+    File,
     FormatOption,
     KeepRecent,
     OnlyTools,
@@ -19,12 +20,28 @@ from .options import (
     Pins,
     Preset,
     Range,
+    Session,
     TargetTokens,
     overrides_of,
 )
-from .reading import name_of, read_transcript
+from .reading import input_file, name_of, read_transcript
+from .summarizing import (
+    AllowCalls,
+    AllowPartial,
+    MaxCost,
+    MaxSummaryTokens,
+    NoCache,
+    Profile,
+    Redact,
+    calls_of,
+    status_of,
+    summaries_for,
+    told_of,
+)
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from ..config.models import Configuration
     from ..passes.pipeline import Condensation
     from ..report.facts import Cost, Report
@@ -38,16 +55,19 @@ EXAMPLES = (
     "condense run session.jsonl --new-session    and how to resume it\n"
     "condense run session.jsonl --in-place       condense undo takes it back\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
+    "condense run session.jsonl --slim -o small.jsonl\n"
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
+    "condense run --session latest               the newest session of this project\n"
     "condense run session.jsonl --cost           and when that pays\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent"
 )
 
 
 def run(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to condense; - reads standard input.")],
+    file: File = None,
+    session: Session = None,
     preset: Preset = None,
     config: Annotated[
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration to run instead.")
@@ -70,6 +90,14 @@ def run(
         typer.Option(
             "--lossless-only",
             help="No pass, only references; condense restore undoes them.",
+        ),
+    ] = False,
+    slim: Annotated[
+        bool,
+        typer.Option(
+            "--slim",
+            help="Leave out of the file, too, what only the client shows; the model never sees it, and "
+            "condense restore does not bring it back.",
         ),
     ] = False,
     drop_thinking: Annotated[bool, typer.Option("--drop-thinking", help="Leave out all thinking that may go.")] = False,
@@ -98,6 +126,13 @@ def run(
     cost: Annotated[bool, typer.Option("--cost", help="Show what the next turn costs and when it pays.")] = False,
     overhead_tokens: OverheadTokens = None,
     explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False,
+    profile: Profile = None,
+    allow_calls: AllowCalls = False,
+    max_cost: MaxCost = None,
+    max_summary_tokens: MaxSummaryTokens = None,
+    no_cache: NoCache = False,
+    redact: Redact = False,
+    allow_partial: AllowPartial = False,
     format: FormatOption = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
@@ -114,6 +149,7 @@ def run(
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
+        file = input_file(file, session)
         from .destination import Kind, destination, proposal
 
         to = destination(
@@ -149,9 +185,19 @@ def run(
         counter = Counter.of(transcript)
         if target_percent is not None:
             target_tokens = int(counter.transcript(transcript) * target_percent / 100)
-        result = api.condense(
-            transcript, configuration, target_tokens=target_tokens, counter=counter, clock=time.perf_counter
+        calls = calls_of(
+            profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
         )
+        with summaries_for(configuration, counter, calls) as summaries:
+            result = api.condense(
+                transcript,
+                configuration,
+                target_tokens=target_tokens,
+                counter=counter,
+                summarizer=summaries,
+                clock=time.perf_counter,
+                slim=slim,
+            )
         result = name_flags(result, overrides)
         if strict and result.target is None:
             raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
@@ -159,8 +205,11 @@ def run(
         written = to.write(data, transcript)
         if strict and result.is_target_missed:
             status = ExitStatus.TARGET_MISSED
+        status = status_of(summaries, status, allow_partial=allow_partial)
         if quiet and not json and report is None:
             raise SystemExit(int(status))
+        told = told_of(summaries)
+        is_cost_wanted = cost or verbose or json or report is not None
         facts_of_run = facts.build(
             result,
             count=counter,
@@ -170,11 +219,13 @@ def run(
             configuration=name,
             size_after=len(data) if is_writable else None,
             explain=explain,
-            cost=_cost(result, counter, overhead_tokens) if cost or verbose or json or report is not None else None,
+            cost=_cost(result, counter, overhead_tokens, told.cost) if is_cost_wanted or told.cost else None,
+            slim=slim,
             overhead_tokens=overhead_tokens,
+            summaries=told.used,
             backup=written.backup,
             new_session=written.new_session,
-            warnings=written.warnings,
+            warnings=(*written.warnings, *told.warnings),
         )
         if report is not None:
             from ..files import write_bytes
@@ -219,7 +270,7 @@ def _configuration(preset: str | None, config: Path | None) -> tuple[Configurati
     return load_preset(name), name
 
 
-def _cost(result: Condensation, counter: Counter, overhead_tokens: int | None) -> Cost:
+def _cost(result: Condensation, counter: Counter, overhead_tokens: int | None, summaries: Decimal) -> Cost:
     """What the run means in money. Only where it is shown: the prices take longer to load than a small run takes."""
     from datetime import UTC, datetime
 
@@ -227,7 +278,7 @@ def _cost(result: Condensation, counter: Counter, overhead_tokens: int | None) -
     from ..report.facts import overhead_of
 
     overhead, _ = overhead_of(result.before, counter, overhead_tokens)
-    return cost_of(result, counter, overhead, PriceSource.of(result.before.model, datetime.now(UTC)))
+    return cost_of(result, counter, overhead, PriceSource.of(result.before.model, datetime.now(UTC)), summaries)
 
 
 def _show(
@@ -236,11 +287,15 @@ def _show(
     if writes_stdout and not (verbose or explain):
         from ..report.cost_text import cost_figures
         from ..report.facts import summary
+        from ..report.slimming import slim_line
+        from ..report.summaries import sentences
 
         say(f"condense: {summary(report)}")
+        if report.slim:
+            say(f"condense: {slim_line(report, report.slim)}")
         figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
-        if figures:
-            say(f"condense: {figures}")
+        for sentence in (*sentences(report.summaries), *([figures] if figures else ())):
+            say(f"condense: {sentence}")
         for warning in report.warnings:
             say(f"condense: warning: {warning}")
         return

@@ -10,7 +10,8 @@ import typer
 
 from ..errors import UsageError
 from .console import exits, say, write_out, write_text
-from .reading import name_of, read_transcript
+from .options import File, Session
+from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
     from ..report.lookup import Hit
@@ -21,17 +22,20 @@ EXAMPLES = (
     "condense show session.jsonl 12              all of message 12\n"
     "condense show session.jsonl 12:0            its first block\n"
     "condense show session.jsonl 5f2c91d8        what the marker stands for\n"
-    "condense show session.jsonl 12:0 --raw | jq .message.usage"
+    "condense show session.jsonl 12:0 --raw | jq .message.usage\n"
+    "condense show --session latest 12"
 )
 
 _NO_TEXT = "(no text here; --raw prints the record)"
 
 
 def show(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to look in; - reads standard input.")],
+    file: File = None,
     what: Annotated[
-        str, typer.Argument(metavar="HASH|MESSAGE[:BLOCK]", help="Hash in a marker, or a position, counted from 0.")
-    ],
+        str | None,
+        typer.Argument(metavar="HASH|MESSAGE[:BLOCK]", help="Hash in a marker, or a position, counted from 0."),
+    ] = None,
+    session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Print the records as they stand in the file.")] = False,
     format: Annotated[
@@ -47,6 +51,11 @@ def show(
     with exits():
         if json and raw:
             raise UsageError("--json and --raw cannot be used together.", "Name one of them.")
+        if session is not None and what is None:
+            file, what = None, file
+        if what is None:
+            raise UsageError("show needs a hash or a position.", "For example: condense show session.jsonl 12:0")
+        file = input_file(file, session)
         from ..report.lookup import find
 
         transcript = read_transcript(file, format, lenient)
@@ -92,7 +101,8 @@ def _heading(hit: Hit, calls: Mapping[str, Block]) -> str:
 
     kind = hit.block.kind.value.replace("_", " ")
     label = " ".join(call_label(hit.block, calls).split())
-    return f"{hit.position}  {hit.message.role.value} {kind}  {label}".rstrip()
+    role = f"{hit.message.role.value} " if hit.message else ""
+    return f"{hit.position}  {role}{kind}  {label}".rstrip()
 
 
 def _print_lines(pieces: Iterable[str]) -> None:

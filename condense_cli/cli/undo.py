@@ -9,6 +9,8 @@ import typer
 
 from ..errors import UsageError
 from .console import console, exits, write_text
+from .options import Session
+from .reading import input_file
 
 if TYPE_CHECKING:
     from ..backups import Backup, Undone
@@ -18,12 +20,16 @@ EXAMPLES = (
     "condense undo session.jsonl                 the newest backup comes back\n"
     "condense undo session.jsonl --list          every backup, with time and size\n"
     "condense undo session.jsonl --force         even if the session went on since\n"
+    "condense undo --session latest\n"
     "condense undo session.jsonl --json | jq -r .restored.name"
 )
 
 
 def undo(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="File that condense run --in-place replaced.")],
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="File that condense run --in-place replaced.")
+    ] = None,
+    session: Session = None,
     list_: Annotated[bool, typer.Option("--list", "-l", help="Show the backups, change nothing.")] = False,
     backup: Annotated[
         str | None,
@@ -48,6 +54,7 @@ def undo(
 
         from .. import backups
 
+        file = input_file(file, session)
         if list_:
             _list(file, backups.backups_of(Path(file)), json)
             return

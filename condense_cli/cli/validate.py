@@ -8,7 +8,8 @@ import typer
 
 from ..errors import ExitStatus
 from .console import console, exits, write_text
-from .reading import name_of, read_transcript
+from .options import File, Session
+from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
     from ..report.validation import Fault, Validation
@@ -17,12 +18,14 @@ EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense validate session.jsonl\n"
     "condense run session.jsonl -o - | condense validate -\n"
+    "condense validate --session latest\n"
     "condense validate session.jsonl --json | jq '.faults[].line'"
 )
 
 
 def validate(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Transcript to check; - reads standard input.")],
+    file: File = None,
+    session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print what is wrong as JSON.")] = False,
     format: Annotated[
         str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
@@ -37,6 +40,7 @@ def validate(
     with exits():
         from ..report import facts, validation
 
+        file = input_file(file, session)
         found = validation.check(read_transcript(file, format, lenient), source=name_of(file))
         if json:
             write_text(facts.to_json(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct
@@ -29,6 +29,8 @@ _WORDS: Final = {
     "object": "a mapping",
     "null": "nothing",
 }
+_OF_THE_USER: Final = frozenset({"profiles", "allow_calls", "base_url", "key_variable"})
+_HINT_USER: Final = "It may name a profile: `profile: NAME`. See docs/models.md."
 _BOUNDS: Final = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
 
 
@@ -48,12 +50,16 @@ def load_configuration(path: Path) -> Configuration:
 
 def load_with_positions(path: Path) -> Loaded:
     """Configuration in a YAML or JSON file, and where its values stand there. Raises ConfigurationError."""
+    return parse_with_positions(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """Text of a configuration file. Raises ConfigurationError."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigurationError(f"Cannot read the configuration {path}: {reason}.") from None
-    return parse_with_positions(text, str(path))
 
 
 def parse_configuration(text: str, name: str = "configuration") -> Configuration:
@@ -66,16 +72,24 @@ def parse_with_positions(text: str, name: str) -> Loaded:
     if not isinstance(value, dict):
         found = "found nothing" if value is None else "and not a list or a single value"
         raise positions.error((), f"expected a mapping with keys such as passes, {found}", "See docs/configuration.md.")
-    try:
-        configuration = msgspec.convert(value, Configuration)
-    except msgspec.ValidationError as error:
-        raise _explained(str(error), positions, value) from None
+    configuration = as_typed(value, Configuration, positions)
     for path, what, hint in problems(configuration):
         raise positions.error(path, what, hint)
     return Loaded(configuration, name, value, positions)
 
 
-def _explained(message: str, positions: Positions, value: Any) -> ConfigurationError:
+T = TypeVar("T", bound=Struct)
+
+
+def as_typed(value: Any, kind: type[T], positions: Positions, at: KeyPath = ()) -> T:
+    """Plain values, which stand at a path of a file, as a struct. Raises ConfigurationError."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise _explained(str(error), positions, value, kind, at) from None
+
+
+def _explained(message: str, positions: Positions, value: Any, root: type[Struct], at: KeyPath) -> ConfigurationError:
     """msgspec's message ("Expected `int`, got `str` - at `$.passes[0].id`") with position and a hint."""
     what, _, where = message.partition(" - at `$")
     path: KeyPath = tuple(
@@ -84,20 +98,24 @@ def _explained(message: str, positions: Positions, value: Any) -> ConfigurationE
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL)
     if unknown:
         path = (*path, unknown[1])
-        known = sorted(_fields_at(path[:-1]))
+        if root is Configuration and unknown[1] in _OF_THE_USER:
+            what = f"the key {positions.spelling(path)!r} belongs into your own configuration only"
+            hint = f"A preset or project file must not decide where transcripts are sent. {_HINT_USER}"
+            return positions.error(path, what, hint)
+        known = sorted(_fields_at(root, path[:-1]))
         near = nearest(unknown[1], known)
         hint = f"Did you mean {near}?" if near else f"Known keys: {', '.join(known)}."
-        return positions.error(path, f"unknown key {positions.spelling(path)!r}", hint)
+        return positions.error((*at, *path), f"unknown key {positions.spelling((*at, *path))!r}", hint)
     missing = re.fullmatch(r"Object missing required field `(.*)`", what)
     if missing:
-        return positions.error(path, f"the key {missing[1]!r} is missing")
+        return positions.error((*at, *path), f"the key {missing[1]!r} is missing")
     found = _at(value, path)
     if what.startswith("Invalid enum value"):
-        choices = _choices_at(path)
+        choices = _choices_at(root, path)
         near = nearest(str(found), choices)
         hint = f"Did you mean {near}?" if near else ""
-        return positions.error(path, f"{found!r} is not one of {', '.join(choices)}", hint)
-    return positions.error(path, _in_words(what))
+        return positions.error((*at, *path), f"{found!r} is not one of {', '.join(choices)}", hint)
+    return positions.error((*at, *path), _in_words(what))
 
 
 def _in_words(what: str) -> str:
@@ -120,9 +138,9 @@ def _at(value: Any, path: KeyPath) -> Any:
     return value
 
 
-def _types_at(path: KeyPath) -> Iterator[Any]:
+def _types_at(root: type[Struct], path: KeyPath) -> Iterator[Any]:
     """The declared types at a path of the configuration."""
-    types: list[Any] = [Configuration]
+    types: list[Any] = [root]
     for step in path:
         following: list[Any] = []
         for kind in types:
@@ -141,16 +159,19 @@ def _union(kind: Any) -> list[Any]:
     return [kind]
 
 
-def _fields_at(path: KeyPath) -> list[str]:
+def _fields_at(root: type[Struct], path: KeyPath) -> list[str]:
     return [
         field.name
-        for kind in _types_at(path)
+        for kind in _types_at(root, path)
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
         for field in msgspec.structs.fields(kind)
     ]
 
 
-def _choices_at(path: KeyPath) -> list[str]:
+def _choices_at(root: type[Struct], path: KeyPath) -> list[str]:
     return [
-        choice for kind in _types_at(path) if type(kind).__name__ == "_LiteralGenericAlias" for choice in get_args(kind)
+        choice
+        for kind in _types_at(root, path)
+        if type(kind).__name__ == "_LiteralGenericAlias"
+        for choice in get_args(kind)
     ]

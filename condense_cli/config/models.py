@@ -80,8 +80,11 @@ class IndividualConfig(_Base, frozen=True, kw_only=True):
 
 
 class SummarizationConfig(_Base, frozen=True, kw_only=True):
+    """How a batch is summarized. Without `max_tokens` the profile decides how long the summary may get."""
+
     api_profile: str | None = None
     custom_prompt: str | None = None
+    max_tokens: Positive | None = None
     keep_first: Count = 1
     keep_last: Count = 5
 
@@ -184,12 +187,25 @@ class Prelude(_Base, frozen=True, kw_only=True):
     state_tags: tuple[str, ...] = ()
 
 
+class NativeConfig(_Base, frozen=True, kw_only=True):
+    """Provider native: one summary between the first message and the newest turns."""
+
+    max_messages_to_keep: Count = 3
+    api_profile: str | None = None
+    custom_prompt: str | None = None
+    max_tokens: Positive | None = None
+
+
 class Configuration(_Base, frozen=True, kw_only=True):
-    """A whole configuration; the defaults change nothing."""
+    """A whole configuration; the defaults change nothing.
+
+    `profile` names the access to a model for passes that name none of their own.
+    """
 
     name: str = ""
     description: str = ""
-    provider: Literal["smart"] = "smart"
+    provider: Literal["smart", "native"] = "smart"
+    profile: str | None = None
     target_tokens: Positive | None = None
     target_reduction_percent: Annotated[float, Meta(gt=0, lt=100)] | None = None
     keep_first: Count = 1
@@ -198,3 +214,4 @@ class Configuration(_Base, frozen=True, kw_only=True):
     pins: tuple[Predicates, ...] = ()
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()
+    native: NativeConfig | None = None

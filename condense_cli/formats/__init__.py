@@ -6,15 +6,19 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from ..errors import UnknownFormatError, UsageError
-from ..transcript import Transcript
-from . import anthropic, claude_code, openai_chat, roo, swe_agent
+from ..transcript import Message, Transcript
+from . import anthropic, claude_code, codex, openai_chat, roo, swe_agent
 from .base import Evidence, Format
 from .container import Document, describe, open_document
+from .slimming import slimmed as _slimmed
 from .writing import write as _write
 
 FORMATS: Final[tuple[Format, ...]] = (
     claude_code.FORMAT,
+    codex.FORMAT,
     roo.FORMAT,
     swe_agent.FORMAT,
     openai_chat.FORMAT,
@@ -62,6 +66,15 @@ def serialize(transcript: Transcript) -> bytes:
     if transcript.is_changed:
         check_writable(transcript)
     return _write(transcript, format_named(transcript.format))
+
+
+def slim(transcript: Transcript, plain: tuple[Message, ...]) -> Transcript:
+    """The same conversation in a smaller file: what only a client shows is replaced by markers when it is written.
+
+    `plain` are the messages of the source without references.
+    """
+    form = format_named(transcript.format)
+    return replace(transcript, slimmed=tuple(_slimmed(transcript, plain, form)))
 
 
 def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:

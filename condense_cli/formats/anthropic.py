@@ -119,11 +119,11 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
 
 
 def merged(turns: list[tuple[Role, list[Block]]]) -> tuple[Message, ...]:
-    """Messages, with neighbours of one role in one turn, as the API combines them."""
-    groups = groupby(turns, key=lambda turn: turn[0])
+    """Messages, with neighbours of one role in one turn, as the API combines them. A summary stays apart."""
+    groups = groupby(turns, key=lambda turn: (turn[0], any(block.is_summary for block in turn[1])))
     return tuple(
         Message(index, role, tuple(block for _, blocks in group for block in blocks))
-        for index, (role, group) in enumerate(groups)
+        for index, ((role, _), group) in enumerate(groups)
     )
 
 

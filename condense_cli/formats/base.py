@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
+from .. import jsontext
 from ..errors import UnknownFormatError
-from ..jsontext import Style
-from ..transcript import Family, JsonPath, Transcript
+from ..jsontext import Style, decode, splice
+from ..transcript import Family, JsonPath, Place, Role, Source, Transcript
 from .container import Document, json_kind
 
 
@@ -28,11 +29,61 @@ RecordEdits = dict[int, dict[JsonPath, str | None]]
 """Per record: values to exchange for a JSON literal, or to remove (None)."""
 
 
+INPUT_TOKENS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Keys of a recorded usage (Anthropic) that add up to what was sent."""
+
+
+class Values:
+    """Values in a file by their places. The last record is remembered, since one may hold many messages."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._record = -1
+        self._value: Any = None
+
+    def __call__(self, record: int, path: JsonPath) -> Any:
+        if record != self._record:
+            self._record, self._value = record, jsontext.parse(self._source.raw(record))
+        value = self._value
+        for key in path:
+            value = value[key]
+        return value
+
+
 Complete = Callable[[Transcript, RecordEdits, frozenset[int], Style], None]
 
 
 def nothing_follows(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: Style) -> None:
     pass
+
+
+class Rewrite(Struct, frozen=True):
+    """What has to change in a file so that it holds a transcript: values of records, and records that go."""
+
+    transcript: Transcript
+    edits: RecordEdits
+    gone: frozenset[int]
+    style: Style
+
+    def record(self, number: int, extra: Mapping[JsonPath, str | None] | None = None) -> str:
+        """Text of a record with its edits, and with others that go before them."""
+        edits = {**self.edits.get(number, {}), **(extra or {})}
+        return splice(decode(self.transcript.source.raw(number)), edits)
+
+
+class Compaction(Struct, frozen=True):
+    """How a client writes a summary in place of earlier messages, so that it resumes behind it.
+
+    `write` gives the bytes of the whole file. `role` is the role in which the client sends a summary;
+    None where roles have to alternate and the neighbours decide.
+    """
+
+    write: Callable[[Rewrite], bytes]
+    role: Role | None = None
+
+
+def none_fixed(transcript: Transcript) -> frozenset[int]:
+    return frozenset()
 
 
 class FileFault(Struct, frozen=True):
@@ -47,6 +98,19 @@ class FileFault(Struct, frozen=True):
     is_note: bool = False
 
 
+class DisplayValue(Struct, frozen=True):
+    """A value that a client shows and no model sees, and that need not be in the file: a text, or a list without one.
+
+    `kind` is what it is, for reports.
+    """
+
+    place: Place
+    kind: str
+    text: str | None
+    is_image: bool = False
+
+
+DisplayValues = Callable[[Transcript], Iterator[DisplayValue]]
 FileRule = Callable[[Transcript], Iterator[FileFault]]
 Sizes = Callable[[Transcript], dict[str, int]]
 
@@ -60,10 +124,13 @@ class Format(Struct, frozen=True):
 
     `evidence` looks at one record. A format that `is_default` may be chosen without any proof, when
     every record may be its own. `read` gets the values from the start. `complete` adds to the edits
-    what follows in this format from them and from the records that go altogether. `rules` are what a
+    what follows in this format from them and from the records that go altogether. `fixed` names records
+    that stay even when all their blocks went. `rules` are what a
     client demands of the file besides the rules of the API. `sizes` tells what the bytes of the file
-    are for, in a format where many of them never reach the model. A format that is not `is_writable`
-    can be read and reported on; a changed transcript of it cannot be written.
+    are for, in a format where many of them never reach the model. `display` yields, record by record,
+    what can be left out of the file; it gets the messages without references. A format that is not `is_writable`
+    can be read and reported on; a changed transcript of it cannot be written. Without a `compaction` of
+    its own a summary is a message like the others.
     """
 
     name: str
@@ -73,9 +140,12 @@ class Format(Struct, frozen=True):
     read: Callable[[Document, Iterator[Any]], Transcript]
     is_default: bool = False
     complete: Complete = nothing_follows
+    fixed: Callable[[Transcript], frozenset[int]] = none_fixed
     rules: tuple[FileRule, ...] = ()
     sizes: Sizes = sizes_unknown
+    display: DisplayValues | None = None
     is_writable: bool = True
+    compaction: Compaction | None = None
 
 
 def part_kinds(content: list[Any]) -> set[str]:

@@ -1,97 +1,185 @@
 """Which records of a Claude Code session the client would send: the live chain.
 
 A session file is an append-only tree. Each record names its parent; a retry or a rewind starts a new
-branch, a compaction starts a new root. The conversation is the path from the newest leaf back to
-its root, with the lines of parallel calls that hang beside that path.
+branch, a compaction starts a new root. The conversation is the path from its last message (see
+`claude_ending`) back to its root, with the lines of parallel calls that hang beside that path, from
+the last compact boundary on. The rules are those of the client, version 2.1.329, as `tests/client`
+holds them against the client itself.
 """
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+from calendar import timegm
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from .claude_boundary import Preserved, after_compaction
+from .claude_ending import NOTHING_NAMED, Ending, last_message
+
+_BRIDGED: Final = 5.0
+"""Seconds: a record whose parent is missing continues the record before it, if that is no older than this."""
+
+_TIME: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d(?:\.\d+)?)Z")
 
 
 class Node(Struct, frozen=True):
     """One record of the tree, reduced to what decides its place.
 
-    `reply_id` is the API message of an assistant line; `calls` and `answers` are tool ids.
+    `time` is an ISO time stamp, empty where the record has none. `reply_id` is the API message of an
+    assistant line; `calls` and `answers` are tool ids; `preserved` is what a compact boundary keeps.
     """
 
     record: int
     uuid: str
     parent: str | None
     kind: str
+    time: str = ""
     is_sidechain: bool = False
     is_boundary: bool = False
     reply_id: str | None = None
     calls: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    preserved: Preserved | None = None
+
+    @property
+    def is_message(self) -> bool:
+        return self.kind in ("user", "assistant")
 
 
-def live_chain(nodes: Sequence[Node]) -> list[Node]:
+Tree = dict[str, Node]
+"""Nodes by uuid. One that was written again stands where it was first, as it was written last."""
+
+
+def live_chain(nodes: Sequence[Node], ending: Ending = NOTHING_NAMED) -> list[Node]:
     """Nodes of the conversation in order.
 
     A file that holds nothing but a sub-agent's lines is that sub-agent's conversation; otherwise
-    sidechains are left out. A record written again under the same uuid counts once, as last written.
+    sidechains are left out.
     """
     main = [node for node in nodes if not node.is_sidechain] or list(nodes)
-    by_uuid = {node.uuid: node for node in main}
-    leaf = _newest_leaf(by_uuid.values())
+    written = _without_progress(main)
+    if not written or ending.is_cleared:
+        return []
+    tree, is_joined = after_compaction({node.uuid: node for node in written})
+    last = last_message(tree, written[-1].uuid, ending, is_joined=is_joined)
+    if last is None:
+        return []
+    chain = [*_with_parallel_lines(_path(tree, last), tree), *_hanging_below(last, tree)]
+    start = max((position for position, node in enumerate(chain) if node.is_boundary), default=0)
+    return chain[start:]
+
+
+def _without_progress(nodes: Iterable[Node]) -> list[Node]:
+    """Older clients linked progress into the tree; what hangs below it continues what is above it."""
+    above: dict[str, str | None] = {}
+    kept = []
+    for node in nodes:
+        if node.kind == "progress":
+            above[node.uuid] = above.get(node.parent, node.parent) if node.parent else None
+        elif node.parent in above:
+            kept.append(replace(node, parent=above[node.parent]))
+        else:
+            kept.append(node)
+    return kept
+
+
+def _path(tree: Tree, last: Node) -> list[Node]:
     path: list[Node] = []
     seen: set[str] = set()
-    node = leaf
-    while node is not None and node.uuid not in seen:
+    in_time: list[tuple[float, int, Node]] = []
+    node: Node | None = last
+    while node is not None:
         path.append(node)
         seen.add(node.uuid)
-        node = None if node.is_boundary or node.parent is None else by_uuid.get(node.parent)
+        if node.parent is None:
+            break
+        above = tree.get(node.parent)
+        if above is None or above.uuid in seen:
+            in_time = in_time or _in_time(tree.values())
+            above = _shortly_before(node, in_time, seen)
+        node = above
     path.reverse()
-    return _with_parallel_lines(path, by_uuid)
+    return path
 
 
-def _newest_leaf(nodes: Iterable[Node]) -> Node | None:
-    """The last line of the conversation: the newest message that no other message continues.
+def _in_time(nodes: Iterable[Node]) -> list[tuple[float, int, Node]]:
+    """Nodes by the time they were written; of those of one moment the first of the file is the last here."""
+    timed = ((_seconds(node.time), -position, node) for position, node in enumerate(nodes))
+    return sorted((second, position, node) for second, position, node in timed if second is not None)
 
-    Lines that only decorate the tree (progress, hooks) may hang below a message without ending it.
-    """
-    messages = [node for node in nodes if node.kind in ("user", "assistant", "attachment")]
-    parents = {node.parent for node in messages}
-    leaves = [node for node in messages if node.uuid not in parents]
-    newest = max(leaves or messages, key=lambda node: node.record, default=None)
-    if newest is None:
+
+def _shortly_before(node: Node, in_time: list[tuple[float, int, Node]], seen: set[str]) -> Node | None:
+    """The record that was written last before one whose parent is missing."""
+    time = _seconds(node.time)
+    if time is None:
         return None
-    boundary = max((node.record for node in nodes if node.is_boundary), default=-1)
-    return newest if newest.record > boundary else None
+    for position in range(bisect_right(in_time, time, key=_moment) - 1, -1, -1):
+        second, _, other = in_time[position]
+        if time - second > _BRIDGED:
+            return None
+        if other.uuid not in seen:
+            return other
+    return None
 
 
-def _with_parallel_lines(path: list[Node], by_uuid: Mapping[str, Node]) -> list[Node]:
-    """Add the lines of parallel calls that branch off the path, beside the message they belong to.
+def _moment(timed: tuple[float, int, Node]) -> float:
+    return timed[0]
+
+
+def _seconds(time: str) -> float | None:
+    found = _TIME.match(time)
+    if not found:
+        return None
+    *whole, second = found.groups()
+    return timegm((*map(int, whole), 0, 0, 0, 0)) + float(second)
+
+
+def _with_parallel_lines(path: list[Node], tree: Mapping[str, Node]) -> list[Node]:
+    """Add the lines of parallel calls that branch off the path, behind the message they belong to.
 
     Since version 2.1 a call's result hangs below that call, so the path runs through one of the
     parallel branches only. Lines of one `message.id` belong together, and so do their results.
     """
-    on_path = {node.uuid for node in path}
-    lines_of_reply: dict[str, list[Node]] = defaultdict(list)
-    result_of_call: dict[str, list[Node]] = defaultdict(list)
-    for node in by_uuid.values():
-        if node.uuid in on_path:
-            continue
-        if node.reply_id:
-            lines_of_reply[node.reply_id].append(node)
-        for call in node.answers:
-            result_of_call[call].append(node)
-    answered = {call for node in path for call in node.answers}
-    chain: list[Node] = []
-    for position, node in enumerate(path):
-        chain.append(node)
-        if not node.reply_id:
-            continue
-        siblings = lines_of_reply.pop(node.reply_id, [])
-        chain += siblings
-        last = position == len(path) - 1
-        for call in (call for line in (node, *siblings) for call in line.calls):
-            if call not in answered and (result_of_call[call] or not last):
-                chain += result_of_call[call][-1:]
-                answered.add(call)
-    return chain
+    last_line = {node.reply_id: node.uuid for node in path if node.reply_id}
+    lines: dict[str, list[Node]] = defaultdict(list)
+    results: dict[str, list[Node]] = defaultdict(list)
+    for node in tree.values():
+        if node.reply_id in last_line:
+            lines[str(node.reply_id)].append(node)
+        elif node.answers and node.parent:
+            results[node.parent].append(node)
+    taken = {node.uuid for node in path}
+    beside: dict[str, list[Node]] = {}
+    for reply, uuid in last_line.items():
+        siblings = [line for line in lines[str(reply)] if line.uuid not in taken]
+        answers = [node for line in lines[str(reply)] for node in results[line.uuid] if node.uuid not in taken]
+        beside[uuid] = [*sorted(siblings, key=_time), *sorted(answers, key=_time)]
+        taken.update(node.uuid for node in beside[uuid])
+    return [each for node in path for each in (node, *beside.get(node.uuid, ()))]
+
+
+def _hanging_below(last: Node, tree: Mapping[str, Node]) -> list[Node]:
+    """What decorates the last message: attachments and notices, no messages."""
+    below: dict[str | None, list[Node]] = defaultdict(list)
+    for node in tree.values():
+        if not node.is_message:
+            below[node.parent].append(node)
+    found: list[Node] = []
+    seen = {last.uuid}
+    queue = [last]
+    for node in queue:
+        new = [child for child in below[node.uuid] if child.uuid not in seen]
+        seen.update(child.uuid for child in new)
+        queue += new
+        found += new
+    return sorted(found, key=_time)
+
+
+def _time(node: Node) -> str:
+    return node.time

@@ -1,23 +1,35 @@
 """Session files of Claude Code: one JSON record per line, linked to a tree by `parentUuid`.
 
-The conversation is what the client would send (see `claude_chain`): lines of one `message.id` are one
-assistant turn, neighbouring user lines are one user turn. Everything else in the file (sidechains,
-older branches, what lies before the last compact boundary, display-only keys) keeps its bytes.
+The conversation is what the client would send: `claude_chain` finds the lines, `claude_turns` makes
+turns of them. Everything else in the file (sidechains, older branches, what lies before the last
+compact boundary, display-only keys) keeps its bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from .. import jsontext
-from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript, Usage
-from . import claude_display, claude_faults, claude_links, claude_sizes, estimates
+from ..transcript import Block, BlockKind, Family, Message, Place, Transcript, Usage
+from . import (
+    claude_compaction,
+    claude_display,
+    claude_faults,
+    claude_links,
+    claude_retracted,
+    claude_sizes,
+    claude_slim,
+    estimates,
+)
 from .anthropic import BlockReader
-from .base import Evidence, Format, RecordEdits
+from .base import INPUT_TOKENS, Evidence, Format, RecordEdits
+from .claude_boundary import preserved
 from .claude_chain import Node, live_chain
+from .claude_ending import NOTHING_NAMED
+from .claude_turns import Conversation, Line, conversation
 from .container import Document
 from .spelling import as_spelled
 
@@ -29,8 +41,16 @@ _PROOF_KEYS = {
 }
 """Records outside the tree that only Claude Code writes: sessions may consist of nothing else."""
 
-_ATTACHMENTS_WITHOUT_TEXT = {"hook_success", "hook_non_blocking_error", "command_permissions"}
+_SILENT_ATTACHMENTS = {
+    *("already_read_file", "command_permissions", "compaction_reminder", "context_efficiency", "context_tip"),
+    *("dynamic_skill", "edited_image_file", "goal_status", "hook_cancelled", "hook_deferred_tool"),
+    *("hook_error_during_execution", "hook_non_blocking_error", "hook_permission_decision", "hook_system_message"),
+    *("max_turns_reached", "structured_output", "teammate_shutdown_batch"),
+}
 """Attachments that the client shows and does not send."""
+
+_HOOKS_HEARD = {"SessionStart", "UserPromptSubmit", "UserPromptExpansion"}
+"""Events whose hooks may say something to the model when they succeed."""
 
 
 def evidence(value: Any) -> Evidence:
@@ -45,42 +65,55 @@ def evidence(value: Any) -> Evidence:
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     reader = BlockReader()
+    ending = NOTHING_NAMED
     nodes: list[Node] = []
-    blocks: dict[int, list[Block]] = {}
+    blocks: dict[int, tuple[Block, ...]] = {}
     facts: dict[int, dict[str, Any]] = {}
+    retracted: set[str] = set()
     for record, value in enumerate(values):
-        if not isinstance(value, dict) or not isinstance(value.get("uuid"), str):
+        if not isinstance(value, dict):
             continue
-        if str(value.get("type")) not in _TREE_TYPES:
+        is_tree = isinstance(value.get("uuid"), str) and str(value.get("type")) in _TREE_TYPES
+        if is_tree or value.get("type") == "last-prompt":
+            ending = ending.after(value)
+        if not is_tree:
             continue
-        blocks[record] = list(as_spelled(_blocks(value, record, reader), document.source))
+        blocks[record] = tuple(as_spelled(_blocks(value, record, reader), document.source))
         nodes.append(_node(value, record, blocks[record]))
+        retracted |= claude_retracted.uuids(value)
         if value["type"] == "assistant":
             message = value.get("message")
             message = message if isinstance(message, dict) else {}
             facts[record] = {"model": message.get("model"), "usage": message.get("usage")}
-    chain = live_chain(nodes)
-    turns: list[tuple[Role, list[Block], list[int], str | None]] = []
-    for node in chain:
-        if blocks[node.record]:
-            _add(turns, node, blocks[node.record])
-    messages = tuple(Message(index, turn[0], tuple(turn[1])) for index, turn in enumerate(turns))
-    sent = [(index, facts[record]) for index, turn in enumerate(turns) for record in turn[2] if record in facts]
+    chain = live_chain(nodes, ending)
+    model = _last_model([facts[node.record] for node in chain if node.record in facts])
+    lines = [
+        Line(node, blocks[node.record], facts.get(node.record, {}).get("model"))
+        for node in claude_retracted.without(chain, retracted)
+    ]
+    sent = conversation(lines, model)
+    messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(sent.turns))
+    told = [(n, facts[record]) for n, turn in enumerate(sent.turns) for record in turn.records if record in facts]
     return Transcript(
         "claude-code",
         Family.ANTHROPIC,
         messages,
         document.source,
-        model=_last_model([fact for _, fact in sent]),
-        first_usage=_first_usage(sent),
-        warnings=_warnings(nodes, chain),
+        model=model,
+        first_usage=_first_usage(told),
+        warnings=_warnings(nodes, chain, sent),
     )
 
 
-def _warnings(nodes: list[Node], chain: list[Node]) -> tuple[str, ...]:
-    """Say so when most of what a person sees in the file is not part of the live conversation."""
+def _warnings(nodes: list[Node], chain: list[Node], sent: Conversation) -> tuple[str, ...]:
+    """Say so when what a person sees in the file is not part of the live conversation."""
     if not chain:
         return ("The session holds no conversation.",)
+    warnings = []
+    if sent.open_calls:
+        warnings.append(f"Calls that have no result are left out by the client: {sent.open_calls}; they stay.")
+    if sent.stray_results:
+        warnings.append(f"Results that have no call are left out by the client: {sent.stray_results}; they stay.")
     live = {node.record for node in chain}
     start = max((node.record for node in nodes if node.is_boundary), default=-1)
     lines = [
@@ -89,12 +122,14 @@ def _warnings(nodes: list[Node], chain: list[Node]) -> tuple[str, ...]:
         if node.kind in ("user", "assistant") and node.record > start and node.is_sidechain == chain[0].is_sidechain
     ]
     aside = sum(node.record not in live for node in lines)
-    if not lines or aside * 2 <= len(lines):
-        return ()
-    return (f"{aside} of {len(lines)} message lines are on branches that the client no longer sends; they stay.",)
+    if lines and aside * 2 > len(lines):
+        warnings.append(
+            f"{aside} of {len(lines)} message lines are on branches that the client no longer sends; they stay."
+        )
+    return tuple(warnings)
 
 
-def _node(value: dict[str, Any], record: int, blocks: list[Block]) -> Node:
+def _node(value: dict[str, Any], record: int, blocks: Sequence[Block]) -> Node:
     message = value.get("message")
     reply = message.get("id") if value["type"] == "assistant" and isinstance(message, dict) else None
     parent = value.get("parentUuid")
@@ -103,11 +138,13 @@ def _node(value: dict[str, Any], record: int, blocks: list[Block]) -> Node:
         value["uuid"],
         parent if isinstance(parent, str) else None,
         value["type"],
+        str(value.get("timestamp") or ""),
         is_sidechain=value.get("isSidechain") is True,
         is_boundary=value.get("subtype") == "compact_boundary",
         reply_id=reply if isinstance(reply, str) else None,
         calls=tuple(block.call_id for block in blocks if block.kind is BlockKind.TOOL_CALL and block.call_id),
         answers=tuple(dict.fromkeys(block.answers for block in blocks if block.answers)),
+        preserved=preserved(value.get("compactMetadata")),
     )
 
 
@@ -115,18 +152,26 @@ def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator
     message = value.get("message")
     if value["type"] == "attachment":
         yield from _attachment(value.get("attachment"), record)
+    elif value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
+        # What a command of the client printed: the one kind of system record that is sent.
+        place = Place(record, ("content",))
+        yield Block(BlockKind.TEXT, place, ("content",), content=value["content"], injected=True)
     elif value["type"] in ("user", "assistant") and isinstance(message, dict):
-        if value.get("isApiErrorMessage") is True:
+        if value.get("isApiErrorMessage") is True and message.get("model") == "<synthetic>":
             return  # Shown to the user; the client never sends its own error notices.
         is_user = value["type"] == "user"
-        is_injected = value.get("isMeta") is True or value.get("isCompactSummary") is True
+        is_summary = is_user and value.get("isCompactSummary") is True
+        is_injected = is_user and (value.get("isMeta") is True or is_summary)
         for block in reader.content(message.get("content"), record, ("message", "content"), is_user=is_user):
-            yield replace(block, injected=True) if is_user and is_injected else block
+            is_part = is_summary and block.kind is BlockKind.TEXT
+            yield replace(block, injected=True, summarizes=is_part) if is_injected else block
 
 
 def _attachment(attachment: Any, record: int) -> Iterator[Block]:
     """Text that the client injects. Its wording is the client's own, so the content is counted as it stands."""
-    if not isinstance(attachment, dict) or str(attachment.get("type")) in _ATTACHMENTS_WITHOUT_TEXT:
+    if not isinstance(attachment, dict) or str(attachment.get("type")) in _SILENT_ATTACHMENTS:
+        return
+    if attachment.get("type") == "hook_success" and attachment.get("hookEvent") not in _HOOKS_HEARD:
         return
     content = {key: value for key, value in attachment.items() if key != "type" and not _is_image(value)}
     images = sum(estimates.UNKNOWN_IMAGE for value in attachment.values() if _is_image(value))
@@ -137,30 +182,6 @@ def _attachment(attachment: Any, record: int) -> Iterator[Block]:
 
 def _is_image(value: Any) -> bool:
     return isinstance(value, dict) and value.get("type") == "image"
-
-
-def _add(turns: list[tuple[Role, list[Block], list[int], str | None]], node: Node, blocks: list[Block]) -> None:
-    """Append a line to the turn it belongs to, as the client merges lines before it sends them."""
-    if node.kind == "assistant":
-        for turn in reversed(turns):
-            if turn[0] is Role.ASSISTANT and turn[3] == node.reply_id and node.reply_id:
-                turn[1].extend(blocks)
-                turn[2].append(node.record)
-                return
-            # Results may stand between the lines of one message; what the user wrote may not.
-            if turn[0] is Role.ASSISTANT or not all(block.answers or block.injected for block in turn[1]):
-                break
-        role = Role.ASSISTANT
-    else:
-        role = Role.USER
-    if turns and turns[-1][0] is role:
-        turns[-1][1].extend(blocks)
-        turns[-1][2].append(node.record)
-    else:
-        turns.append((role, list(blocks), [node.record], node.reply_id))
-    if role is Role.USER and blocks[0].answers:
-        # The API wants results first; the client puts them there, whatever the file's order.
-        turns[-1][1].sort(key=lambda block: block.answers is None)
 
 
 def _last_model(facts: list[dict[str, Any]]) -> str | None:
@@ -175,8 +196,7 @@ def _first_usage(sent: list[tuple[int, dict[str, Any]]]) -> Usage | None:
     for index, fact in sent:
         usage = fact["usage"]
         if isinstance(usage, dict):
-            keys = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-            numbers = [usage.get(key) for key in keys]
+            numbers = [usage.get(key) for key in INPUT_TOKENS]
             total = sum(number for number in numbers if isinstance(number, int))
             if total:
                 return Usage(index, total)
@@ -198,4 +218,6 @@ FORMAT = Format(
     complete=complete,
     rules=claude_faults.RULES,
     sizes=claude_sizes.sizes,
+    compaction=claude_compaction.COMPACTION,
+    display=claude_slim.display_values,
 )

@@ -7,25 +7,21 @@ was left out becomes its marker. The value's shape stays: renderers parse it.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import jsontext
-from ..markers import Gap, content_hash, gaps_in
+from ..markers import REFERENCE_PREFIX, Gap, content_hash, gaps_in
+from ..tools import string_values
 from ..transcript import Block, BlockKind, JsonPath, Transcript
 from .base import RecordEdits
+from .display_text import known_lines, long_strings, repeats_lines
 
 KEY: Final = "toolUseResult"
-
-_SHORT: Final = 200
-"""Strings of fewer characters are not worth a marker."""
-
-_LINE_NUMBER: Final = re.compile(r"^\s*\d+[→\t|:] ?")
 
 
 def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -> None:
     """Add edits for the strings that repeat a changed tool result of the same record."""
+    everywhere: set[str] = set()
     for _, block in transcript.blocks():
         if not (block.changed and (block.kind is BlockKind.TOOL_RESULT or block.stands_in)):
             continue
@@ -42,8 +38,13 @@ def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -
         old = _text_at(value, block)
         if set(gaps_in(block.text)) <= set(gaps_in(old)):
             continue  # Nothing was left out: lines are said by reference, or restored.
-        for path, text in _repeats(value[KEY], (KEY,), _known_lines(old)):
-            edits[block.place.record][path] = style.literal(_shortened(text, block.text))
+        known = known_lines(old)
+        if REFERENCE_PREFIX in old:
+            everywhere = everywhere or _all_lines(transcript)
+            known |= everywhere
+        for path, text in long_strings(value[KEY], (KEY,)):
+            if repeats_lines(text, known):
+                edits[block.place.record][path] = style.literal(_shortened(text, block.text))
 
 
 def _image_copies(value: Any, block: Block) -> set[JsonPath]:
@@ -58,19 +59,9 @@ def _image_copies(value: Any, block: Block) -> set[JsonPath]:
         value = value[key]
     source = value.get("source") if isinstance(value, dict) else None
     data = source.get("data") if isinstance(source, dict) else None
-    return found | set(_copies(shown, (KEY,), data)) if isinstance(data, str) and data else found
-
-
-def _copies(value: Any, path: JsonPath, data: str) -> Iterator[JsonPath]:
-    if isinstance(value, str):
-        if value == data:
-            yield path
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _copies(item, (*path, key), data)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _copies(item, (*path, index), data)
+    if isinstance(data, str) and data:
+        found.update(path for path, text in string_values(shown, (KEY,)) if text == data)
+    return found
 
 
 def _text_at(value: Any, block: Block) -> str:
@@ -80,22 +71,14 @@ def _text_at(value: Any, block: Block) -> str:
     return str(value)
 
 
-def _known_lines(text: str) -> set[str]:
-    """Lines of the result before it was changed, with and without line numbers."""
-    lines = [line.rstrip() for line in text.split("\n")]
-    return {*lines, *(_LINE_NUMBER.sub("", line) for line in lines)}
-
-
-def _repeats(value: Any, path: JsonPath, known: set[str]) -> Iterator[tuple[JsonPath, str]]:
-    if isinstance(value, str):
-        if len(value) >= _SHORT and all(line.rstrip() in known for line in value.split("\n")):
-            yield path, value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _repeats(item, (*path, key), known)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _repeats(item, (*path, index), known)
+def _all_lines(transcript: Transcript) -> set[str]:
+    """Every line of the conversation as the file has it; what a reference stands for is among them."""
+    blocks = [*(block for _, block in transcript.blocks()), *transcript.removed]
+    lines: set[str] = set()
+    for record in {block.place.record for block in blocks}:
+        for _, text in string_values(jsontext.parse(transcript.source.raw(record)).get("message")):
+            lines |= known_lines(text)
+    return lines
 
 
 def _shortened(repeat: str, result: str) -> str:

@@ -7,12 +7,13 @@ that is missing, so every link to a record that went is moved to its nearest anc
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from .. import jsontext
-from ..transcript import Source
+from ..transcript import JsonPath, Source
 from .base import RecordEdits
 
 LINKS: Final = ("parentUuid", "leafUuid", "sourceToolAssistantUUID", "logicalParentUuid")
@@ -43,6 +44,41 @@ def relink(source: Source, edits: RecordEdits, gone: frozenset[int]) -> None:
             target = getattr(found, key)
             if isinstance(target, str) and target in parents:
                 edits[record][(key,)] = json.dumps(_surviving(target, parents))
+        if found.type == "system" and b'"preserved' in source.raw(record):
+            metadata = jsontext.parse(source.raw(record)).get("compactMetadata")
+            above = {each.uuid: each.parentUuid for each in links.values()}
+            edits[record].update(_kept_by_boundary(metadata, parents, above))
+
+
+def _kept_by_boundary(metadata: Any, gone: Mapping[Any, Any], above: Mapping[Any, Any]) -> dict[JsonPath, str | None]:
+    """Edits to what a compact boundary keeps: a list that names one missing record is void as a whole."""
+    edits: dict[JsonPath, str | None] = {}
+    for key in ("preservedMessages", "preservedSegment"):
+        kept = metadata.get(key) if isinstance(metadata, dict) else None
+        if not isinstance(kept, dict):
+            continue
+        path = ("compactMetadata", key)
+        if kept.get("anchorUuid") in gone:
+            edits[*path, "anchorUuid"] = json.dumps(_surviving(kept["anchorUuid"], gone))
+        for name in ("uuids", "allUuids"):
+            listed = kept.get(name)
+            for position, uuid in enumerate(listed if isinstance(listed, list) else ()):
+                if uuid in gone:
+                    edits[*path, name, position] = jsontext.REMOVE
+        if kept.get("headUuid") in gone or kept.get("tailUuid") in gone:
+            left = [uuid for uuid in _piece(kept.get("headUuid"), kept.get("tailUuid"), above) if uuid not in gone]
+            if not left:
+                return {path: jsontext.REMOVE}
+            edits |= {(*path, "headUuid"): json.dumps(left[0]), (*path, "tailUuid"): json.dumps(left[-1])}
+    return edits
+
+
+def _piece(head: Any, tail: Any, above: Mapping[Any, Any]) -> list[Any]:
+    """The uuids from head to tail."""
+    uuids = [tail]
+    while uuids[-1] != head and above.get(uuids[-1]) is not None and len(uuids) <= len(above):
+        uuids.append(above[uuids[-1]])
+    return uuids[::-1]
 
 
 def read_links(source: Source) -> dict[int, Links]:
@@ -62,7 +98,7 @@ def _links(source: Source, record: int) -> Links | None:
         return Links(**{key: value.get(key) for key in ("uuid", "type", *LINKS)})
 
 
-def _surviving(uuid: str, parents: dict[Any, Any]) -> str | None:
+def _surviving(uuid: str, parents: Mapping[Any, Any]) -> str | None:
     seen = set()
     target: Any = uuid
     while target in parents and target not in seen:

@@ -9,7 +9,7 @@ from ..transcript import JsonPath, Transcript
 from .claude_display import KEY
 from .claude_links import read_links
 
-_CONTENT: Final[tuple[JsonPath, ...]] = (("message", "content"), ("attachment",))
+_CONTENT: Final[tuple[JsonPath, ...]] = (("message", "content"), ("attachment",), ("content",))
 _MESSAGES: Final = frozenset({"user", "assistant", "attachment"})
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from .. import xmlcalls
 from ..transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
-from . import anthropic
+from . import anthropic, roo_condense
 from .anthropic import BlockReader
 from .base import Evidence, Format, not_a_message
 from .container import Document
@@ -46,8 +46,13 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             raise not_a_message(record, value, "its role is not user, assistant or system")
         if any((key, str(value.get(parent))) in present for parent, key in _HIDDEN_BY):
             continue
-        content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
-        turns.append((role, list(as_spelled(linker.link(role, list(content)), document.source))))
+        content = list(reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER))
+        if value.get("isSummary") is True:
+            content = [replace(block, summarizes=block.kind is BlockKind.TEXT) for block in content]
+        # What looks like a call or a result in a summary is quoted.
+        is_summary = any(block.is_summary for block in content)
+        linked = content if is_summary else linker.link(role, content)
+        turns.append((role, list(as_spelled(linked, document.source))))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
     return Transcript(
         "roo",
@@ -127,4 +132,5 @@ FORMAT = Format(
     "Roo Code and Cline histories (api_conversation_history.json)",
     evidence,
     read,
+    compaction=roo_condense.COMPACTION,
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
 
 from .. import jsontext
-from ..transcript import Block, Container, JsonPath, Place, Source, Transcript
-from .base import Format, RecordEdits
+from ..transcript import IN_STRING, Block, Container, JsonPath, Message, Place, Source, Transcript
+from .base import Format, RecordEdits, Rewrite, Values
 
 
 def write(transcript: Transcript, form: Format) -> bytes:
@@ -21,46 +21,80 @@ def write(transcript: Transcript, form: Format) -> bytes:
     if not transcript.is_changed:
         return transcript.source.data
     source = transcript.source
-    gone = _gone(transcript)
+    values = Values(source)
     style = jsontext.Style.of(source.data)
-    changed: dict[int, list[Block]] = defaultdict(list)
-    for _, block in transcript.blocks():
-        if block.changed:
-            changed[block.place.record].append(block)
+    gone = gone_records(transcript) - form.fixed(transcript)
+    changed: dict[int, list[tuple[Message, Block]]] = defaultdict(list)
+    for message, block in transcript.blocks():
+        if block.changed and not (block.is_inserted and form.compaction):
+            changed[block.place.record].append((message, block))
     edits: RecordEdits = defaultdict(dict)
+    for slimmed in transcript.slimmed:
+        edits[slimmed.place.record][slimmed.place.path] = slimmed.literal
     for block in transcript.removed:
         if block.place.record not in gone:
             edits[block.place.record][block.owner] = jsontext.REMOVE
     form.complete(transcript, edits, gone, style)
+    rewrite = Rewrite(transcript, edits, gone, style)
+    if form.compaction and any(message.is_inserted for message in transcript.messages):
+        for record, blocks in changed.items():
+            edits[record].update(_edits(blocks, source, values, style))
+        return form.compaction.write(rewrite)
+    records = {record for record, changes in edits.items() if changes} | changed.keys()
+    # Of a string of which one part went and another changed, what is left stays: the edits of blocks go before.
+    return join(
+        source,
+        records - gone,
+        lambda record: rewrite.record(record, _edits(changed.get(record, ()), source, values, style)),
+        gone,
+    )
 
-    def rewritten(record: int) -> bytes:
-        # Of a string of which one part went and another changed, what is left stays.
-        all_edits = edits[record] | _edits(changed[record], source, style)
-        return jsontext.encode(jsontext.splice(jsontext.decode(source.raw(record)), all_edits))
 
-    return _join(source, (edits.keys() | changed.keys()) - gone, rewritten, gone)
-
-
-def _edits(blocks: list[Block], source: Source, style: jsontext.Style) -> dict[JsonPath, str | None]:
+def _edits(
+    blocks: Iterable[tuple[Message, Block]], source: Source, values: Values, style: jsontext.Style
+) -> dict[JsonPath, str | None]:
     """What the changed blocks of one record exchange in it."""
     edits: dict[JsonPath, str | None] = {}
     spans: dict[Place, list[Block]] = defaultdict(list)
-    for block in blocks:
-        if block.span:
+    strings: dict[Place, dict[JsonPath, str]] = defaultdict(dict)
+    for message, block in blocks:
+        path = block.place.path
+        if block.is_inserted:
+            members = {"role": style.literal(message.role.value), "content": style.literal(block.text)}
+            edits[()] = new_record(source, block.place, members)
+        elif block.span:
             spans[block.place].append(block)
+        elif IN_STRING in path:
+            step = path.index(IN_STRING)
+            strings[Place(block.place.record, path[:step])][path[step + 1 :]] = block.text
         elif block.stands_in:
-            edits[block.place.path] = _text_part(block, source, style)
+            edits[path] = _text_part(block, values, style)
         elif block.is_object:
-            path = block.place.path
             edits |= {(*path, *inner): style.literal(str(value)) for inner, value in block.edits}
         else:
-            edits[block.place.path] = style.literal(block.text)
+            edits[path] = style.literal(block.text)
     for place, parts in spans.items():
-        edits[place.path] = style.literal(_respanned(source, place, parts))
+        edits[place.path] = style.literal(_respanned(values(place.record, place.path), parts))
+    for place, inner in strings.items():
+        edits[place.path] = style.literal(jsontext.replace_strings(values(place.record, place.path), inner))
     return edits
 
 
-def _gone(transcript: Transcript) -> frozenset[int]:
+def slimmed_source(transcript: Transcript) -> bytes:
+    """The bytes of the source without what only a client shows, and nothing else changed."""
+    edits: RecordEdits = defaultdict(dict)
+    for slimmed in transcript.slimmed:
+        edits[slimmed.place.record][slimmed.place.path] = slimmed.literal
+    slim = Rewrite(transcript, edits, frozenset(), jsontext.Style.of(b""))
+    return join(transcript.source, edits, slim.record, frozenset())
+
+
+def new_record(source: Source, place: Place, members: Mapping[str, str]) -> str:
+    """Text of an object with these members (keys and JSON literals), laid out as the record at a place is."""
+    return jsontext.object_like(jsontext.decode(source.raw(place.record)), members)
+
+
+def gone_records(transcript: Transcript) -> frozenset[int]:
     """Records that lost every block they had."""
     touched = {block.place.record for block in transcript.removed}
     if not touched:
@@ -68,22 +102,18 @@ def _gone(transcript: Transcript) -> frozenset[int]:
     return frozenset(touched - {block.place.record for _, block in transcript.blocks()})
 
 
-def _text_part(block: Block, source: Source, style: jsontext.Style) -> str:
+def _text_part(block: Block, values: Values, style: jsontext.Style) -> str:
     """The text part that takes an image's place. A cache breakpoint set on the image moves to it."""
-    part = jsontext.parse(source.raw(block.place.record))
-    for key in block.place.path:
-        part = part[key]
-    literal = f'{{"type":"text","text":{style.literal(block.text)}'
+    part = values(block.place.record, block.place.path)
+    kind = "input_text" if isinstance(part, dict) and part.get("type") == "input_image" else "text"
+    literal = f'{{"type":"{kind}","text":{style.literal(block.text)}'
     if isinstance(part, dict) and "cache_control" in part:
         literal += f',"cache_control":{json.dumps(part["cache_control"])}'
     return literal + "}"
 
 
-def _respanned(source: Source, place: Place, blocks: list[Block]) -> str:
-    """The string at a place with the parts that changed exchanged."""
-    text = jsontext.parse(source.raw(place.record))
-    for key in place.path:
-        text = text[key]
+def _respanned(text: str, blocks: list[Block]) -> str:
+    """The text with the parts that changed exchanged."""
     pieces: list[str] = []
     position = 0
     for block in sorted(blocks, key=lambda block: block.span or (0, 0)):
@@ -93,8 +123,11 @@ def _respanned(source: Source, place: Place, blocks: list[Block]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _join(source: Source, records: Iterable[int], rewritten: Callable[[int], bytes], gone: frozenset[int]) -> bytes:
-    """The file's bytes with some records written anew and some taken out, each with its line or comma."""
+def join(source: Source, records: Iterable[int], rewritten: Callable[[int], str], gone: frozenset[int]) -> bytes:
+    """The file's bytes with some records written anew and some taken out, each with its line or comma.
+
+    Each record is asked for when its turn comes, so that the new texts are never there all at once.
+    """
     cuts: list[tuple[int, int, int | None]] = [(*source.spans[record], record) for record in records]
     cuts += [(start, end, None) for start, end in _removals(source, gone)]
     # Room for all of it at once: a buffer that grows moves, and leaves a hole where it was. Memory that is never
@@ -104,7 +137,7 @@ def _join(source: Source, records: Iterable[int], rewritten: Callable[[int], byt
     for start, end, record in sorted(cuts, key=lambda cut: cut[:2]):
         output.write(data[position:start])
         if record is not None:
-            output.write(rewritten(record))
+            output.write(jsontext.encode(rewritten(record)))
         position = end
     output.write(data[position:])
     output.truncate()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..markers import gaps_in
+from ..markers import REFERENCE_PREFIX, gaps_in
 from ..tools import arguments_of, replace_arguments, string_values
 from ..transcript import Block, BlockKind, Message, Role, Text
 from . import states
@@ -15,7 +15,7 @@ from .addresses import Addresses, Place, field_of, tag_of
 from .excerpt import find_above, find_place, readings
 from .lines import Lines
 from .reader import Reader
-from .references import ABOVE, ABOVE_WORD, PREFIX, THIS_CALL, Address, Reference, parse_reference, reference_hash
+from .references import ABOVE, ABOVE_WORD, THIS_CALL, Address, Reference, parse_reference, reference_hash
 
 
 class Decoded(Struct, frozen=True):
@@ -63,7 +63,8 @@ def count_gaps(messages: Sequence[Message]) -> int:
 
 def _may_hold(message: Message, block: Block) -> bool:
     is_user_text = block.kind is BlockKind.TEXT and message.role is Role.USER
-    return (is_user_text or block.kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL)) and PREFIX in block.content
+    is_kind = is_user_text or block.kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL)
+    return is_kind and REFERENCE_PREFIX in block.content
 
 
 def _texts(block: Block) -> list[str]:
@@ -114,7 +115,7 @@ class _Decoder:
         values = list(string_values(arguments_of(block)))
         # A value may refer to one after it (forward) or before it, which therefore comes first.
         for path, value in values if is_backward else reversed(values):
-            text = self._text(place, value, is_backward, False) if PREFIX in value else value
+            text = self._text(place, value, is_backward, False) if REFERENCE_PREFIX in value else value
             if text != value:
                 block = block.with_edits(replace_arguments(block, {path: text}), {path: text})
                 self._put(place, block)

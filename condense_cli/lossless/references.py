@@ -19,9 +19,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..markers import REFERENCE_PREFIX as PREFIX
 from ..markers import content_hash
 
-PREFIX: Final = "[see "
 _HASH: Final = 1_000_000
 """Hashes are smaller. They only tell a reference from text that looks like one; three digits are one token."""
 

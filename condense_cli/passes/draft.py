@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
 from ..lossless.encode import Encoded, Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS, Counter
-from ..transcript import Block, Family, Message, Text, Transcript
+from ..transcript import Block, Family, Message, Role, Text, Transcript
 from .prelude import BlockKey, Writer, key_of
 from .receipts import Receipt
 from .selection import Protection
+
+_JOINED: Final = {
+    Family.ANTHROPIC: frozenset(Role),
+    Family.OPENAI_RESPONSES: frozenset({Role.ASSISTANT, Role.TOOL}),
+}
+"""Roles whose neighbouring messages are one turn: the API combines them, or takes a list of items without turns."""
 
 
 class Draft:
@@ -33,7 +40,7 @@ class Draft:
         self._saved: dict[Positions, int] = {}
         self._all_saved = 0
         self._plain = sum(map(count.message, self.messages))
-        self._joins_roles = transcript.family is Family.ANTHROPIC
+        self._joined = _JOINED.get(transcript.family, frozenset())
 
     @property
     def tokens(self) -> int:
@@ -107,8 +114,17 @@ class Draft:
         # Positions moved: what is written is worked out again when it is known what stays.
         self._written, self._saved, self._all_saved = Encoded({}), {}, 0
 
+    def summarize(self, positions: Sequence[int], summaries: Sequence[Message]) -> None:
+        """Take the messages at some positions out, and put summaries in the places of the first of them."""
+        self.remove(
+            (position, number) for position in positions for number in range(len(self.messages[position].blocks))
+        )
+        for position, summary in zip(positions, summaries, strict=False):
+            self.messages[position] = summary
+            self._plain += sum(map(self.count.block, summary.blocks))
+
     def tidy(self, pass_id: str, had_blocks: set[int]) -> list[Receipt]:
-        """Drop messages that lost all their blocks, and join neighbours of one role as the API does.
+        """Drop messages that lost all their blocks, and join neighbours of one role that are one turn.
 
         `had_blocks` are the indices of messages that were not empty before.
         """
@@ -117,7 +133,7 @@ class Draft:
         for message in self.messages:
             if not message.blocks and message.index in had_blocks:
                 receipts.append(_constant(pass_id, message, "remove", "nothing was left in the message"))
-            elif self._joins_roles and receipts and messages and messages[-1].role is message.role:
+            elif message.role in self._joined and receipts and messages and _are_joined(messages[-1], message):
                 receipts.append(_constant(pass_id, message, "merge", "follows one of the same role"))
                 messages[-1] = replace(messages[-1], blocks=messages[-1].blocks + message.blocks)
             else:
@@ -128,6 +144,10 @@ class Draft:
 
     def finish(self, transcript: Transcript) -> Transcript:
         return replace(transcript, messages=tuple(self.written()), removed=transcript.removed + tuple(self.removed))
+
+
+def _are_joined(first: Message, second: Message) -> bool:
+    return first.role is second.role and not (first.is_summary or second.is_summary)
 
 
 def _constant(pass_id: str, message: Message, operation: str, reason: str) -> Receipt:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from ..config.models import ContentOperation, ImageOperation, IndividualConfig, PassConfig
 from ..transcript import Block, BlockKind, ContentType, Message, Role
@@ -12,6 +13,7 @@ from . import operations
 from .draft import Draft
 from .receipts import Kept, Receipt, changed, kept
 from .selection import Protection, Selected
+from .summaries import Outcome, Refused, Summarizer, TextTask
 
 
 class Candidate(Struct, frozen=True):
@@ -30,6 +32,7 @@ def run_individual(
     selected: Selected,
     protection: Protection,
     target: int | None,
+    summarizer: Summarizer,
     strictness: float = 1.0,
 ) -> list[Receipt]:
     """Work through the draft and give a receipt for every block of it.
@@ -53,14 +56,18 @@ def run_individual(
                 -candidate.tokens,
             )
         )
-    for candidate in candidates:
+    summaries = _Summaries(draft, candidates, target, summarizer, strictness)
+    for position, candidate in enumerate(candidates):
         if target is not None and draft.tokens <= target:
-            outcome: Block | Kept = Kept.TARGET_REACHED
+            outcome: Block | Kept | Refused = Kept.TARGET_REACHED
         else:
             block = draft.messages[candidate.message].blocks[candidate.block]
-            outcome = _apply(draft.messages[candidate.message], block, candidate.operation, draft, strictness)
+            written = summaries.up_to(position)
+            outcome = _apply(draft.messages[candidate.message], block, candidate.operation, draft, strictness, written)
         message, number, before = draft.messages[candidate.message], candidate.block, candidate.tokens
-        if isinstance(outcome, Kept):
+        if isinstance(outcome, Refused):
+            receipts.append(replace(kept(config.id, message, number, before, Kept.NO_SUMMARY), reason=outcome.reason))
+        elif isinstance(outcome, Kept):
             receipts.append(kept(config.id, message, number, before, outcome))
         else:
             draft.put(candidate.message, number, outcome)
@@ -71,11 +78,53 @@ def run_individual(
     return receipts
 
 
+class _Summaries:
+    """The summaries of candidates, asked for together: all at once, or as many as the target seems to need."""
+
+    def __init__(
+        self,
+        draft: Draft,
+        candidates: Sequence[Candidate],
+        target: int | None,
+        summarizer: Summarizer,
+        strictness: float,
+    ) -> None:
+        self.draft, self.candidates, self.target = draft, candidates, target
+        self.summarizer, self.strictness = summarizer, strictness
+        self.outcomes: dict[TextTask, Outcome] = {}
+        self._asked = 0
+
+    def up_to(self, position: int) -> dict[TextTask, Outcome]:
+        """What came of the tasks of at least the candidates up to this one."""
+        if position >= self._asked:
+            tasks = list(dict.fromkeys(self._next()))
+            if tasks:
+                found = self.summarizer.summarize(tasks, self.draft.messages)
+                self.outcomes |= zip(tasks, found, strict=True)
+        return self.outcomes
+
+    def _next(self) -> Iterator[TextTask]:
+        expected = self.draft.tokens
+        while self._asked < len(self.candidates) and (self.target is None or expected > self.target):
+            candidate = self.candidates[self._asked]
+            self._asked += 1
+            if isinstance(candidate.operation, ContentOperation):
+                block = self.draft.messages[candidate.message].blocks[candidate.block]
+                for task in operations.summary_tasks(block, candidate.operation, self.draft.count, self.strictness):
+                    expected -= self.draft.count(task.text) - task.max_tokens
+                    yield task
+
+
 def _apply(
-    message: Message, block: Block, operation: ContentOperation | ImageOperation, draft: Draft, strictness: float
-) -> Block | Kept:
+    message: Message,
+    block: Block,
+    operation: ContentOperation | ImageOperation,
+    draft: Draft,
+    strictness: float,
+    summaries: operations.Summaries,
+) -> Block | Kept | Refused:
     if isinstance(operation, ContentOperation):
-        return operations.apply(block, operation, draft.count, strictness)
+        return operations.apply(block, operation, draft.count, strictness, summaries)
     is_result = block.call_id is not None or message.role is Role.TOOL
     kind = BlockKind.TOOL_RESULT if is_result else BlockKind.TEXT
     return operations.leave_out_image(block, kind, operation, draft.count, strictness)

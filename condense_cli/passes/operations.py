@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ..config.models import ContentOperation, ImageOperation, TruncateParams
-from ..markers import Gap
+from ..config.models import ContentOperation, ImageOperation, SummarizeParams, TruncateParams
+from ..markers import Gap, content_hash, gaps_in
 from ..tokens import Counter
 from ..tools import PATH_ARGUMENTS, arguments_of, replace_arguments, string_values
 from ..transcript import Block, BlockKind, JsonPath
 from . import cutting
 from .receipts import Kept
+from .summaries import Outcome, Refused, TextTask, Written
 
 SHORT_VALUE: Final = 20
 """Argument values of up to so many tokens stay: a call whose path is gone tells nobody anything."""
@@ -22,15 +23,33 @@ _NAMES: Final = frozenset({*PATH_ARGUMENTS, "url", "pattern"})
 Rewrite = Callable[[str], str]
 
 
-def apply(block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0) -> Block | Kept:
-    """What the operation makes of the block. `strictness` below 1 scales every limit and threshold down."""
+Summaries = Mapping[TextTask, Outcome]
+
+
+def apply(
+    block: Block,
+    operation: ContentOperation,
+    count: Counter,
+    strictness: float = 1.0,
+    summaries: Summaries | None = None,
+) -> Block | Kept | Refused:
+    """What the operation makes of the block. `strictness` below 1 scales every limit and threshold down.
+
+    `summaries` are the outcomes of the block's `summary_tasks`; where one was refused, the block stays.
+    """
     if operation.operation == "keep":
         return Kept.CONFIGURED
-    if operation.operation == "summarize":
-        return Kept.NO_SUMMARIZER
     if count.block(block) < operation.min_tokens * strictness:
         return Kept.SMALL
-    rewrite = _rewrite(operation, strictness)
+    if operation.operation == "summarize":
+        outcomes = {task.text: (summaries or {})[task] for task in summary_tasks(block, operation, count, strictness)}
+        refused = next((outcome for outcome in outcomes.values() if isinstance(outcome, Refused)), None)
+        if refused:
+            return refused
+        written = {text: _marked(text, outcome) for text, outcome in outcomes.items() if isinstance(outcome, Written)}
+        rewrite: Rewrite = lambda text: written.get(text, text)  # noqa: E731
+    else:
+        rewrite = _rewrite(operation, strictness)
     if block.kind is BlockKind.TOOL_CALL:
         return _rewrite_arguments(block, rewrite, count)
     old = block.text
@@ -40,6 +59,29 @@ def apply(block: Block, operation: ContentOperation, count: Counter, strictness:
     if count(text) >= count(block.content):
         return Kept.NOT_SMALLER
     return block.with_text(text)
+
+
+def summary_tasks(
+    block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0
+) -> Iterator[TextTask]:
+    """The texts of a block that the operation wants summaries of: those with more tokens than a summary may have."""
+    if operation.operation != "summarize" or count.block(block) < operation.min_tokens * strictness:
+        return
+    params = (operation.params and operation.params.summarize) or SummarizeParams()
+    limit = max(1, int(params.max_tokens * strictness))
+    texts: list[tuple[JsonPath, str]] = [((), block.text)]
+    if block.kind is BlockKind.TOOL_CALL:
+        texts = list(long_values(block, count))
+    for path, text in texts:
+        is_summary = any(gap.is_summary for gap in gaps_in(text.partition("\n")[0]))
+        if count(text) > limit and not is_summary:
+            yield TextTask(block, text, limit, path, params.api_profile, params.custom_prompt)
+
+
+def _marked(text: str, summary: Written) -> str:
+    if summary.is_extract:
+        return summary.text
+    return f"{Gap(content_hash(text), text.count(chr(10)) + 1, is_summary=True)}\n{summary.text}"
 
 
 def leave_out_image(
@@ -72,14 +114,11 @@ def _scaled(limit: int | None, strictness: float) -> int | None:
 
 def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block | Kept:
     """Long string values one by one; keys, short values and everything that is no string stay."""
-    arguments = arguments_of(block)
-    if arguments is None:
+    if arguments_of(block) is None:
         return Kept.NOT_AN_OBJECT
     edits: dict[JsonPath, str] = {}
     found_long = False
-    for path, value in string_values(arguments):
-        if count(value) <= SHORT_VALUE or _is_name(path, value):
-            continue
+    for path, value in long_values(block, count):
         new = rewrite(value)
         found_long = found_long or new != value
         if new != value and count(new) < count(value):
@@ -90,6 +129,13 @@ def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block 
     if count(text) >= count(block.content):
         return Kept.NOT_SMALLER
     return block.with_edits(text, edits)
+
+
+def long_values(block: Block, count: Counter) -> Iterator[tuple[JsonPath, str]]:
+    """The string values of a call that operations may rewrite, with their paths."""
+    for path, value in string_values(arguments_of(block)):
+        if count(value) > SHORT_VALUE and not _is_name(path, value):
+            yield path, value
 
 
 def _is_name(path: JsonPath, value: str) -> bool:

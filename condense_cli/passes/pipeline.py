@@ -14,17 +14,20 @@ from ..tokens import Counter
 from ..transcript import ContentType, Message, Transcript
 from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
+from .batch import is_up_to_date, run_batch
 from .draft import Draft
 from .individual import run_individual
 from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept
 from .reconcile import reconcile, view
 from .selection import Selected, protect, select
+from .summaries import Summarizer
 
 PRELUDE = "lossless-prelude"
 THINKING = "thinking"
 REPEATED = "the same lines stand in another block"
 MOVED = "what it can refer to changed"
+KEEPS_ALL = "it keeps everything"
 SWITCHED_OFF = "switched off by the configuration"
 
 _ROUNDS = 5
@@ -81,6 +84,7 @@ def condense(
     configuration: Configuration,
     count: Counter,
     *,
+    summarizer: Summarizer,
     stop_at_target: bool = False,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> Condensation:
@@ -90,7 +94,7 @@ def condense(
     said so for each. `clock` gives seconds for the receipts. A transcript that would not become
     smaller, or by less than `min_saving`, comes back unchanged.
     """
-    run = _Run(transcript, configuration, count, stop_at_target, clock)
+    run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock)
     run.all()
     warnings = [*transcript.warnings, *configuration_warnings(configuration), *run.writer.warnings]
     saved = run.tokens_before - run.draft.tokens
@@ -130,10 +134,12 @@ class _Run:
         transcript: Transcript,
         configuration: Configuration,
         count: Counter,
+        summarizer: Summarizer,
         stop_at_target: bool,
         clock: Callable[[], float],
     ) -> None:
         self.configuration = configuration
+        self.summarizer = summarizer
         self.model = transcript.model
         self.transcript = transcript
         self.writer = Writer(transcript, configuration, count)
@@ -141,6 +147,7 @@ class _Run:
         self.draft = Draft(transcript, count, self.writer, self.protection)
         self.tokens_before = count.transcript(transcript)
         self.target = _target(configuration, self.tokens_before)
+        self.is_up_to_date = is_up_to_date(self.writer.messages)
         self.stop_at_target = stop_at_target
         self.clock = clock
         self.passes: list[PassReceipt] = []
@@ -238,13 +245,20 @@ class _Run:
         receipts: list[Receipt] = []
         for _ in range(_ROUNDS):
             before = self.draft.written()
-            found = run_individual(self.draft, config, selected, self.protection, target, strictness)
+            found = self._work(config, selected, target, strictness)
             found = self._settled(config.id, found, before, MOVED)
             receipts = [receipt for receipt in receipts if receipt.is_change] + found
             is_done = target is None or self.draft.tokens <= target
             if is_done or not self.writer.is_active or not any(receipt.is_change for receipt in found):
                 break
         return receipts
+
+    def _work(self, config: PassConfig, selected: Selected, target: int | None, strictness: float) -> list[Receipt]:
+        if config.mode == "individual":
+            return run_individual(self.draft, config, selected, self.protection, target, self.summarizer, strictness)
+        before = view(self.draft.written())
+        format = self.transcript.format
+        return run_batch(self.draft, config, selected, self.protection, target, self.summarizer, format, before)
 
     def _reason_to_skip(self, config: PassConfig) -> str:
         condition = config.execution.condition
@@ -253,14 +267,10 @@ class _Run:
         if config.execution.type == "conditional" and condition and self.draft.tokens <= condition.token_threshold:
             return f"{self.draft.tokens:,} tokens are not above its {condition.token_threshold:,}"
         if config.mode == "batch":
-            if config.batch_config and config.batch_config.operation == "summarize":
-                return "summarizing is not available in this version"
-            return "it keeps everything"
-        operations = _operations(config)
-        if all(operation.operation in ("keep", "summarize") for operation in operations):
-            summarizes = any(operation.operation == "summarize" for operation in operations)
-            return "summarizing is not available in this version" if summarizes else "it keeps everything"
-        return ""
+            if config.batch_config is None or config.batch_config.operation == "keep":
+                return KEEPS_ALL
+            return "the conversation did not go on since the last summary" if self.is_up_to_date else ""
+        return KEEPS_ALL if all(operation.operation == "keep" for operation in _operations(config)) else ""
 
     def references(self) -> dict[tuple[int, int], int]:
         """Tokens saved on each block that is written otherwise and still says everything."""
@@ -269,6 +279,8 @@ class _Run:
         before, count = view(self.transcript.messages), self.draft.count.block
         found = {}
         for block, written in self.draft.rewritten():
+            if block.is_inserted:
+                continue
             message, number, old = before[key_of(block)]
             if not written.reads_as(old):
                 found[message.index, number] = count(old) - count(written)

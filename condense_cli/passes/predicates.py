@@ -19,7 +19,7 @@ Predicate = Callable[[Message, Block], bool]
 def compile_predicates(predicates: Predicates, messages: Sequence[Message], count: Counter) -> Predicate:
     """One test that holds where every given predicate holds. Positions refer to `messages`."""
     tests: list[Predicate] = []
-    ages = {message.index: len(messages) - 1 - position for position, message in enumerate(messages)}
+    ages = _ages(messages)
     length = messages[-1].index + 1 if messages else 0
     if predicates.roles is not None:
         roles = frozenset(predicates.roles)
@@ -43,6 +43,16 @@ def compile_predicates(predicates: Predicates, messages: Sequence[Message], coun
         renewed = superseded_results(messages)
         tests.append(lambda message, block: _is_result(block) and (block.answers in renewed) is superseded)
     return lambda message, block: all(test(message, block) for test in tests)
+
+
+def _ages(messages: Sequence[Message]) -> dict[int, int]:
+    """Turns since each message, those that a summary stands for included."""
+    ages: dict[int, int] = {}
+    age = 0
+    for message in reversed(messages):
+        ages[message.index] = age
+        age += max(1, message.turns) if not message.is_summary else message.turns
+    return ages
 
 
 def _is_result(block: Block) -> bool:

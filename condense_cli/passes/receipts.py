@@ -29,7 +29,12 @@ class Kept(StrEnum):
     TARGET_REACHED = "the target was reached before"
     UNIQUE = "no lines of it to refer to"
     REFERENCE = "a reference says it all"
-    NO_SUMMARIZER = "needs a summary; none available"
+    SUMMARY = "a summary of earlier messages"
+    SUMMARIZED = "summarized already"
+    NO_SUMMARY = "no summary was written"
+    NOTHING_NEW = "nothing new to summarize"
+    AT_END = "at an end of the selection"
+    EXCHANGE = "its call or result stays"
 
 
 class Status(StrEnum):

@@ -25,7 +25,7 @@ class Selected(Struct, frozen=True):
 
 
 def select(selection: Selection, messages: Sequence[Message], count: Counter) -> Selected:
-    turns = [position for position, message in enumerate(messages) if not _is_only_thinking(message)]
+    turns = [position for position, message in enumerate(messages) if not message.is_only_thinking]
     test = compile_predicates(selection, messages, count)
     if selection.type == "custom":
         return Selected(len(messages), None, test, "selected by the pass")
@@ -34,17 +34,12 @@ def select(selection: Selection, messages: Sequence[Message], count: Counter) ->
         reason = f"older than the last {wanted} turns"
     else:
         percentage = selection.keep_percentage or 0
-        wanted = math.ceil(percentage * len(turns) / 100)
+        wanted = math.ceil(percentage * sum(message.turns for message in messages) / 100)
         reason = f"older than the newest {percentage:g} %"
     # Counting from the front: a slice such as [-0:] would preserve everything when nothing is meant.
     first_kept = max(0, len(turns) - wanted)
     end = turns[first_kept] if first_kept < len(turns) else len(messages)
     return Selected(cut_before(messages, end), wanted, test, reason)
-
-
-def _is_only_thinking(message: Message) -> bool:
-    """Such a turn goes when its thinking goes; not counting it keeps every window where it was."""
-    return bool(message.blocks) and all(block.kind is BlockKind.THINKING for block in message.blocks)
 
 
 class Protection(Struct, frozen=True):
@@ -54,6 +49,8 @@ class Protection(Struct, frozen=True):
     pins: tuple[Predicate, ...]
 
     def of(self, message: Message, block: Block) -> Kept | None:
+        if block.is_summary:
+            return Kept.SUMMARY
         reason = self.messages.get(message.index)
         if reason is None and any(pin(message, block) for pin in self.pins):
             reason = Kept.PINNED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from msgspec import Struct
 
@@ -15,6 +16,8 @@ from ..prices import Price
 from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Message, Transcript
 from .facts import Cost
+
+_NOTHING: Final = Decimal(0)
 
 PriceFor = Callable[[int], Price | None]
 """The price for requests of so many tokens."""
@@ -56,22 +59,28 @@ def _same_blocks(old: Message, new: Message, count: Counter) -> Iterator[int]:
         yield count.block(mine)
 
 
-def weigh_run(result: Condensation, count: Counter, overhead: int, source: PriceSource) -> Economics | None:
-    """Costs and break-even of a run; None where the price of the model is unknown."""
+def weigh_run(
+    result: Condensation, count: Counter, overhead: int, source: PriceSource, summaries: Decimal = _NOTHING
+) -> Economics | None:
+    """Costs and break-even of a run whose summaries cost so much; None where the price of the model is unknown."""
     rewrite = rewrite_of(result, count, overhead)
     before, after = source.price_for(rewrite.before), source.price_for(rewrite.after)
     if before is None or after is None:
         return None
-    return weigh(rewrite, Rates.of(before), Rates.of(after))
+    return weigh(rewrite, Rates.of(before), Rates.of(after), summaries)
 
 
-def cost_of(result: Condensation, count: Counter, overhead: int, source: PriceSource) -> Cost:
+def cost_of(
+    result: Condensation, count: Counter, overhead: int, source: PriceSource, summaries: Decimal = _NOTHING
+) -> Cost:
     """The facts of `weigh_run`, in the shape of the report."""
-    economics = weigh_run(result, count, overhead, source)
+    economics = weigh_run(result, count, overhead, source, summaries)
+    spent = as_money(summaries) or "0"
     if economics is None:
-        return Cost(prices=source.table)
+        return Cost(spent=spent, prices=source.table)
     warm = economics.warm
     return Cost(
+        spent=spent,
         one_off=as_money(economics.one_off),
         next_turn_before=as_money(economics.next_turn_before),
         next_turn_after=as_money(economics.next_turn_after),

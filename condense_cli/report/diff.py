@@ -22,6 +22,7 @@ _DIFFLIB_LINES = 5_000
 class What(StrEnum):
     CUT = "cut"
     SUPPRESSED = "suppressed"
+    SUMMARIZED = "summarized"
     REFERENCED = "referenced"
     CHANGED = "changed"
     REMOVED = "removed"
@@ -72,10 +73,12 @@ class Diff(Struct, frozen=True):
 def compare(before: Transcript, after: Transcript, count: Counter) -> Diff:
     """Difference of two transcripts. Messages are aligned by their calls and content, then by their shape."""
     calls = {**calls_by_id(after.messages), **calls_by_id(before.messages)}
+    aligned = list(_aligned(before.messages, after.messages))
+    has_summary = any(new is not None and new.is_summary and old is None for old, new in aligned)
     blocks = [
         difference
-        for old, new in _aligned(before.messages, after.messages)
-        for difference in _compare_messages(old, new, calls, count)
+        for old, new in aligned
+        for difference in _compare_messages(old, new, calls, count, has_summary=has_summary)
     ]
     return Diff(
         tuple(blocks),
@@ -126,7 +129,7 @@ def _content(message: Message) -> tuple[str, str]:
 
 
 def _compare_messages(
-    old: Message | None, new: Message | None, calls: dict[str, Block], count: Counter
+    old: Message | None, new: Message | None, calls: dict[str, Block], count: Counter, *, has_summary: bool
 ) -> Iterator[BlockDiff]:
     old_blocks = old.blocks if old else ()
     new_blocks = new.blocks if new else ()
@@ -141,7 +144,7 @@ def _compare_messages(
             message.index,
             message.role,
             block.kind,
-            _what(a, b),
+            What.SUMMARIZED if has_summary and (new is None or block.is_summary) else _what(a, b),
             call_label(block, calls),
             count.block(a) if a else 0,
             count.block(b) if b else 0,
@@ -183,7 +186,10 @@ def _what(a: Block | None, b: Block | None) -> What:
     else:
         values = [(a.text, b.text)]
     new = [line for before, after in values for line in _new_lines(before, after)]
-    if any(map(parse_gap, new)):
+    gaps = [gap for gap in map(parse_gap, new) if gap]
+    if any(gap.is_summary for gap in gaps):
+        return What.SUMMARIZED
+    if gaps:
         is_marker = [parse_gap(after) is not None for _, after in values]
         return What.SUPPRESSED if all(is_marker) else What.CUT
     return What.REFERENCED if new and all(map(parse_reference, new)) else What.CHANGED

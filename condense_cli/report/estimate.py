@@ -5,7 +5,7 @@ Documented in docs/json-report.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -16,7 +16,8 @@ from ..prices import Price
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript
 from .costs import PriceSource, as_money, assumptions, cost_of, rewrite_of
-from .facts import SHAPE, Cost, estimated_tokens
+from .facts import SHAPE, Cost, Summarized, estimated_tokens
+from .summaries import known_cost
 
 
 class Prices(msgspec.Struct, frozen=True):
@@ -59,6 +60,7 @@ class Option(msgspec.Struct, frozen=True):
     kept_prefix: int
     rewritten: int
     cost: Cost
+    summaries: list[Summarized]
     skipped: list[Skipped]
 
 
@@ -77,7 +79,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 def build(
     transcript: Transcript,
-    condensations: Iterable[tuple[str, Condensation]],
+    condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]],
     *,
     count: Counter,
     encoding: Encoding,
@@ -104,13 +106,23 @@ def build(
             *overhead,
         ),
         prices=_prices(price, price_source.table) if price else None,
-        presets=[_option(name, result, count, overhead[0], price_source) for name, result in condensations],
+        presets=[
+            _option(name, result, count, overhead[0], price_source, summaries)
+            for name, result, summaries in condensations
+        ],
         assumed=assumptions(price),
         warnings=list(transcript.warnings),
     )
 
 
-def _option(name: str, result: Condensation, count: Counter, overhead: int, source: PriceSource) -> Option:
+def _option(
+    name: str,
+    result: Condensation,
+    count: Counter,
+    overhead: int,
+    source: PriceSource,
+    summaries: Sequence[Summarized],
+) -> Option:
     saved = result.tokens_before - result.tokens_after
     rewrite = rewrite_of(result, count, overhead)
     return Option(
@@ -120,7 +132,8 @@ def _option(name: str, result: Condensation, count: Counter, overhead: int, sour
         saved_percent=round(100 * saved / result.tokens_before, 1) if result.tokens_before else 0.0,
         kept_prefix=rewrite.prefix,
         rewritten=rewrite.new_suffix,
-        cost=cost_of(result, count, overhead, source),
+        cost=cost_of(result, count, overhead, source, known_cost(summaries)),
+        summaries=list(summaries),
         skipped=[Skipped(entry.name, entry.reason) for entry in result.passes if entry.status is Status.SKIPPED],
     )
 

@@ -11,10 +11,10 @@ import msgspec
 
 from .. import __version__
 from ..passes.pipeline import Condensation
-from ..passes.receipts import Receipt
-from ..passes.reconcile import REFER
+from ..passes.receipts import Kept, Receipt
 from ..tokens import Counter, Encoding
-from ..transcript import BlockKind, Transcript
+from ..transcript import Transcript
+from .slimming import Slim, slim_of
 
 SHAPE: Final = 1
 """Version of the JSON report; it rises when a key goes or changes its meaning."""
@@ -58,7 +58,9 @@ class Tokens(msgspec.Struct, frozen=True):
 class Cost(msgspec.Struct, frozen=True):
     """Money in `currency`, as digits; null where a price is unknown or was not asked for.
 
-    A turn is one request to the model. `one_off` comes on top of the first; `pays` is false for never.
+    `spent` is what the calls for summaries cost (or would, in a dry run), as far as it is known.
+    A turn is one request to the model. `one_off` comes on top of the first, with `spent` in it; `pays` is false for
+    never.
     """
 
     currency: str = "USD"
@@ -70,6 +72,24 @@ class Cost(msgspec.Struct, frozen=True):
     pays: bool | None = None
     prices: str | None = None
     assumed: list[str] = []
+
+
+class Summarized(msgspec.Struct, frozen=True):
+    """What one profile did: summaries written (some of them from the cache), tasks refused, and its calls.
+
+    `cost` is null where the cost of a call is not known. Where it is `planned`, nothing was called: these are the
+    requests that would be made, with answers as long as they may get.
+    """
+
+    profile: str
+    model: str | None
+    written: int
+    cached: int
+    refused: int
+    calls: int
+    tokens: int
+    cost: str | None
+    planned: bool
 
 
 class Pass(msgspec.Struct, frozen=True):
@@ -124,8 +144,9 @@ class Report(msgspec.Struct, frozen=True):
     bytes: Bytes
     cost: Cost
     passes: list[Pass]
-    summaries: list[dict[str, Any]]
+    summaries: list[Summarized]
     warnings: list[str]
+    slim: Slim | None = None
     changes: list[Explained] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -139,8 +160,10 @@ def build(
     configuration: str,
     size_after: int | None,
     explain: bool,
+    slim: bool = False,
     cost: Cost | None = None,
     overhead_tokens: int | None = None,
+    summaries: Sequence[Summarized] = (),
     backup: str | None = None,
     new_session: Session | None = None,
     warnings: Sequence[str] = (),
@@ -149,6 +172,7 @@ def build(
 
     `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
     prices take longer to load than a small run takes. `overhead_tokens` are those that the user names.
+    `slim` tells that display-only data was to be left out.
     `backup` and `new_session` are what was written besides, `warnings` those of the writing.
     """
     before, after = condensation.before, condensation.transcript
@@ -193,8 +217,9 @@ def build(
             )
             for receipt in condensation.passes
         ],
-        summaries=[],
-        warnings=[*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation), *warnings],
+        summaries=list(summaries),
+        warnings=[*_warnings(condensation), *warnings],
+        slim=slim_of(after) if slim else None,
         changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
     )
 
@@ -202,22 +227,29 @@ def build(
 def overhead_of(transcript: Transcript, count: Counter, given: int | None = None) -> tuple[int, str]:
     """Tokens that every request carries besides the messages, and where that is known from.
 
-    What the user names goes before what the file tells.
+    What the user names goes before what the file tells. Usage counts tool definitions too, which a file may not hold.
     """
     if given is not None:
         return given, "option"
-    if transcript.envelope:
-        return count(transcript.envelope), "request"
     usage = transcript.first_usage
     if usage is not None:
         sent = sum(count.message(message) for message in transcript.messages if message.index < usage.message)
         return max(0, usage.input_tokens - sent), "recorded usage"
+    if transcript.envelope:
+        return count(transcript.envelope), "request"
     return 0, "unknown"
 
 
 def estimated_tokens(transcript: Transcript) -> int:
     """The part of a transcript's tokens that cannot be counted: images, documents, encrypted thinking."""
     return sum(block.estimate for _, block in transcript.blocks())
+
+
+def _warnings(condensation: Condensation) -> list[str]:
+    found = [*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)]
+    if not condensation.transcript.slimmed:
+        return found
+    return [warning.replace("Nothing was changed", "Nothing in the context was changed") for warning in found]
 
 
 def _already_invalid(condensation: Condensation) -> list[str]:
@@ -240,13 +272,12 @@ def _shortcomings(condensation: Condensation) -> list[str]:
             f"The target of {condensation.target:,} tokens was not reached: "
             f"this configuration gets down to {condensation.tokens_after:,}."
         )
-    if condensation.changes:
+    refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
+    for why, number in refused.most_common(3):
+        found.append(f"Not summarized, so left as it was: {number:,} block{'s' if number > 1 else ''} ({why}).")
+    if condensation.changes or refused:
         return found
-    if any("not available" in receipt.reason for receipt in condensation.passes[1:]):
-        found.append(
-            "Nothing was changed: the passes of this configuration need summaries, which are not available yet."
-        )
-    elif condensation.receipts:
+    if condensation.receipts:
         reasons = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept)
         found.append(
             "Nothing was changed. Blocks that stay: "
@@ -291,29 +322,3 @@ def to_json(value: Any) -> str:
         return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
     except UnicodeEncodeError:  # A name or a text with a lone surrogate: JSON can spell it.
         return json.dumps(msgspec.to_builtins(value), indent=2) + "\n"
-
-
-def by_content(condensation: Condensation) -> list[tuple[str, str, int, int]]:
-    """What was done to what: (content, operation, blocks, tokens saved), the largest saving first.
-
-    A block counts once, with what came of it in the end: a reference says everything, a cut does not.
-    """
-    blocks: dict[tuple[int, int, str], list[Receipt]] = {}
-    for receipt in condensation.changes:
-        content = receipt.content_type.value.replace("_", " ") if receipt.content_type else _kind_name(receipt.kind)
-        blocks.setdefault((receipt.message, receipt.block, content), []).append(receipt)
-    totals: dict[tuple[str, str], list[int]] = {}
-    for (message, block, content), receipts in blocks.items():
-        cuts = [receipt.operation for receipt in receipts if receipt.operation != REFER]
-        is_reference = not cuts or (message, block) in condensation.references
-        saved = sum(receipt.tokens_before - receipt.tokens_after for receipt in receipts)
-        if saved:  # Nothing is saved on a block whose references became lines again.
-            entry = totals.setdefault((content, REFER if is_reference else cuts[-1]), [0, 0])
-            entry[0] += 1
-            entry[1] += saved
-    rows = [(content, operation, number, tokens) for (content, operation), (number, tokens) in totals.items()]
-    return sorted(rows, key=lambda row: -row[3])
-
-
-def _kind_name(kind: BlockKind | None) -> str:
-    return kind.value.replace("_", " ") if kind else "messages"

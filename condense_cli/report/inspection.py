@@ -10,6 +10,7 @@ import msgspec
 
 from .. import formats
 from ..exchanges import calls_by_id
+from ..lossless.decode import decode
 from ..prices import context_window
 from ..tokens import MESSAGE_TOKENS, Counter, Encoding
 from ..tools import path_argument
@@ -19,6 +20,7 @@ from .labels import block_label
 from .repeats import find_repeats
 from .savings import Lossless, References, find_savings
 from .shares import BlockShare, MessageShare, Share, ToolShare, percent
+from .slimming import Slim, slim_of
 
 _KIND_NAMES: Final = {
     BlockKind.THINKING: "thinking",
@@ -92,6 +94,7 @@ class Inspection(msgspec.Struct, frozen=True):
     largest_blocks: list[BlockShare]
     repeats: Repeats
     bytes: dict[str, int]
+    slim: Slim
     warnings: list[str]
 
 
@@ -150,6 +153,7 @@ def inspect(
         ],
         repeats=_repeats(transcript, count, calls, total, top),
         bytes={"total": len(transcript.source.data), **formats.format_named(transcript.format).sizes(transcript)},
+        slim=slim_of(formats.slim(transcript, decode(transcript.messages).messages)),
         warnings=list(transcript.warnings),
     )
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from .fitted_table import GAP, column_widths, fitted_table
 from .inspection import Inspection, Repeats
 from .shares import BlockShare, percent
+from .slimming import kinds_text
 from .token_text import carried, counted
 from .visible import visible
 
@@ -170,6 +171,8 @@ def _notes(found: Inspection) -> Iterator[RenderableType]:
     if sent is not None:
         aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes[key])
         text += f" Of {found.bytes['total']:,} bytes {sent:,} reach the model; the rest: {aside}."
+    if found.slim.bytes:
+        text += f" --slim would leave out {found.slim.bytes:,} of the rest: {kinds_text(found.slim)}."
     yield Text(visible(f"{found.input}: {found.format}. {text}"), style="dim")
     for warning in found.warnings:
         yield Text(visible(f"Warning: {warning}"), style="yellow")

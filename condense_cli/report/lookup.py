@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import CondenseError, UsageError
+from ..formats import format_named
 from ..lossless.decode import decode
 from ..markers import content_hash, gaps_in
 from ..tools import arguments_of, string_values
@@ -22,21 +23,23 @@ _POSITION: Final = re.compile(r"#?(\d{1,7})(?::(\d{1,7}))?", re.ASCII)
 
 
 class Found(StrEnum):
-    """What a hit is: the block itself, its text or an argument with the hash, or a marker that names the hash."""
+    """What a hit is: the block itself; its text, an argument or display data with the hash; a marker that names it."""
 
     POSITION = "position"
     CONTENT = "content"
     ARGUMENT = "argument"
+    DISPLAY = "display"
     MARKER = "marker"
 
 
 class Hit(Struct, frozen=True):
     """A block that was found; `number` is its position in the message, `text` what to print.
 
-    `path` leads to the argument of a call that is meant, and is empty when the whole block is.
+    `path` leads to the argument of a call that is meant, or to display data in the record; it is empty when the
+    whole block is. Display data may stand in a record outside the conversation: then there is no message.
     """
 
-    message: Message
+    message: Message | None
     number: int
     block: Block
     found: Found
@@ -45,7 +48,7 @@ class Hit(Struct, frozen=True):
 
     @property
     def position(self) -> str:
-        return f"{self.message.index}:{self.number}"
+        return f"{self.message.index}:{self.number}" if self.message else f"record {self.block.place.record}"
 
 
 def find(transcript: Transcript, query: str) -> list[Hit]:
@@ -89,6 +92,8 @@ def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
     if not hits:
         hits = _behind_references(transcript, wanted)
     if not hits:
+        hits = _shown(transcript, wanted)
+    if not hits:
         hits = [hit for hit in _contents(transcript) if any(gap.hash == wanted for gap in gaps_in(hit.text))]
         hits = [
             Hit(hit.message, hit.number, hit.block, Found.MARKER, readable(hit.block))
@@ -111,8 +116,31 @@ def _behind_references(transcript: Transcript, wanted: str) -> list[Hit]:
     return [
         replace(hit, message=by_index[hit.message.index], block=by_index[hit.message.index].blocks[hit.number])
         for hit in _contents(replace(transcript, messages=decoded.messages))
-        if content_hash(hit.text) == wanted
+        if hit.message and content_hash(hit.text) == wanted
     ]
+
+
+def _shown(transcript: Transcript, wanted: str) -> list[Hit]:
+    """Texts that only a client shows, and that a slimmed file has a marker for."""
+    display = format_named(transcript.format).display
+    if display is None:
+        return []
+    messages = decode(transcript.messages).messages
+    texts = [
+        (value.place, value.text)
+        for value in display(replace(transcript, messages=messages))
+        if value.text is not None and content_hash(value.text) == wanted
+    ]
+    blocks: dict[int, tuple[Message, int, Block]] = {}
+    for message in transcript.messages if texts else ():
+        for number, block in enumerate(message.blocks):
+            blocks.setdefault(block.place.record, (message, number, block))
+    hits = []
+    for place, text in texts:
+        outside = Block(BlockKind.OPAQUE, place, place.path)
+        message_of, number, block = blocks.get(place.record, (None, 0, outside))
+        hits.append(Hit(message_of, number, block, Found.DISPLAY, text, place.path))
+    return hits
 
 
 def _contents(transcript: Transcript) -> Iterator[Hit]:

@@ -14,13 +14,16 @@ from .lookup import Hit
 
 
 class FoundBlock(msgspec.Struct, frozen=True):
-    """`found` is position, content, argument or marker; `path` leads to the argument that is meant."""
+    """`found` is position, content, argument, display or marker; `path` leads to the argument or display data meant.
+
+    `message` and `role` are null where the record is no part of the conversation.
+    """
 
     found: str
-    message: int
+    message: int | None
     block: int
     record: int
-    role: str
+    role: str | None
     kind: str
     tool: str | None
     call_id: str | None
@@ -45,10 +48,10 @@ def as_report(transcript: Transcript, hits: Sequence[Hit], *, source: str, query
         [
             FoundBlock(
                 hit.found.value,
-                hit.message.index,
+                hit.message.index if hit.message else None,
                 hit.number,
                 hit.block.place.record,
-                hit.message.role.value,
+                hit.message.role.value if hit.message else None,
                 hit.block.kind.value,
                 hit.block.tool,
                 hit.block.call_id,

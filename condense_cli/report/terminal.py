@@ -10,12 +10,15 @@ from rich.text import Text
 
 from ..passes.pipeline import PRELUDE, SWITCHED_OFF, Condensation
 from ..tokens import Counter
+from .contents import by_content
 from .cost_text import cost_figures
 from .diff import BlockDiff, Diff, What, compare
 from .explanation_terminal import render_receipts
-from .facts import Report, by_content
+from .facts import Report
 from .fitted_table import shortened
 from .labels import operation_label
+from .slimming import slim_line
+from .summaries import sentences
 from .token_text import carried, counted
 from .visible import visible
 
@@ -26,6 +29,7 @@ _STATUS_STYLE = {"completed": "green", "skipped": "yellow", "failed": "red"}
 _WHAT_STYLE = {
     What.CUT: "yellow",
     What.SUPPRESSED: "red",
+    What.SUMMARIZED: "blue",
     What.REFERENCED: "magenta",
     What.CHANGED: "cyan",
     What.REMOVED: "red",
@@ -40,7 +44,7 @@ def render_run(
     difference = compare(result.before, result.transcript, count)
     blocks = list(difference.blocks)
     if not verbose:
-        largest = sorted(blocks, key=lambda block: block.tokens_after - block.tokens_before)[:_SHOWN_BLOCKS]
+        largest = sorted(blocks, key=_rank)[:_SHOWN_BLOCKS]
         blocks = [block for block in blocks if block in largest]
     yield from render_blocks(blocks, None if verbose else _SHOWN_LINES, width)
     hidden = len(difference.blocks) - len(blocks)
@@ -54,6 +58,8 @@ def render_run(
         yield _kinds_of_saving(report)
     yield ""
     yield _sizes(report)
+    if report.slim:
+        yield Text(slim_line(report, report.slim), style="dim")
     contents = by_content(result)
     if contents:
         yield ""
@@ -62,6 +68,11 @@ def render_run(
     yield _passes(report, verbose)
     yield from _costs(report)
     yield from _notes(report)
+
+
+def _rank(block: BlockDiff) -> tuple[bool, int]:
+    """New texts (summaries) first, then what saves most."""
+    return bool(block.before), block.tokens_after - block.tokens_before
 
 
 def _percent(value: float) -> str:
@@ -135,6 +146,9 @@ def _passes(report: Report, verbose: bool) -> Table:
 
 
 def _costs(report: Report) -> Iterator[RenderableType]:
+    for sentence in sentences(report.summaries):
+        yield ""
+        yield Text(visible(sentence))
     figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
     if figures:
         yield ""
@@ -151,7 +165,8 @@ def _notes(report: Report) -> Iterator[RenderableType]:
     yield ""
     yield Text(visible(f"{report.input}: {report.format}, configuration {report.configuration}. {said}"), style="dim")
     if not tokens.saved and not report.warnings:
-        yield Text("Nothing was changed: no pass ran.", style="bold")
+        what = "Nothing in the context" if report.slim and report.slim.bytes else "Nothing"
+        yield Text(f"{what} was changed: no pass ran.", style="bold")
     for warning in report.warnings:
         yield Text(visible(f"Warning: {warning}"), style="yellow")
 

@@ -1,0 +1,35 @@
+"""This machine, as the rooms below see it: where its sessions are, and where what was found out is kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..sessions.places import Place
+
+
+def session_places() -> list[Place]:
+    """Every folder in which a client of this user may keep sessions."""
+    from ..sessions.places import places
+
+    return places(_home(), os.environ, sys.platform)
+
+
+def cache_folder() -> Path:
+    """The user's folder for what can be made again."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("condense", appauthor=False)
+
+
+def tilde(path: str) -> str:
+    """A path as people write it."""
+    home = str(_home())
+    return f"~{path[len(home) :]}" if path.startswith(home + os.sep) else path
+
+
+def _home() -> Path:
+    return Path(os.path.expanduser("~"))

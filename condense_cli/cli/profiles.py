@@ -1,0 +1,184 @@
+"""`condense profiles`: the accesses to models that a configuration may name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ExitStatus
+from ..report.visible import visible
+from .console import console, exits, say, write_text
+
+if TYPE_CHECKING:
+    from ..config.user import UserConfiguration
+    from ..report.profiles import ProfileFacts
+
+profiles_app = typer.Typer(
+    help="List the profiles of models, show one, or test one.",
+    epilog="Examples:\n\n\b\ncondense profiles\ncondense profiles show gpt-4o-mini\ncondense profiles test gpt-4o-mini",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+
+def complete_profile(incomplete: str) -> list[str]:
+    """Names of profiles that begin so."""
+    from ..config.user import load_user_configuration
+    from ..errors import CondenseError
+
+    try:
+        names = load_user_configuration().profiles
+    except CondenseError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_profile, help="Name of a profile.")]
+Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+@profiles_app.callback()
+def profiles(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        list_profiles()
+
+
+@profiles_app.command("list")
+def list_profiles(json: Json = False) -> None:
+    """List the profiles: the built-in ones and your own.
+
+    Prices are dollars per million tokens. Naming a profile or setting its key permits no call; see docs/models.md.
+
+    Examples:
+
+    \b
+    condense profiles list
+    condense profiles list --json | jq -r '.profiles[] | select(.ready) | .name'
+    """
+    with exits():
+        from ..config.user import load_user_configuration, user_configuration_path
+        from ..report.facts import to_json
+
+        user = load_user_configuration()
+        entries = [_facts(name, user) for name in user.profiles]
+        if json:
+            found = {"version": 1, "configuration": str(user_configuration_path()), "allow_calls": user.allow_calls}
+            write_text(to_json({**found, "profiles": entries}))
+            return
+
+        from ..report.fitted_table import fitted_table
+
+        screen = console()
+        columns = ("profile", "model", "key", "$ in", "$ out", "window")
+        rows = [_row(entry) for entry in entries]
+        screen.print(fitted_table(columns, rows, (3, 4, 5), screen.width, flexible=1))
+        own = visible(str(user_configuration_path()))
+        needed = "" if user.allow_calls else "Calls need --profile or --allow-calls; "
+        screen.print(f"{needed}{own} allows {'calls' if user.allow_calls else 'none'}.", style="dim", soft_wrap=True)
+
+
+@profiles_app.command("show")
+def show(name: Name, json: Json = False) -> None:
+    """Show every value of a profile, its price and its context window.
+
+    Examples:
+
+    \b
+    condense profiles show claude-haiku-4-5
+    condense profiles show gpt-4o-mini --json | jq .price
+    """
+    with exits():
+        from ..config.user import load_user_configuration
+        from ..report.facts import to_json
+        from ..report.profiles import as_lines
+
+        facts = _facts(name, load_user_configuration())
+        text = "".join(f"{visible(line)}\n" for line in as_lines(facts))
+        write_text(to_json({"version": 1, "profile": facts}) if json else text)
+
+
+@profiles_app.command("test")
+def try_out(name: Name, json: Json = False) -> None:
+    """Make one tiny call and say what happened.
+
+    It also says how long the call took and what it cost. Nothing of any transcript is sent. Exit status 0 if the
+    model answered, 5 if not.
+
+    Examples:
+
+    \b
+    condense profiles test gpt-4o-mini
+    condense profiles test local --json | jq .test.seconds
+    """
+    with exits():
+        import os
+        import time
+        from datetime import UTC, datetime
+
+        from ..config.user import load_user_configuration, unknown_profile
+        from ..llm.access import open_access
+        from ..llm.calls import Caller, Outcome, fulfil
+        from ..llm.client import Request
+        from ..llm.reasons import Failure
+        from ..report.facts import to_json
+        from ..report.profiles import call_facts
+        from ..tokens import Counter
+
+        user = load_user_configuration()
+        if name not in user.profiles:
+            raise unknown_profile(name, user.profiles)
+        access = open_access(name, user, os.environ)
+        begun = time.perf_counter()
+        if isinstance(access, Failure):
+            outcome = Outcome(None, access)
+        elif access.profile.api == "offline":
+            outcome = Outcome("It works without a model: there is nothing to call.")
+        else:
+            request = Request("Somebody tests whether you can be reached.", "Answer with the one word: ready", 200)
+            done = fulfil([request], Caller(access, Counter(), datetime.now(UTC)))
+            if done.is_interrupted:
+                raise KeyboardInterrupt
+            outcome = done.outcomes[0]
+        facts = call_facts(name, outcome, time.perf_counter() - begun)
+        if json:
+            write_text(to_json({"version": 1, "test": facts}))
+        elif facts.ok:
+            from ..report.cost_text import dollars
+
+            spent = f"{facts.tokens:,} tokens, cost {dollars(facts.cost)}" if outcome.spent.calls else "no cost"
+            typer.echo(visible(f"{name}: {outcome.text} ({facts.seconds:.1f} s, {spent})"))
+        else:
+            say(f"condense: {name}: {facts.message} ({facts.seconds:.1f} s)\n{facts.hint}")
+        raise SystemExit(int(ExitStatus.DONE if facts.ok else ExitStatus.CALLS_FAILED))
+
+
+def _facts(name: str, user: UserConfiguration) -> ProfileFacts:
+    """What is known of a profile. Raises ConfigurationError if there is none of that name."""
+    import os
+    from datetime import UTC, datetime
+
+    from ..config.user import unknown_profile
+    from ..report.profiles import profile_facts
+
+    if name not in user.profiles:
+        raise unknown_profile(name, user.profiles)
+    return profile_facts(name, user, os.environ, datetime.now(UTC))
+
+
+def _row(facts: ProfileFacts) -> list[str]:
+    if facts.api == "offline":
+        return [_label(facts), "none, it works on this machine", "none", "0", "0", "any"]
+    price = facts.price
+    return [
+        _label(facts),
+        f"{facts.model} at {facts.host}",
+        f"{'' if facts.ready else 'no '}{facts.key}" if facts.key else "none",
+        (price.input if price else None) or "?",
+        (price.output if price else None) or "?",
+        f"{facts.context_window:,}" if facts.context_window else "?",
+    ]
+
+
+def _label(facts: ProfileFacts) -> str:
+    return f"{facts.name} (main)" if facts.main else facts.name

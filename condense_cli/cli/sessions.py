@@ -1,0 +1,155 @@
+"""`condense sessions`: which sessions are on this machine."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import UsageError
+from .console import console, exits, say, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ..report.session_list import SessionList
+    from ..sessions.finding import SessionFile
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense sessions                              the newest 20\n"
+    "condense sessions --here                       those of this project\n"
+    "condense sessions --sort largest --limit 5\n"
+    "condense sessions --client codex --all         archived ones too\n"
+    "condense sessions --json | jq -r '.sessions[0].path'\n"
+    "condense run --session latest --preset cost\n"
+    "condense inspect --session 5f2c91d8            enough of an id"
+)
+
+
+class ClientName(StrEnum):
+    """The names of `sessions.places.Client`, which would import too much for a help page."""
+
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    ROO = "roo"
+    CLINE = "cline"
+
+
+class SortOrder(StrEnum):
+    """Those of `sessions.listing.Order`, likewise."""
+
+    NEWEST = "newest"
+    LARGEST = "largest"
+
+
+def sessions(
+    project: Annotated[
+        Path | None, typer.Option("--project", metavar="PATH", help="Only sessions of this folder and those in it.")
+    ] = None,
+    here: Annotated[bool, typer.Option("--here", help="Only sessions of the project you are in.")] = False,
+    client: Annotated[ClientName | None, typer.Option("--client", help="Only sessions of this client.")] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="How many; 0 is all.")] = 20,
+    sort: Annotated[
+        SortOrder, typer.Option("--sort", help="What comes first. The largest are found by reading all.")
+    ] = SortOrder.NEWEST,
+    all: Annotated[
+        bool, typer.Option("--all", help="Also sub-agents, archived sessions, and those without messages.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """List the sessions of agents on this machine.
+
+    Of Claude Code, Codex, Roo Code and Cline. Tokens are those of the conversation that the client would send,
+    as condense inspect shows them. Nothing is changed; what was counted is remembered in your cache folder.
+    Other commands take --session ID, or --session latest, in place of a file.
+    """
+    with exits():
+        if here and project is not None:
+            raise UsageError("--here and --project cannot be used together.", "Name one of them.")
+        from ..sessions import finding, listing
+        from .machine import cache_folder, session_places
+
+        places = [place for place in session_places() if client is None or place.client.value == client.value]
+        found = finding.find(places, everything=all)
+        files: Sequence[SessionFile] = found.files
+        folder = listing.project_root(Path.cwd()) if here else project
+        if folder is not None:
+            files = list(listing.of_project(files, folder))
+        with _progress() as on_read:
+            sessions = listing.listed(
+                files,
+                cache_folder(),
+                limit=limit or None,
+                order=listing.Order(sort.value),
+                with_empty=all,
+                on_read=on_read,
+            )
+        report = listing.report(sessions, found)
+        if json:
+            from ..report import facts
+
+            write_text(facts.to_json(report))
+            return
+        if not sessions:
+            _say_nothing_found(report)
+            return
+        from datetime import UTC, datetime
+
+        from ..report.sessions_terminal import render_sessions
+
+        screen = console()
+        for part in render_sessions(report, datetime.now(UTC), screen.width):
+            screen.print(part)
+        _say_skipped(report)
+
+
+sessions.__doc__ = (sessions.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[SessionFile], None]]:
+    """Something that is told of each file that is read, and says so where a person waits for it."""
+    if not sys.stderr.isatty():
+        yield lambda file: None
+        return
+    read = 0
+    with console(stderr=True).status("Reading sessions") as status:
+
+        def on_read(file: SessionFile) -> None:
+            nonlocal read
+            read += 1
+            status.update(f"Reading sessions: {read:,}")
+
+        yield on_read
+
+
+def _say_nothing_found(report: SessionList) -> None:
+    """Where it looked, unless there are sessions and the user asked for others."""
+    if report.files:
+        say("condense: no session fits; condense sessions --all shows everything.")
+    else:
+        from .machine import tilde
+
+        say("condense: no sessions found. Looked in:")
+        for line in dict.fromkeys(f"  {place.client:<12}{_where(tilde(place.path))}" for place in report.places):
+            say(line)
+    _say_skipped(report)
+
+
+def _where(path: str) -> str:
+    """A folder that was looked in; those of an extension in ten editors are said in one line."""
+    _, storage, extension = path.partition("globalStorage")
+    return f"{storage}{extension} of every editor (--json names them)" if storage else path
+
+
+def _say_skipped(report: SessionList) -> None:
+    from .machine import tilde
+
+    for skipped in report.skipped:
+        what = "file or folder" if skipped.count == 1 else "files or folders"
+        say(f"condense: skipped {skipped.count:,} {what} that {skipped.reason}, such as {tilde(skipped.path)}")

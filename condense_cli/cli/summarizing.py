@@ -1,0 +1,223 @@
+"""Who writes the summaries of a run: what the flags permit, what calls are made with, and how they are shown."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec import Struct
+
+from ..errors import ExitStatus, UsageError
+from .profiles import complete_profile
+
+if TYPE_CHECKING:
+    from ..config.models import Configuration
+    from ..llm.calls import Caller, Progress
+    from ..llm.summarizer import Summaries
+    from ..report.facts import Summarized
+    from ..tokens import Counter
+
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        autocompletion=complete_profile,
+        help="Let this profile's model write the summaries; permits its calls.",
+    ),
+]
+AllowCalls = Annotated[
+    bool, typer.Option("--allow-calls", help="Permit calls of the profiles that the configuration names.")
+]
+MaxCost = Annotated[
+    str | None, typer.Option("--max-cost", metavar="DOLLARS", help="Start no call that could exceed this sum.")
+]
+MaxSummaryTokens = Annotated[
+    int | None,
+    typer.Option("--max-summary-tokens", metavar="N", min=1, help="Read and write at most N tokens in calls."),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep answers of models.")]
+Redact = Annotated[bool, typer.Option("--redact", help="Mask secrets before anything is sent to a model.")]
+AllowPartial = Annotated[
+    bool, typer.Option("--allow-partial", help="Exit with status 0 even if some summaries could not be written.")
+]
+
+
+class Calls(Struct, frozen=True):
+    """What the flags of a command say about calls of models."""
+
+    profile: str | None = None
+    allow_calls: bool = False
+    max_cost: Decimal | None = None
+    max_tokens: int | None = None
+    no_cache: bool = False
+    redact: bool = False
+    is_planned: bool = False
+    """No call is made; each request is priced instead."""
+
+
+def calls_of(
+    profile: str | None,
+    allow_calls: bool,
+    max_cost: str | None = None,
+    max_tokens: int | None = None,
+    *,
+    no_cache: bool = False,
+    redact: bool = False,
+    is_planned: bool = False,
+) -> Calls:
+    """The flags as one checked value. Raises UsageError."""
+    return Calls(profile, allow_calls, _dollars(max_cost), max_tokens, no_cache, redact, is_planned)
+
+
+def _dollars(text: str | None) -> Decimal | None:
+    if text is None:
+        return None
+    try:
+        amount = Decimal(text.removeprefix("$"))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or amount < 0:
+        raise UsageError(f"--max-cost must be an amount of dollars, not {text!r}.", "For example --max-cost 0.50.")
+    return amount
+
+
+@contextmanager
+def summaries_for(configuration: Configuration, count: Counter, calls: Calls) -> Iterator[Summaries | None]:
+    """The summariser of a run; None where the configuration asks for no summary. Raises CondenseError."""
+    from ..config.checks import needs_summaries
+
+    if calls.profile is not None:
+        _check_profile(calls.profile)
+    if not needs_summaries(configuration):
+        yield None
+        return
+    from datetime import UTC, datetime
+
+    from ..config.user import load_user_configuration
+    from ..llm.access import Permission, choose
+    from ..llm.budget import Budget
+    from ..llm.cache import Cache, cache_path
+    from ..llm.calls import Caller
+    from ..llm.summarizer import Summaries
+    from ..tokens import encoding_for
+
+    user = load_user_configuration()
+    permission = Permission(calls.profile, calls.allow_calls)
+    cache = None if calls.no_cache else Cache(cache_path())
+    budget = Budget(calls.max_cost, calls.max_tokens)
+    redactor = None
+    if calls.redact:
+        from ..llm.redaction import Redactor
+
+        redactor = Redactor(cache_path().parent)
+    now = datetime.now(UTC)
+    with _progress() as progress:
+
+        def caller(access: object) -> Caller:
+            from ..config.profiles import Access
+
+            assert isinstance(access, Access)
+            encoding = encoding_for(access.profile.model)
+            own = count if encoding.name == count.encoding else type(count)(encoding.name)
+            return Caller(
+                access,
+                own,
+                now,
+                exact=encoding.exact,
+                budget=budget,
+                cache=cache,
+                redactor=redactor,
+                progress=progress,
+            )
+
+        summaries = Summaries(
+            count,
+            lambda dedicated: choose(dedicated, configuration.profile, user, permission, os.environ),
+            caller,
+            is_planned=calls.is_planned,
+        )
+        try:
+            yield summaries
+        finally:
+            if redactor is not None and redactor.count:
+                summaries.note(
+                    f"{redactor.count} secret{'s were' if redactor.count > 1 else ' was'} masked (--redact)."
+                )
+            if cache is not None:
+                cache.close()
+
+
+def _check_profile(name: str) -> None:
+    from ..config.user import load_user_configuration, unknown_profile
+
+    profiles = load_user_configuration().profiles
+    if name not in profiles:
+        raise unknown_profile(name, profiles)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Progress], None] | None]:
+    """One line about calls on the terminal, while there are any."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.status import Status
+
+    from ..report.cost_text import dollars
+    from .console import console
+
+    status = Status("", console=console(stderr=True))
+    is_shown = False
+
+    def show(progress: Progress) -> None:
+        nonlocal is_shown
+        spent = progress.spent
+        cost = f"{'at least ' if spent.unknown else ''}{dollars(str(spent.cost))}"
+        status.update(f"Summaries: {progress.done} of {progress.total}, {spent.tokens:,} tokens, {cost}")
+        if not is_shown and progress.done < progress.total:
+            is_shown = True
+            status.start()
+
+    try:
+        yield show
+    finally:
+        if is_shown:
+            status.stop()
+
+
+class Told(Struct, frozen=True):
+    """What the report says of the summaries."""
+
+    used: tuple[Summarized, ...] = ()
+    cost: Decimal = Decimal(0)
+    warnings: tuple[str, ...] = ()
+
+
+def told_of(summaries: Summaries | None) -> Told:
+    if summaries is None:
+        return Told()
+    from ..report.summaries import known_cost, summarized
+
+    without_consent = (
+        "Summaries were made offline, from lines of the text: --profile NAME or --allow-calls permits a model."
+    )
+    warnings = [*([without_consent] if summaries.is_without_consent else ()), *summaries.notes]
+    used = tuple(summarized(summaries))
+    return Told(used, known_cost(used), tuple(warnings))
+
+
+def status_of(summaries: Summaries | None, status: ExitStatus, *, allow_partial: bool) -> ExitStatus:
+    """The exit status of a run whose work is done otherwise: what was interrupted, or could not be summarized."""
+    if summaries is None:
+        return status
+    if summaries.is_interrupted:
+        return ExitStatus.INTERRUPTED
+    if summaries.failures and not allow_partial:
+        return ExitStatus.CALLS_FAILED
+    return status

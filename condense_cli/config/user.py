@@ -1,0 +1,123 @@
+"""The user's own configuration: profiles, the main one among them, and whether models may be called.
+
+It alone may say these things. A project's files and presets only name profiles, so that a cloned repository
+cannot send a session anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import astuple
+
+from ..errors import ConfigurationError
+from .loading import as_typed, read_text
+from .profiles import BUILT_IN, OFFLINE, Profile
+from .yaml_reading import Positions, read_yaml
+
+FILE_NAME: Final = "condense.yaml"
+_NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/@-]*")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class KnownProfile(Struct, frozen=True):
+    """A profile and where it is defined: a file with its line, or None for a built-in one."""
+
+    profile: Profile
+    origin: str | None = None
+
+
+class UserConfiguration(Struct, frozen=True):
+    """`profile` is the main one, used where a pass names none; `profiles` are the user's own and the built-in ones."""
+
+    profile: str | None = None
+    allow_calls: bool = False
+    profiles: dict[str, KnownProfile] = field(default_factory=lambda: _built_in())
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    profile: str | None = None
+    allow_calls: bool = False
+    profiles: dict[str, Any] = field(default_factory=dict)
+
+
+def user_configuration_path() -> Path:
+    """Where the user's own configuration is: ~/.config/condense/condense.yaml, or as XDG_CONFIG_HOME says."""
+    from platformdirs import user_config_path
+
+    return user_config_path("condense", appauthor=False) / FILE_NAME
+
+
+def load_user_configuration(path: Path | None = None) -> UserConfiguration:
+    """The user's own configuration; without a file only what is built in. Raises ConfigurationError."""
+    path = path or user_configuration_path()
+    # A file that is there and cannot be read is an error: what it says must not be passed over.
+    return parse_user_configuration(read_text(path), str(path)) if os.path.lexists(path) else UserConfiguration()
+
+
+def parse_user_configuration(text: str, name: str) -> UserConfiguration:
+    value, positions = read_yaml(text, name)
+    if value is None:
+        return UserConfiguration()
+    if not isinstance(value, dict):
+        raise positions.error((), "expected a mapping with keys such as profiles")
+    file = as_typed(value, _File, positions)
+    profiles = dict(_built_in())
+    for key, given in file.profiles.items():
+        path = ("profiles", key)
+        spelled = positions.spelling(path)  # Keys of a file are read in snake_case; a name is taken as it stands.
+        profile = as_typed(given, Profile, positions, path)
+        for key_of_profile, what, hint in _problems(spelled, profile):
+            raise positions.error((*path, key_of_profile) if key_of_profile else path, what, hint)
+        profiles[spelled] = KnownProfile(profile, f"{name}:{positions.marks.get(path, (1, 1))[0]}")
+    if file.profile is not None and file.profile not in profiles:
+        raise unknown_profile(file.profile, profiles, positions)
+    return UserConfiguration(file.profile, file.allow_calls, profiles)
+
+
+def unknown_profile(
+    name: str, known: dict[str, KnownProfile], positions: Positions | None = None
+) -> ConfigurationError:
+    from ..nearest import nearest
+
+    near = nearest(name, known)
+    hint = f"Did you mean {near}? " if near else ""
+    hint += f"Profiles: {', '.join(known)}."
+    if positions is not None:
+        return positions.error(("profile",), f"there is no profile {name!r}", hint)
+    return ConfigurationError(f"There is no profile {name!r}.", hint)
+
+
+def _built_in() -> dict[str, KnownProfile]:
+    return {name: KnownProfile(profile) for name, profile in BUILT_IN.items()}
+
+
+def _problems(name: str, profile: Profile) -> Iterator[tuple[str, str, str]]:
+    if not _NAME.fullmatch(name):
+        yield "", f"{name!r} cannot be the name of a profile", "Use letters, digits and . _ : / @ -"
+    if name == OFFLINE or profile.api == OFFLINE:
+        if name != OFFLINE or profile.api != OFFLINE:
+            yield "api", "offline is built in, and no other profile", "Name the profile `offline` where you want it."
+        return
+    if not profile.model:
+        yield "", "the key 'model' is missing", ""
+    prices = [] if profile.price is None else [value for value in astuple(profile.price) if value is not None]
+    if not all(value.is_finite() and value >= 0 for value in prices):
+        yield "price", "a price must be 0 or more", "Give US dollars per million tokens."
+    if profile.base_url is not None:
+        if not profile.base_url.startswith(("https://", "http://")):
+            yield "base_url", "the address must begin with https:// or http://", ""
+        if profile.api == "anthropic" and profile.base_url.rstrip("/").endswith("/v1"):
+            yield "base_url", "the address of an anthropic profile ends before /v1", "Leave /v1 out."
+        if profile.context_window is None:
+            # Some servers cut a longer text without a word, and what they cut would be lost to the summary.
+            hint = "Say how many tokens the model reads there: `context_window: 32768`."
+            yield "", "a profile with base_url needs context_window", hint
+    if isinstance(profile.key_variable, str) and not _VARIABLE.fullmatch(profile.key_variable):
+        hint = "Give the name of an environment variable; keys themselves are never written into a file."
+        yield "key_variable", "this is not the name of an environment variable", hint

@@ -1,0 +1,118 @@
+"""A summary in a Claude Code session: a compact boundary at the end of the file, and what the client sends behind it.
+
+The client sends what follows the last boundary, so what stands before it stays. The file grows by the boundary, the
+summary, and copies of the messages that stay, under ids of their own. Copies of one reply share a new `message.id`;
+under the old one the client would find the lines before the boundary as well.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from .. import jsontext
+from ..transcript import JsonPath, Role
+from .base import INPUT_TOKENS, Compaction, Rewrite
+from .ids import derived_uuid
+from .writing import slimmed_source
+
+_COMMON: Final = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
+"""Keys that say where and when a line was written; a new line takes them from the newest one."""
+
+
+def write(rewrite: Rewrite) -> bytes:
+    return _Appended(rewrite).data()
+
+
+class _Appended:
+    """The lines that go to the end of the file, each linked to the one before."""
+
+    def __init__(self, rewrite: Rewrite) -> None:
+        transcript = rewrite.transcript
+        blocks = [block for _, block in transcript.blocks()]
+        summaries = [block.text for block in blocks if block.is_inserted]
+        records = sorted({block.place.record for block in (*blocks, *transcript.removed)})
+        self.rewrite = rewrite
+        self.live: list[dict[str, Any]] = [jsontext.parse(transcript.source.raw(record)) for record in records]
+        self.newest = self.live[-1]
+        self.seed = derived_uuid(*summaries, str(self.newest.get("uuid")))
+        self.lines: list[str] = []
+        self.uuids: dict[str, str] = {}
+        self.parent: str | None = None
+
+    def data(self) -> bytes:
+        self._boundary()
+        done: set[int] = set()
+        for _, block in self.rewrite.transcript.blocks():
+            record = block.place.record
+            if block.is_inserted:
+                self._summary(block.text)
+            elif record not in done:
+                done.add(record)
+                self._copy(record)
+        data = slimmed_source(self.rewrite.transcript)
+        between = b"" if data.endswith(b"\n") else b"\n"
+        return data + between + b"".join(jsontext.encode(line) + b"\n" for line in self.lines)
+
+    def _id(self, name: str) -> str:
+        return derived_uuid(self.seed, name)
+
+    def _boundary(self) -> None:
+        self._line(
+            "boundary",
+            {
+                "logicalParentUuid": self.newest.get("uuid"),
+                "type": "system",
+                "subtype": "compact_boundary",
+                "content": "Conversation compacted",
+                "isMeta": False,
+                "level": "info",
+                "compactMetadata": {"trigger": "manual", "preTokens": self._tokens_sent()},
+            },
+        )
+
+    def _tokens_sent(self) -> int:
+        """Tokens of the last request, as the API reported them; the client shows this number."""
+        for value in reversed(self.live):
+            message = value.get("message")
+            usage = message.get("usage") if isinstance(message, dict) else None
+            if isinstance(usage, dict):
+                return sum(number for key in INPUT_TOKENS if isinstance(number := usage.get(key), int))
+        return 0
+
+    def _summary(self, text: str) -> None:
+        message = {"role": "user", "content": text}
+        flags = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
+        self._line(f"summary {len(self.lines)}", {"type": "user", "message": message, **flags})
+
+    def _line(self, name: str, members: dict[str, Any]) -> None:
+        uuid = self._id(name)
+        line: dict[str, Any] = {"parentUuid": self.parent, "isSidechain": self.newest.get("isSidechain", False)}
+        line |= {key: self.newest[key] for key in _COMMON if key in self.newest}
+        line |= {**members, "uuid": uuid, "timestamp": self.newest.get("timestamp")}
+        self.lines.append(self.rewrite.style.dump(line))
+        self.parent = uuid
+
+    def _copy(self, record: int) -> None:
+        value = jsontext.parse(self.rewrite.transcript.source.raw(record))
+        uuid = self.uuids[value["uuid"]] = self._id(value["uuid"])
+        literals: dict[JsonPath, str | None] = {("uuid",): json.dumps(uuid)}
+        if "parentUuid" in value:
+            literals["parentUuid",] = json.dumps(self.parent)
+        caller = value.get("sourceToolAssistantUUID")
+        if caller in self.uuids:
+            literals["sourceToolAssistantUUID",] = json.dumps(self.uuids[caller])
+        reply = value["message"].get("id") if value["type"] == "assistant" else None
+        if reply is not None:
+            literals["message", "id"] = json.dumps(self._reply(reply))
+        line = self.rewrite.record(record, literals)
+        if "parentUuid" not in value:
+            line = jsontext.with_member(line, "parentUuid", json.dumps(self.parent))
+        self.lines.append(line)
+        self.parent = uuid
+
+    def _reply(self, old: str) -> str:
+        return "msg_" + self._id(old).replace("-", "")
+
+
+COMPACTION = Compaction(write, Role.USER)

@@ -1,0 +1,149 @@
+"""Which items of a Codex rollout the client would send: what compactions, rollbacks and forks leave.
+
+A rollout is an append-only log. A compaction replaces everything before it, a rollback takes the newest
+turns of the user back. All this was tried with Codex CLI 0.169 and a server that shows what a resumed session sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+
+from .. import jsontext
+from ..transcript import JsonPath, Source
+from .injected import is_injected
+
+REPLACED: Final = ("payload", "replacement_history")
+SUMMARY: Final = "compaction_message"
+"""The kind given here to the summary of an old compaction, which is no item in the file."""
+
+OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+CALLS: Final = frozenset({"function_call", "custom_tool_call", "tool_search_call", "local_shell_call"})
+_NOT_SENT: Final = frozenset({"ghost_snapshot", "other"})
+
+
+class Item(Struct, frozen=True):
+    """An item of the Responses API: its record, and the path at which it stands there."""
+
+    record: int
+    path: JsonPath
+    value: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        return str(self.value.get("type"))
+
+    @property
+    def call_id(self) -> str | None:
+        """The id that links a call and its output. Old clients gave a call of the local shell none but its own."""
+        keys = ("call_id", "id") if self.kind == "local_shell_call" else ("call_id",)
+        return next((self.value[key] for key in keys if isinstance(self.value.get(key), str)), None)
+
+    @property
+    def is_request(self) -> bool:
+        """Whether the user wrote it. One text of the client makes a whole message the client's."""
+        if self.kind == SUMMARY:
+            return not is_injected(str(self.value.get("message")))
+        return self.value.get("role") == "user" and self.kind == "message" and not any(map(is_injected, self._texts()))
+
+    @property
+    def is_context(self) -> bool:
+        """Whether the client tells in it what the next turn begins with."""
+        role = self.value.get("role")
+        return self.kind == "message" and (role == "developer" or (role == "user" and not self.is_request))
+
+    def _texts(self) -> list[str]:
+        content = self.value.get("content")
+        parts = content if isinstance(content, list) else []
+        found = [part.get("text") for part in parts if isinstance(part, dict)]
+        return [text for text in found if isinstance(text, str)]
+
+
+def is_replaced(path: JsonPath) -> bool:
+    """Whether a path leads into the list that a compaction holds."""
+    return path[:2] == REPLACED
+
+
+def item_path(path: JsonPath) -> JsonPath:
+    """The path of the item that a path leads into."""
+    return path[:3] if is_replaced(path) else path[:1]
+
+
+class History:
+    """The items so far. `outside` are results without a call, which the client leaves out of what it sends.
+
+    `counted` is the last record for which the client tells requests of the user from its own words before it.
+    """
+
+    def __init__(self) -> None:
+        self.counted = -1
+        self._items: list[Item] = []
+        self._is_paginated: bool | None = None
+
+    def add(self, record: int, value: Any) -> None:
+        """Take the next record of the file."""
+        payload = value.get("payload") if isinstance(value, dict) else None
+        if not isinstance(payload, dict):
+            return
+        kind = value.get("type")
+        if kind == "response_item":
+            self._append(Item(record, ("payload",), payload))
+        elif kind == "compacted":
+            self._compact(record, payload)
+        elif kind == "session_meta":
+            # In files of pages a later head drops what stands before it; in older ones a fork repeats heads.
+            if self._is_paginated is None:
+                self._is_paginated = payload.get("history_mode") == "paginated"
+            elif self._is_paginated:
+                self._items = []
+        elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
+            turns = payload.get("num_turns")
+            if isinstance(turns, int) and turns > 0:
+                self.counted = record
+                self._roll_back(turns)
+
+    @property
+    def sent(self) -> list[Item]:
+        called = {item.call_id for item in self._items if item.kind in CALLS}
+        return [item for item in self._items if item.kind not in OUTPUTS or item.call_id in called]
+
+    @property
+    def outside(self) -> list[Item]:
+        sent = {(item.record, item.path) for item in self.sent}
+        return [item for item in self._items if (item.record, item.path) not in sent]
+
+    def _append(self, item: Item) -> None:
+        if item.kind not in _NOT_SENT:
+            self._items.append(item)
+
+    def _compact(self, record: int, payload: dict[str, Any]) -> None:
+        replacement = payload.get("replacement_history")
+        if not isinstance(replacement, list):
+            # Older clients wrote the summary alone; what the user said stays beside it.
+            self.counted = record
+            self._items = [item for item in self._items if item.is_request]
+            self._items.append(Item(record, ("payload",), {"type": SUMMARY, "message": payload.get("message")}))
+            return
+        self._items = []
+        for number, value in enumerate(replacement):
+            if isinstance(value, dict):
+                self._append(Item(record, (*REPLACED, number), value))
+
+    def _roll_back(self, turns: int) -> None:
+        requests = [position for position, item in enumerate(self._items) if item.is_request]
+        if not requests:
+            return
+        cut = requests[-min(turns, len(requests))]
+        # What the client told about changed surroundings belongs to the turn after it.
+        while cut > requests[0] and self._items[cut - 1].is_context:
+            cut -= 1
+        del self._items[cut:]
+
+
+def records_of(source: Source) -> Iterator[tuple[int, Any]]:
+    """Number and value of every record that is JSON."""
+    for record in range(len(source.spans)):
+        if record not in source.unparsed:
+            yield record, jsontext.parse(source.raw(record))

@@ -1,0 +1,44 @@
+"""Text that records hold for display: finding it, and telling whether it stands elsewhere too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .. import jsontext
+from ..tools import string_values
+from ..transcript import JsonPath, Source
+
+_SHORT: Final = 200
+"""Strings of fewer characters are not worth a marker."""
+
+_LINE_NUMBER: Final = re.compile(r"^\s*\d+(?:[→\t]|[|:] ?)")
+
+
+def known_lines(text: str) -> set[str]:
+    """Lines of a text, with and without line numbers."""
+    lines = [line.rstrip() for line in text.split("\n")]
+    return {*lines, *(_LINE_NUMBER.sub("", line) for line in lines)}
+
+
+def repeats_lines(text: str, known: set[str]) -> bool:
+    """Whether all lines of a text are known. Claude Code writes "Error: " before some that it shows."""
+    return all(line.rstrip() in known for line in text.removeprefix("Error: ").split("\n"))
+
+
+def long_strings(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
+    """Strings inside a value that stands at a path of its record, where they are worth a marker."""
+    return ((where, text) for where, text in string_values(value, path) if len(text) >= _SHORT)
+
+
+def objects_with(source: Source, *words: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Records that are objects and hold one of the words as a string."""
+    needles = [f'"{word}"'.encode() for word in words]
+    for record in range(len(source.spans)):
+        raw = source.raw(record)
+        if record in source.unparsed or not any(needle in raw for needle in needles):
+            continue
+        value = jsontext.parse(raw)
+        if isinstance(value, dict):
+            yield record, value

@@ -1,0 +1,42 @@
+"""Making a file smaller where no model sees it: what only a client shows becomes a marker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from msgspec.structs import replace
+
+from .. import jsontext
+from ..markers import Gap, content_hash
+from ..transcript import Message, Slimmed, Transcript
+from .base import DisplayValue, Format
+from .writing import gone_records
+
+
+def slimmed(transcript: Transcript, plain: tuple[Message, ...], form: Format) -> Iterator[Slimmed]:
+    """What of the source only a client shows, in records that stay. `plain` are its messages without references."""
+    if form.display is None:
+        return
+    source = transcript.source
+    style = jsontext.Style.of(source.data)
+    keeps_all = form.compaction is not None and any(message.is_inserted for message in transcript.messages)
+    gone = frozenset() if keeps_all else gone_records(transcript)
+    found = form.display(replace(transcript, messages=plain))
+    for record, values in groupby(found, lambda value: value.place.record):
+        if record in gone:
+            continue
+        literals = {value.place.path: (value, _literal(value, style)) for value in values}
+        text = jsontext.decode(source.raw(record))
+        for path, (start, end) in jsontext.locate(text, literals).items():
+            value, literal = literals[path]
+            saved = len(jsontext.encode(text[start:end])) - len(jsontext.encode(literal))
+            yield Slimmed(value.place, value.kind, literal, saved)
+
+
+def _literal(value: DisplayValue, style: jsontext.Style) -> str:
+    if value.text is None:
+        return "[]"
+    digest = content_hash(value.text)
+    gap = Gap(digest, is_image=True) if value.is_image else Gap(digest, value.text.count("\n") + 1)
+    return style.literal(str(gap))

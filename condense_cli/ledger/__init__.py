@@ -1,0 +1,1 @@
+"""What was done in a stretch of conversation, taken from its tool calls mechanically."""

@@ -1,0 +1,80 @@
+"""A ledger of bounded size: the least useful entries go first, and it says how many went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from ..tokens import Counter
+from . import written
+from .entries import ENDED, OK, Ledger
+
+_DONE: Final = frozenset({"completed", "done", "cancelled", "deleted"})
+
+_Entry = tuple[str, int]
+"""A section and the position of an entry in it."""
+
+
+def fit(ledger: Ledger, max_tokens: int, count: Counter) -> Ledger:
+    """The ledger with so many entries that its text has at most `max_tokens`; the very same where it fits.
+
+    Files that were only read go first, then commands that ended well, todos that are done, other commands, changed
+    files, open todos, and the requests of the user last; in each of these the oldest first. Where not even the number
+    of entries left out fits, the ledger is empty.
+    """
+    excess = count(written.render(ledger)) - max_tokens
+    if excess <= 0:
+        return ledger
+    order = list(_least_useful_first(ledger))
+    text_of = _texts(ledger)
+    fitted, dropped = ledger, 0
+    while excess > 0 and dropped < len(order):
+        while excess > 0 and dropped < len(order):
+            excess -= count(text_of(order[dropped])) + 1
+            dropped += 1
+        fitted = _without(ledger, order[:dropped])
+        excess = count(written.render(fitted)) - max_tokens
+    return fitted if excess <= 0 else Ledger()
+
+
+def _least_useful_first(ledger: Ledger) -> Iterator[_Entry]:
+    went_well = [command.outcome in (OK, ENDED) and not command.error for command in ledger.commands]
+    is_done = [todo.status in _DONE for todo in ledger.todos]
+    yield from (("read", number) for number in range(len(ledger.read)))
+    yield from (("commands", number) for number, good in enumerate(went_well) if good)
+    yield from (("todos", number) for number, done in enumerate(is_done) if done)
+    yield from (("commands", number) for number, good in enumerate(went_well) if not good)
+    yield from (("changed", number) for number in range(len(ledger.changed)))
+    yield from (("todos", number) for number, done in enumerate(is_done) if not done)
+    yield from (("requests", number) for number in range(len(ledger.requests)))
+
+
+def _texts(ledger: Ledger) -> Callable[[_Entry], str]:
+    folder = {"read": written.common_folder(ledger.read), "changed": written.common_folder(ledger.changed)}
+
+    def text(entry: _Entry) -> str:
+        section, number = entry
+        match section:
+            case "read" | "changed":
+                return written.file_text(getattr(ledger, section)[number], folder[section])
+            case "commands":
+                return written.command_text(ledger.commands[number])
+            case "todos":
+                return written.todo_text(ledger.todos[number])
+            case _:
+                return written.request_text(ledger.requests[number])
+
+    return text
+
+
+def _without(ledger: Ledger, dropped: list[_Entry]) -> Ledger:
+    gone = set(dropped)
+    sections = {
+        section: tuple(entry for number, entry in enumerate(getattr(ledger, section)) if (section, number) not in gone)
+        for section in ("requests", "changed", "read", "commands", "todos")
+    }
+    amounts = {section: len(getattr(ledger, section)) - len(entries) for section, entries in sections.items()}
+    left_out = ledger.left_out.plus(type(ledger.left_out)(**amounts))
+    return replace(ledger, left_out=left_out, **sections)

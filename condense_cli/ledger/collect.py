@@ -1,0 +1,182 @@
+"""The ledger of a stretch of conversation, from its calls and their results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import Any, Final
+
+from .. import tools
+from ..markers import Gap, content_hash
+from ..transcript import TEXT_CALL, Block, BlockKind, Message, Role
+from .entries import Command, FileEntry, Ledger, Request, Todo, merge
+from .outcomes import Results, command_outcome
+from .shell import file_effects
+
+_LONGEST_REQUEST: Final = (2_000, 1_000)
+_LONGEST_COMMAND: Final = (300, 60)
+"""So many characters of the beginning and of the end stay of what is longer than both together and a marker."""
+
+_CREATED: Final = re.compile(r"\bcreat(?:ed|ing)\b|^New file\b", re.IGNORECASE)
+_OPEN_FILE: Final = re.compile(r"^\(Open file: (.+?)\)\s*$", re.MULTILINE)
+_CHECKBOX: Final = re.compile(r"\s*(?:[-*]\s*)?\[(.)\]\s*(.*)")
+_CHECKS: Final = {" ": "pending", "x": "completed", "X": "completed", "-": "in_progress", "~": "in_progress"}
+_TASK_NUMBER: Final = re.compile(r"#(\w+)", re.ASCII)
+
+
+def collect(messages: Sequence[Message]) -> Ledger:
+    """What was done in these messages. A call whose result is not among them counts as done."""
+    results = _results(messages)
+    entries: list[Ledger] = []
+    for message in messages:
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                entries += _of_call(block, results.get(block.call_id or "", Results()))
+            elif message.role is Role.USER and block.kind is BlockKind.TEXT and _is_request(block):
+                entries.append(Ledger(requests=(Request(_middle_left_out(block.text, *_LONGEST_REQUEST)),)))
+    return merge_all(entries)
+
+
+def _results(messages: Sequence[Message]) -> dict[str, Results]:
+    parts: dict[str, list[Block]] = {}
+    flagged: dict[str, bool] = {}
+    for message in messages:
+        for block in message.blocks:
+            if block.answers:
+                parts.setdefault(block.answers, []).append(block)
+                # Only the Messages API has a flag; results inside a text have none either.
+                flagged[block.answers] = message.role is Role.USER and not block.answers.startswith(TEXT_CALL)
+    return {id: Results(tuple(blocks), flagged[id]) for id, blocks in parts.items()}
+
+
+def merge_all(ledgers: Sequence[Ledger]) -> Ledger:
+    """One ledger for stretches in order, merged in pairs, so that long ones are not copied for each entry."""
+    while len(ledgers) > 1:
+        ledgers = [reduce(merge, ledgers[start : start + 2]) for start in range(0, len(ledgers), 2)]
+    return ledgers[0] if ledgers else Ledger()
+
+
+def _is_request(block: Block) -> bool:
+    return not block.injected and block.answers is None and bool(block.text.strip())
+
+
+def _of_call(call: Block, results: Results) -> Iterator[Ledger]:
+    yield from _todos(call, results)
+    commands = tools.command_lines(call)
+    if commands:
+        for command in commands:
+            yield from _of_command(command, results)
+        return
+    if tools.reads_a_file(call):
+        if not results.is_refused:
+            for path in _paths(call, results):
+                yield _file(FileEntry(path, read=1))
+    elif tools.writes_a_file(call):
+        patched = list(tools.patched_files(call))
+        if patched:
+            yield from _of_patch(patched, results.is_refused)
+        else:
+            for path in _paths(call, results):
+                yield _file(_change(path, call, results))
+
+
+def _of_command(command: str, results: Results) -> Iterator[Ledger]:
+    outcome = command_outcome(results)
+    text = _middle_left_out(command.strip(), *_LONGEST_COMMAND)
+    yield Ledger(commands=(Command(text, outcome.outcome, 1, int(outcome.is_failure), outcome.error),))
+    patched = list(tools.patched_files_in(command))
+    if patched:
+        yield from _of_patch(patched, outcome.is_failure)
+    elif not outcome.is_failure:
+        for effect in file_effects(command):
+            match effect.kind:
+                case "deleted":
+                    yield _file(FileEntry(effect.path, state="deleted"))
+                case "moved":
+                    yield _file(FileEntry(effect.path, state="moved", moved_to=effect.target))
+                case "read":
+                    yield _file(FileEntry(effect.path, read=1))
+                case "written":
+                    yield _file(FileEntry(effect.path, written=1))
+                case "edited":
+                    yield _file(FileEntry(effect.path, edited=1))
+
+
+def _of_patch(patched: list[tuple[str, str, str]], failed: bool) -> Iterator[Ledger]:
+    for action, path, target in patched:
+        if failed:
+            yield _file(FileEntry(path, failed=1, state="failed"))
+        elif action == "Add":
+            yield _file(FileEntry(path, created=1))
+        elif action == "Delete":
+            yield _file(FileEntry(path, state="deleted"))
+        else:
+            yield _file(FileEntry(path, edited=1, state="moved" if target else "", moved_to=target))
+
+
+def _change(path: str, call: Block, results: Results) -> FileEntry:
+    if results.is_refused:
+        return FileEntry(path, failed=1, state="failed")
+    if not tools.replaces_a_file(call):
+        return FileEntry(path, edited=1)
+    is_new = (call.tool or "").lower() in ("create", "create_file") or tools.command_of_editor(call) == "create"
+    if is_new or any(_CREATED.search(block.text[:200]) for block in results.blocks):
+        return FileEntry(path, created=1)
+    return FileEntry(path, written=1)
+
+
+def _file(entry: FileEntry) -> Ledger:
+    return Ledger(changed=(entry,)) if entry.is_changed else Ledger(read=(entry,))
+
+
+def _paths(call: Block, results: Results) -> list[str]:
+    """What the call works on. SWE-agent names the open file, by its whole path, at the end of what it shows."""
+    paths = tools.paths(call)
+    if call.span is not None and len(paths) < 2:
+        found = _OPEN_FILE.findall(results.text[-2_000:])
+        if found and found[-1] != "n/a" and (not paths or found[-1].endswith(f"/{paths[0]}")):
+            return found[-1:]
+    return paths
+
+
+def _todos(call: Block, results: Results) -> Iterator[Ledger]:
+    name = (call.tool or "").lower()
+    if name in tools.TODO_LISTS:
+        if not results.is_refused:
+            yield Ledger(todos=tuple(_todo_list(tools.arguments_of(call) or {})), is_whole_list=True)
+    elif name in tools.TASK_TOOLS and not results.is_refused:
+        arguments = tools.arguments_of(call) or {}
+        told = _TASK_NUMBER.search(results.text[:200])
+        number = arguments.get("taskId") or (told[1] if told else "")
+        text = arguments.get("subject") or arguments.get("description") or ""
+        if isinstance(number, str) and isinstance(text, str) and re.fullmatch(r"\w+", number):
+            status = _status(arguments.get("status") or ("pending" if name == "taskcreate" else ""))
+            yield Ledger(todos=(Todo(text, status, number),))
+
+
+def _todo_list(arguments: Any) -> Iterator[Todo]:
+    entries = next((arguments[key] for key in ("todos", "plan", "items", "task_list") if key in arguments), ())
+    if isinstance(entries, str):
+        for line in entries.split("\n"):
+            box = _CHECKBOX.fullmatch(line)
+            if box:
+                yield Todo(box[2].strip(), _CHECKS.get(box[1], "pending"))
+        return
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict):
+            text = next((entry[key] for key in ("content", "step", "title", "text", "subject") if key in entry), "")
+            if isinstance(text, str) and text:
+                yield Todo(text, _status(entry.get("status") or "pending"))
+
+
+def _status(value: object) -> str:
+    return re.sub(r"[^a-z]+", "_", str(value).lower())[:20].strip("_")
+
+
+def _middle_left_out(text: str, head: int, tail: int) -> str:
+    """A long text without its middle: a marker counts what is missing and names the whole."""
+    if len(text) <= head + tail + 60:
+        return text
+    gap = Gap(content_hash(text), 0, len(text) - head - tail)
+    return f"{text[:head]}…\n{gap}\n…{text[-tail:]}"

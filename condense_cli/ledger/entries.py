@@ -1,0 +1,184 @@
+"""A ledger: files read and changed, commands run and how they ended, requests of the user, the latest list of todos.
+
+Ledgers of neighbouring stretches merge: `collect(a + b) == merge(collect(a), collect(b))`, and merging is associative,
+so that a summary continues the ledger of the one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+State = Literal["", "failed", "deleted", "moved"]
+"""How the last change of a file ended where the counts do not tell it."""
+
+OK: Final = "ok"
+FAILED: Final = "failed"
+ENDED: Final = "ended"
+"""How a command ended: well, with an error that has no number (`exit N` where it has one), or nobody knows how."""
+
+
+class FileEntry(Struct, frozen=True):
+    """What was done to a file; each number counts calls. `moved_to` is where it went when it was `moved`."""
+
+    path: str
+    read: int = 0
+    created: int = 0
+    written: int = 0
+    edited: int = 0
+    failed: int = 0
+    state: State = ""
+    moved_to: str = ""
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.created or self.written or self.edited or self.failed or self.state)
+
+    def then(self, later: FileEntry) -> FileEntry:
+        """Both entries of one path as one."""
+        newest = later if later.is_changed else self
+        return FileEntry(
+            self.path,
+            self.read + later.read,
+            self.created + later.created,
+            self.written + later.written,
+            self.edited + later.edited,
+            self.failed + later.failed,
+            newest.state,
+            newest.moved_to,
+        )
+
+
+class Command(Struct, frozen=True):
+    """A command line: how often it ran, how often it failed, how it ended last, and what the last error said."""
+
+    text: str
+    outcome: str = ENDED
+    runs: int = 1
+    failures: int = 0
+    error: str = ""
+
+    def then(self, later: Command) -> Command:
+        return replace(later, runs=self.runs + later.runs, failures=self.failures + later.failures)
+
+
+class Request(Struct, frozen=True):
+    """What the user wrote, and how often."""
+
+    text: str
+    times: int = 1
+
+
+class Todo(Struct, frozen=True):
+    """One task: `id` where the client numbers them; `status` in the client's word, empty where it is not known yet."""
+
+    text: str
+    status: str = ""
+    id: str = ""
+
+    def then(self, later: Todo) -> Todo:
+        return Todo(later.text or self.text, later.status or self.status, self.id)
+
+
+class LeftOut(Struct, frozen=True):
+    """How many entries a ledger lost because it had to become smaller."""
+
+    requests: int = 0
+    changed: int = 0
+    read: int = 0
+    commands: int = 0
+    todos: int = 0
+
+    def plus(self, other: LeftOut) -> LeftOut:
+        return LeftOut(
+            self.requests + other.requests,
+            self.changed + other.changed,
+            self.read + other.read,
+            self.commands + other.commands,
+            self.todos + other.todos,
+        )
+
+    def __bool__(self) -> bool:
+        return self != LeftOut()
+
+
+class Ledger(Struct, frozen=True):
+    """The entries of a stretch, each name once.
+
+    Requests stand where they came first; changed files, files that were only read, and commands in the order in which
+    each was last touched. `is_whole_list`: the todos are a whole list, which replaces an earlier one.
+    """
+
+    requests: tuple[Request, ...] = ()
+    changed: tuple[FileEntry, ...] = ()
+    read: tuple[FileEntry, ...] = ()
+    commands: tuple[Command, ...] = ()
+    todos: tuple[Todo, ...] = ()
+    is_whole_list: bool = False
+    left_out: LeftOut = LeftOut()
+
+    def __bool__(self) -> bool:
+        return self != Ledger()
+
+
+def merge(earlier: Ledger, later: Ledger) -> Ledger:
+    """One ledger for two stretches, the second of which follows the first."""
+    changed, read = _merge_files(earlier, later)
+    return Ledger(
+        _merge_requests(earlier.requests, later.requests),
+        changed,
+        read,
+        _merge_commands(earlier.commands, later.commands),
+        later.todos if later.is_whole_list else _merge_todos(earlier.todos, later.todos),
+        earlier.is_whole_list or later.is_whole_list,
+        earlier.left_out.plus(later.left_out),
+    )
+
+
+def _merge_requests(earlier: Iterable[Request], later: Iterable[Request]) -> tuple[Request, ...]:
+    found: dict[str, Request] = {}
+    for request in (*earlier, *later):
+        before = found.get(request.text)
+        found[request.text] = Request(request.text, before.times + request.times) if before else request
+    return tuple(found.values())
+
+
+def _merge_files(earlier: Ledger, later: Ledger) -> tuple[tuple[FileEntry, ...], tuple[FileEntry, ...]]:
+    changed = {entry.path: entry for entry in earlier.changed}
+    read = {entry.path: entry for entry in earlier.read}
+    for entry in later.changed:
+        before = changed.pop(entry.path, None) or read.pop(entry.path, None)
+        changed[entry.path] = before.then(entry) if before else entry
+    for entry in later.read:
+        # Among the changed files the order is that of the last change.
+        if entry.path in changed:
+            changed[entry.path] = changed[entry.path].then(entry)
+        else:
+            before = read.pop(entry.path, None)
+            read[entry.path] = before.then(entry) if before else entry
+    return tuple(changed.values()), tuple(read.values())
+
+
+def _merge_commands(earlier: Iterable[Command], later: Iterable[Command]) -> tuple[Command, ...]:
+    found = {command.text: command for command in earlier}
+    for command in later:
+        before = found.pop(command.text, None)
+        found[command.text] = before.then(command) if before else command
+    return tuple(found.values())
+
+
+def _merge_todos(earlier: Iterable[Todo], later: Iterable[Todo]) -> tuple[Todo, ...]:
+    """Tasks that the client numbers change one by one; those without a number come with their whole list."""
+    kept = list(earlier)
+    position = {todo.id: number for number, todo in enumerate(kept) if todo.id}
+    for todo in later:
+        if todo.id in position:
+            kept[position[todo.id]] = kept[position[todo.id]].then(todo)
+        else:
+            if todo.id:
+                position[todo.id] = len(kept)
+            kept.append(todo)
+    return tuple(kept)

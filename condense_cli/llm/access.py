@@ -1,0 +1,96 @@
+"""Which profile a pass uses, and whether it may: consent first, then the names, then the keys.
+
+A key in the environment permits nothing. `--profile NAME` permits that profile and stands for every other.
+`--allow-calls`, or `allow_calls: true` in the user's own configuration, permits what the configuration names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from ..config.profiles import OFFLINE, Access
+from ..config.user import UserConfiguration, unknown_profile
+from .client import names_of
+from .reasons import Failure, Names, Reason, failure
+
+
+class Permission(Struct, frozen=True):
+    """What the command line says: the profile it names, and whether calls are allowed."""
+
+    profile: str | None = None
+    allow_calls: bool = False
+
+
+class Choice(Struct, frozen=True):
+    """The profile for a pass, or the reason why there is none. `warnings` are sentences.
+
+    Without consent, `failure` is NO_CONSENT and the offline summariser does the work, as it does for OFFLINE.
+    """
+
+    access: Access | None
+    failure: Failure | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_offline(self) -> bool:
+        if self.access is not None:
+            return self.access.name == OFFLINE
+        return self.failure is not None and self.failure.reason is Reason.NO_CONSENT
+
+
+def choose(
+    dedicated: str | None,
+    main: str | None,
+    user: UserConfiguration,
+    permission: Permission,
+    environment: Mapping[str, str],
+) -> Choice:
+    """The profile for a pass that names `dedicated`, in a configuration whose main profile is `main`.
+
+    The dedicated one falls back to the main one with a warning, and that to the user's own main one; where nobody
+    names any, the offline summariser works.
+    """
+    if permission.profile is not None:
+        return _first_usable([permission.profile], user, environment)
+    named = list(dict.fromkeys(name for name in (dedicated, main, user.profile) if name is not None))
+    if not named or named[0] == OFFLINE:
+        return Choice(Access(OFFLINE, user.profiles[OFFLINE].profile))
+    if not (permission.allow_calls or user.allow_calls):
+        return Choice(None, failure(Reason.NO_CONSENT))
+    return _first_usable(named, user, environment)
+
+
+def open_access(name: str, user: UserConfiguration, environment: Mapping[str, str]) -> Access | Failure:
+    """The profile of that name with its key, or the reason why it cannot be used."""
+    known = user.profiles.get(name)
+    if known is None:
+        refused = unknown_profile(name, user.profiles)
+        text = failure(Reason.UNKNOWN_PROFILE, Names(profile=name))
+        return Failure(text.reason, text.what, refused.hint)
+    access = Access(name, known.profile)
+    variable = known.profile.variable
+    if variable is None:
+        return access
+    key = environment.get(variable, "").strip()
+    if not key:
+        return failure(Reason.NO_KEY, names_of(access))
+    if not (key.isascii() and key.isprintable()):  # It would come back inside the error of the HTTP library.
+        return failure(Reason.NO_KEY, names_of(access), "(It is set, to characters that no key has.)")
+    return Access(name, known.profile, key)
+
+
+def _first_usable(names: list[str], user: UserConfiguration, environment: Mapping[str, str]) -> Choice:
+    failures: list[Failure] = []
+    for name in names:
+        opened = open_access(name, user, environment)
+        if isinstance(opened, Access):
+            return Choice(opened, warnings=tuple(_fallbacks(failures, name)))
+        failures.append(opened)
+    return Choice(None, failures[0], tuple(_fallbacks(failures[:-1], names[-1])))
+
+
+def _fallbacks(failures: list[Failure], used: str) -> Iterator[str]:
+    for each in failures:
+        yield f"{each.what} The profile {used} is used instead."

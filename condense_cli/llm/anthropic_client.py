@@ -1,0 +1,98 @@
+"""Calls of the Messages API, streamed.
+
+The SDK ends a stream that the server cut without any error; only the stop reason tells. It reports an
+error inside a stream as a status error with status 200, and lets those of the connection through as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import anthropic
+import httpx2
+
+from ..config.profiles import Access
+from ..economics import CallUsage
+from .client import Answer, CallError, Request, max_output, names_of
+from .reasons import Reason, failure
+from .statuses import reason_of
+
+_REASON_OF_STOP: Final = {
+    None: Reason.CUT_OFF,
+    "max_tokens": Reason.OVER_LIMIT,
+    "model_context_window_exceeded": Reason.OVER_LIMIT,
+    "refusal": Reason.REFUSED_BY_MODEL,
+}
+"""Only `end_turn` is a whole answer. What is not listed (a tool call, a pause) was not asked for."""
+
+
+class AnthropicClient:
+    """Access to one model of the Messages API."""
+
+    def __init__(self, access: Access) -> None:
+        self._profile = access.profile
+        self._names = names_of(access)
+        # All that decides where a transcript goes is given here: a variable of the environment must not redirect it.
+        self._client = anthropic.Anthropic(
+            api_key=access.key or "none",
+            base_url=access.profile.url,
+            timeout=access.profile.timeout_seconds,
+            max_retries=access.profile.max_retries,
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+    def call(self, request: Request) -> Answer:
+        usage: CallUsage | None = None
+        try:
+            with self._client.messages.stream(
+                model=self._profile.model,
+                max_tokens=max_output(self._profile, request.limit),
+                system=request.system,
+                messages=[{"role": "user", "content": request.prompt}],
+            ) as stream:
+                try:
+                    stream.until_done()
+                    message = stream.get_final_message()
+                finally:
+                    usage = _usage_so_far(stream)
+        except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
+            raise self._error(Reason.TIMEOUT, "", usage) from error
+        except httpx2.TransportError as error:
+            raise self._error(Reason.CUT_OFF, str(error), usage) from error
+        except anthropic.APIConnectionError as error:
+            raise self._error(Reason.CONNECTION, str(error.__cause__ or ""), usage) from error
+        except anthropic.APIStatusError as error:
+            reason = reason_of(error.status_code, error.type)
+            raise self._error(reason, error.api_message or error.message, usage) from error
+        except Exception as error:  # The SDK lets errors of its parsers through as they are.
+            raise self._error(Reason.MALFORMED, f"{type(error).__name__}: {error}", usage) from error
+        if message.stop_reason != "end_turn":
+            reason = _REASON_OF_STOP.get(message.stop_reason, Reason.MALFORMED)
+            raise self._error(reason, "", usage)
+        text = "".join(block.text for block in message.content if block.type == "text").strip()
+        if not text:
+            raise self._error(Reason.EMPTY, "", usage)
+        return Answer(text, usage)
+
+    def _error(self, reason: Reason, detail: str, usage: CallUsage | None) -> CallError:
+        return CallError(failure(reason, self._names, detail), usage)
+
+
+def _usage_so_far(stream: anthropic.MessageStream[None]) -> CallUsage | None:
+    """What the stream has told. Of an answer that broke off the input is known, of the output only the beginning."""
+    try:
+        message = stream.current_message_snapshot
+    except AssertionError:  # No message has begun.
+        return None
+    usage = message.usage
+    if not isinstance(usage.input_tokens, int) or not isinstance(usage.output_tokens, int):
+        return None  # The SDK does not check what a server sends.
+    return CallUsage(
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_creation_input_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+        is_whole=message.stop_reason is not None,
+    )

@@ -1,0 +1,183 @@
+"""Answers of earlier runs, so that the same question is paid for once.
+
+One SQLite file in the user's cache folder, readable by the user alone. It holds hashes and answers, no question.
+Several processes may use it at once. A cache that cannot be used never stops a run: a broken file is set aside,
+and where nothing can be written the run goes on without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeVar
+
+from msgspec import Struct
+
+from ..config.profiles import Profile
+from .client import Request, max_output
+from .prompts import PROMPT_VERSION
+from .reasons import Reason
+
+T = TypeVar("T")
+
+FILE_NAME: Final = "summaries.sqlite3"
+_WAIT: Final = 10.0
+"""Seconds that a process waits for another one that is writing."""
+
+_BROKEN: Final = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB"})
+_TABLE: Final = "CREATE TABLE IF NOT EXISTS answers_1 (key BLOB PRIMARY KEY, text TEXT NOT NULL, reason TEXT NOT NULL)"
+
+
+class Stored(Struct, frozen=True):
+    """An answer, or the lasting reason why the model gave none of use."""
+
+    text: str = ""
+    reason: Reason | None = None
+
+
+class CacheInfo(Struct, frozen=True):
+    path: Path
+    answers: int
+    refused: int
+    bytes: int
+
+
+def cache_path() -> Path:
+    """Where the cache is: ~/.cache/condense/summaries.sqlite3, or as XDG_CACHE_HOME says."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("condense", appauthor=False) / FILE_NAME
+
+
+def key_of(request: Request, profile: Profile) -> bytes:
+    """Hash of everything that decides what a model answers."""
+    parts = (
+        PROMPT_VERSION,
+        profile.api,
+        profile.url,
+        profile.model,
+        profile.reasoning_effort or "",
+        str(max_output(profile, request.limit)),
+        request.system,
+        request.prompt,
+    )
+    found = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        found.update(b"%d:" % len(data))
+        found.update(data)
+    return found.digest()
+
+
+class Cache:
+    """The cache file, opened when it is first needed. Use it from one thread. `notes` say what went wrong."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notes: list[str] = []
+        self._connection: sqlite3.Connection | None = None
+        self._opened: tuple[int, int] | None = None
+        self._is_off = False
+
+    def get(self, key: bytes) -> Stored | None:
+        row = self._do(lambda db: db.execute("SELECT text, reason FROM answers_1 WHERE key = ?", (key,)).fetchone())
+        if row is None:
+            return None
+        text, reason = row
+        with suppress(ValueError):
+            return Stored(text, Reason(reason) if reason else None)
+        return None  # A later version knows a reason that this one does not.
+
+    def put(self, key: bytes, stored: Stored) -> None:
+        row = (key, stored.text.encode("utf-8", "replace").decode(), stored.reason or "")
+        self._do(lambda db: db.execute("INSERT OR REPLACE INTO answers_1 VALUES (?, ?, ?)", row))
+
+    def info(self) -> CacheInfo:
+        """What the cache holds. A file that is not there is not created."""
+        row = None
+        if self.path.exists():
+            row = self._do(
+                lambda db: db.execute("SELECT COUNT(*), COUNT(NULLIF(reason, '')) FROM answers_1").fetchone()
+            )
+        total, refused = row or (0, 0)
+        return CacheInfo(self.path, total, refused, sum(_size(path) for path in _files(self.path)))
+
+    def clear(self) -> int:
+        """Forget every answer; their number. Processes that use the cache go on with an empty one."""
+        if not self.path.exists():
+            return 0
+        count: int | None = self._do(lambda db: db.execute("DELETE FROM answers_1").rowcount)
+        self._do(lambda db: db.execute("VACUUM"))
+        self._do(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+        return count or 0
+
+    def close(self) -> None:
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+        self._connection = None
+
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """What the work gives; None when the cache cannot be used."""
+        for _ in range(2):
+            if self._is_off:
+                return None
+            try:
+                return work(self._open())
+            except (sqlite3.Error, OSError) as error:
+                self._recover(error)
+        return None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                status = os.fstat(handle)
+                self._opened = (status.st_dev, status.st_ino)
+            finally:
+                os.close(handle)
+            self.path.chmod(0o600)
+            # Autocommit: every statement is a transaction of its own, so an answer is kept as soon as it is there.
+            self._connection = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.execute(_TABLE)
+        return self._connection
+
+    def _recover(self, error: Exception) -> None:
+        """Set a broken file aside, to begin a new one; anything else: go on without a cache."""
+        self.close()
+        is_broken = getattr(error, "sqlite_errorname", "") in _BROKEN
+        with suppress(OSError):
+            if is_broken and self._set_aside():
+                return
+        self._is_off = True
+        self.notes.append(f"The cache of summaries {self.path} cannot be used ({error}); the run goes on without.")
+
+    def _set_aside(self) -> bool:
+        status = self.path.stat()
+        if (status.st_dev, status.st_ino) != self._opened:
+            return True  # Another process was faster.
+        number = 1
+        while (aside := self.path.with_name(f"{self.path.name}.broken-{number}")).exists():
+            number += 1
+        self.path.rename(aside)  # SQLite itself drops the log of a file that is gone once the new, empty one is opened.
+        self.notes.append(f"The cache of summaries was broken; it is now {aside}, and a new one begins.")
+        return True
+
+
+def _files(path: Path) -> tuple[Path, Path, Path]:
+    """A database with the files that SQLite keeps beside it."""
+    return path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

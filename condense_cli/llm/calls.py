@@ -1,0 +1,277 @@
+"""Fulfilling requests: from the cache, else by calls, several at once, within the budget, in the order asked.
+
+One thread coordinates: it alone touches cache and budget, and starts a thread for each call. Those threads do
+nothing but wait for the server, so an interrupt or a server that hangs leaves nothing that holds up the exit.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from msgspec import Struct
+
+from ..config.profiles import Access
+from ..economics import Accounting, CallUsage
+from .budget import Budget, Worst
+from .cache import Cache, Stored, key_of
+from .client import Answer, CallError, Client, Request, connect, max_output, names_of
+from .parts import Count, worst_input
+from .reasons import HOPELESS, LASTING, TRANSPORT, Failure, Reason, failure
+from .redaction import Redactor
+from .spending import Spent, accounting_of, price_for, spent_on
+
+_GIVE_UP_AFTER: Final = 5
+"""Failures on the way, one after the other, after which the server is taken to be down."""
+
+_LOOK: Final = 0.2
+"""Seconds between two looks at the clock while calls are under way; on Windows also the wait for Ctrl-C."""
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a request: a text, or the reason why there is none.
+
+    `spent` is what its own call cost. `is_cached`: it had none, because the answer was in the cache or an equal
+    request was called.
+    """
+
+    text: str | None
+    failure: Failure | None = None
+    spent: Spent = Spent()
+    is_cached: bool = False
+
+
+class Fulfilment(Struct, frozen=True):
+    """One outcome per request, in order. `notes` are sentences about the cache."""
+
+    outcomes: tuple[Outcome, ...]
+    spent: Spent = Spent()
+    is_interrupted: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Progress(Struct, frozen=True):
+    """How far it is: requests with an outcome, all requests, and what the calls so far have used."""
+
+    done: int
+    total: int
+    spent: Spent
+
+
+class Caller(Struct, frozen=True):
+    """What requests are fulfilled with. One serves a whole run, so that its budget and cache are shared.
+
+    `count` counts with our vocabulary, which is that of the model if it is `exact`. `when` dates the prices.
+    `clock` gives seconds. `opened` makes a client; a test may give another.
+    """
+
+    access: Access
+    count: Count
+    when: datetime
+    exact: bool = False
+    budget: Budget | None = None
+    cache: Cache | None = None
+    redactor: Redactor | None = None
+    progress: Callable[[Progress], None] | None = None
+    clock: Callable[[], float] = time.monotonic
+    opened: Callable[[Access], Client] = connect
+
+
+def fulfil(requests: Sequence[Request], caller: Caller) -> Fulfilment:
+    """An outcome for every request. Equal requests are called once. Raises nothing for a call that fails.
+
+    Ctrl-C ends it early: what has an answer keeps it, the others are INTERRUPTED.
+    """
+    redactor = caller.redactor
+    if redactor is not None:
+        requests = [redactor.request(request) for request in requests]
+    keys = [key_of(request, caller.access.profile) for request in requests]
+    asked = dict(zip(keys, requests, strict=True))
+    run = _Run(asked, caller)
+    try:
+        run.work()
+    except KeyboardInterrupt:
+        run.interrupt()
+    finally:
+        run.close()
+    outcomes: list[Outcome] = []
+    paid: set[bytes] = set()
+    for key, request in zip(keys, requests, strict=True):
+        outcome = _judged(run.outcomes[key], request, caller)
+        outcomes.append(outcome if key not in paid else Outcome(outcome.text, outcome.failure, Spent(), True))
+        paid.add(key)
+    notes = tuple(caller.cache.notes) if caller.cache is not None else ()
+    return Fulfilment(tuple(outcomes), run.spent, run.is_interrupted, notes)
+
+
+def _judged(outcome: Outcome, request: Request, caller: Caller) -> Outcome:
+    """A whole answer still has to be short enough."""
+    if outcome.text is None:
+        return outcome
+    tokens = caller.count(outcome.text)
+    if tokens > request.limit:
+        reason, detail = Reason.OVER_LIMIT, f"({tokens} tokens, {request.limit} allowed.)"
+    elif request.replaced is not None and tokens >= request.replaced:
+        reason, detail = Reason.NOT_SMALLER, f"({tokens} tokens for {request.replaced}.)"
+    else:
+        return outcome
+    refused = failure(reason, names_of(caller.access), detail)
+    return Outcome(None, refused, outcome.spent, outcome.is_cached)
+
+
+class _Call(Struct, frozen=True):
+    worst: Worst
+    deadline: float
+
+
+class _Run:
+    """The state of one fulfilment."""
+
+    def __init__(self, asked: dict[bytes, Request], caller: Caller) -> None:
+        self.outcomes: dict[bytes, Outcome] = {}
+        self.spent = Spent()
+        self.is_interrupted = False
+        self._asked = asked
+        self._caller = caller
+        self._names = names_of(caller.access)
+        self._budget = caller.budget or Budget()
+        self._waiting = deque(asked)
+        self._running: dict[bytes, _Call] = {}
+        self._results: SimpleQueue[tuple[bytes, Answer | CallError]] = SimpleQueue()
+        self._client: Client | None = None
+        self._failed_in_a_row = 0
+
+    def work(self) -> None:
+        self._look_up()
+        while self._waiting or self._running:
+            while self._waiting and len(self._running) < self._caller.access.profile.max_parallel_calls:
+                if not self._start(self._waiting[0]):
+                    break
+                self._waiting.popleft()
+            if self._running:
+                self._listen()
+
+    def stop(self, reason: Reason, why: Failure | None = None) -> None:
+        """Start no further call; those under way go on."""
+        why = why or failure(reason, self._names)
+        for key in self._waiting:
+            self.outcomes[key] = Outcome(None, why)
+        self._waiting.clear()
+
+    def interrupt(self) -> None:
+        """Give up what has no outcome, calls under way too. This may come at any point of the work."""
+        self.is_interrupted = True
+        given_up = failure(Reason.INTERRUPTED, self._names)
+        for key in self._asked:
+            if key not in self.outcomes:
+                call = self._running.get(key)
+                self.outcomes[key] = Outcome(None, given_up, self._settle(call.worst, None) if call else Spent())
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def _look_up(self) -> None:
+        cache = self._caller.cache
+        if cache is None:
+            return
+        for key in self._asked:
+            stored = cache.get(key)
+            if stored is not None:
+                lasting = failure(stored.reason, self._names) if stored.reason else None
+                self.outcomes[key] = Outcome(None if lasting else stored.text, lasting, is_cached=True)
+        self._waiting = deque(key for key in self._asked if key not in self.outcomes)
+        self._tell()
+
+    def _start(self, key: bytes) -> bool:
+        """Begin a call. False: not now, or never."""
+        request, access = self._asked[key], self._caller.access
+        worst = self._worst(request)
+        if not self._budget.covers(worst):
+            if not self._running:  # Else one that ends may leave enough.
+                unpriced = self._budget.max_cost is not None and worst.cost is None
+                self.stop(Reason.UNPRICED if unpriced else Reason.BUDGET_SPENT)
+            return False
+        if self._client is None:
+            try:
+                self._client = self._caller.opened(access)
+            except CallError as error:
+                self.stop(error.failure.reason, error.failure)
+                return False
+        self._budget.reserve(worst)
+        self._running[key] = _Call(worst, self._caller.clock() + access.profile.total_seconds)
+        arguments = (self._client, key, request, self._results)
+        threading.Thread(target=_call, args=arguments, daemon=True, name="condense-call").start()
+        return True
+
+    def _listen(self) -> None:
+        """Wait a moment for a call to end; give up those that take too long."""
+        try:
+            key, result = self._results.get(timeout=_LOOK)
+        except Empty:
+            now = self._caller.clock()
+            for late in [key for key, call in self._running.items() if now > call.deadline]:
+                self._end(late, CallError(failure(Reason.TIMEOUT, self._names, "(total_seconds)")))
+            return
+        if key in self._running:
+            self._end(key, result)
+
+    def _end(self, key: bytes, result: Answer | CallError) -> None:
+        call = self._running.pop(key)
+        spent = self._settle(call.worst, result.usage)
+        if isinstance(result, Answer):
+            self._failed_in_a_row = 0
+            self.outcomes[key] = Outcome(result.text, spent=spent)
+            self._store(key, Stored(result.text))
+        else:
+            why = result.failure
+            self.outcomes[key] = Outcome(None, why, spent)
+            if why.reason in LASTING:
+                self._store(key, Stored(reason=why.reason))
+            self._failed_in_a_row = self._failed_in_a_row + 1 if why.reason in TRANSPORT else 0
+            if why.reason in HOPELESS or self._failed_in_a_row >= _GIVE_UP_AFTER:
+                self.stop(why.reason, why)
+        self._tell()
+
+    def _settle(self, worst: Worst, usage: CallUsage | None) -> Spent:
+        profile = self._caller.access.profile
+        spent = spent_on(usage, profile, self._caller.when)
+        is_known = usage is not None and usage.is_whole
+        self._budget.settle(worst, spent.tokens if is_known else None, None if spent.unknown else spent.cost)
+        self.spent += spent
+        return spent
+
+    def _worst(self, request: Request) -> Worst:
+        caller = self._caller
+        profile = caller.access.profile
+        read = worst_input(request, caller.count, exact=caller.exact)
+        written = max_output(profile, request.limit)
+        price = price_for(profile, caller.when, read) if self._budget.max_cost is not None else None
+        if price is None or price.output is None:
+            return Worst(read + written, None)
+        dearest = price.input
+        if accounting_of(profile) is Accounting.OPENAI:  # It writes to its cache without being asked.
+            dearest = max(dearest, price.cache_write_5m or dearest)
+        return Worst(read + written, read * dearest + written * price.output)
+
+    def _store(self, key: bytes, stored: Stored) -> None:
+        if self._caller.cache is not None:
+            self._caller.cache.put(key, stored)
+
+    def _tell(self) -> None:
+        if self._caller.progress is not None:
+            self._caller.progress(Progress(len(self.outcomes), len(self._asked), self.spent))
+
+
+def _call(client: Client, key: bytes, request: Request, results: SimpleQueue[tuple[bytes, Answer | CallError]]) -> None:
+    try:
+        results.put((key, client.call(request)))
+    except CallError as error:
+        results.put((key, error))
+    except Exception as error:  # Whoever waits for this thread must hear from it.
+        results.put((key, CallError(failure(Reason.MALFORMED, detail=f"{type(error).__name__}: {error}"))))

@@ -1,0 +1,81 @@
+"""One model call: a request, and either a whole answer or the reason why there is none."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from ..config.profiles import Access, Profile
+from ..economics import CallUsage
+from .reasons import Failure, Names, Reason, failure
+
+
+class Request(Struct, frozen=True):
+    """What is asked. The answer may have `limit` tokens, and fewer than the `replaced` tokens it stands for."""
+
+    system: str
+    prompt: str
+    limit: int
+    replaced: int | None = None
+
+
+class Answer(Struct, frozen=True):
+    """A whole answer that is not blank. `usage` is None where the server does not report it."""
+
+    text: str
+    usage: CallUsage | None
+
+
+class CallError(Exception):
+    """A call that gave no answer. `usage` is what it used all the same; None is unknown."""
+
+    def __init__(self, failure: Failure, usage: CallUsage | None = None) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+        self.usage = usage
+
+
+class Client(Protocol):
+    """Access to one model. Its calls may run in several threads at once."""
+
+    def call(self, request: Request) -> Answer:
+        """The answer to a request. Raises CallError, and nothing else."""
+
+    def close(self) -> None:
+        """Give the connections back; calls that still run fail."""
+
+
+def max_output(profile: Profile, limit: int) -> int:
+    """Tokens that the API may write for an answer of at most `limit` tokens.
+
+    Half as many more, because the model counts with another vocabulary than we do, and what it reasons before.
+    """
+    return min(profile.max_tokens, limit + limit // 2 + profile.reasoning_tokens)
+
+
+def connect(access: Access) -> Client:
+    """A client for a profile; imports the SDK of its API. Raises CallError if that is not installed."""
+    try:
+        if access.profile.api == "anthropic":
+            from .anthropic_client import AnthropicClient
+
+            return AnthropicClient(access)
+        from .openai_client import OpenAIClient
+
+        return OpenAIClient(access)
+    except ModuleNotFoundError as error:
+        if error.name != access.profile.api:
+            raise
+        raise CallError(failure(Reason.SDK_MISSING, names_of(access))) from None
+
+
+def names_of(access: Access) -> Names:
+    profile = access.profile
+    return Names(
+        profile=access.name,
+        model=profile.model or access.name,
+        host=profile.host,
+        variable=profile.variable or "(none)",
+        package=profile.api,
+    )

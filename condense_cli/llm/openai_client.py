@@ -1,0 +1,164 @@
+"""Calls of the Chat Completions API, streamed: OpenAI's own and every compatible server.
+
+The SDK ends a stream that the server cut without any error; only the finish reason tells. Compatible servers
+may not know every parameter and may not report usage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import openai
+
+from ..config.profiles import Access
+from ..economics import CallUsage
+from .client import Answer, CallError, Request, max_output, names_of
+from .reasons import Reason, failure
+from .statuses import reason_of
+
+_REASON_OF_FINISH: Final = {
+    None: Reason.CUT_OFF,
+    "length": Reason.OVER_LIMIT,
+    "content_filter": Reason.REFUSED_BY_MODEL,
+}
+"""Only `stop` is a whole answer. What is not listed (a tool call) was not asked for."""
+
+Parameters = dict[str, Any]
+
+
+def _old_limit(parameters: Parameters) -> None:
+    parameters["max_tokens"] = parameters.pop("max_completion_tokens")
+
+
+def _without(name: str) -> Callable[[Parameters], None]:
+    def drop(parameters: Parameters) -> None:
+        del parameters[name]
+
+    return drop
+
+
+_WAYS_ROUND: Final[dict[str, Callable[[Parameters], None]]] = {
+    "max_completion_tokens": _old_limit,
+    "stream_options": _without("stream_options"),
+    "reasoning_effort": _without("reasoning_effort"),
+}
+"""What to do about a parameter that a compatible server refuses."""
+
+
+class OpenAIClient:
+    """Access to one model of a server that speaks Chat Completions."""
+
+    def __init__(self, access: Access) -> None:
+        self._profile = access.profile
+        self._names = names_of(access)
+        self._refused: frozenset[str] = frozenset()
+        # All that decides where a transcript goes is given here: a variable of the environment must not redirect it.
+        self._client = openai.OpenAI(
+            api_key=access.key or "none",  # The SDK insists on one; servers without keys ignore it.
+            base_url=access.profile.url,
+            timeout=access.profile.timeout_seconds,
+            max_retries=access.profile.max_retries,
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+    def call(self, request: Request) -> Answer:
+        while True:
+            try:
+                return self._answer(request)
+            except _ParameterRefusedError as refused:
+                self._refused |= {refused.parameter}
+
+    def _answer(self, request: Request) -> Answer:
+        heard = _Heard()
+        parameters = self._parameters(request)
+        try:
+            stream: Any = self._client.chat.completions.create(**parameters)
+            with stream:
+                for chunk in stream:
+                    heard.take(chunk)
+        except openai.APITimeoutError as error:
+            raise self._error(Reason.TIMEOUT, "", heard) from error
+        except openai.APIConnectionError as error:
+            reason = Reason.CUT_OFF if heard.chunks else Reason.CONNECTION
+            raise self._error(reason, str(error.__cause__ or ""), heard) from error
+        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            for name in _WAYS_ROUND:
+                if name in parameters and (error.param == name or name in error.message):
+                    raise _ParameterRefusedError(name) from None
+            raise self._error(reason_of(error.status_code, error.code, error.type), error.message, heard) from error
+        except openai.APIError as error:
+            reason = reason_of(getattr(error, "status_code", None), error.code, error.type)
+            raise self._error(reason, error.message, heard) from error
+        except Exception as error:  # The SDK lets errors of its parsers through as they are.
+            raise self._error(Reason.MALFORMED, f"{type(error).__name__}: {error}", heard) from error
+        if not heard.chunks:
+            raise self._error(Reason.MALFORMED, "The stream holds no event.", heard)
+        if heard.is_refusal:
+            raise self._error(Reason.REFUSED_BY_MODEL, "", heard)
+        if heard.finish != "stop":
+            raise self._error(_REASON_OF_FINISH.get(heard.finish, Reason.MALFORMED), "", heard)
+        text = "".join(heard.texts).strip()
+        if not text:
+            raise self._error(Reason.EMPTY, "", heard)
+        return Answer(text, heard.usage)
+
+    def _parameters(self, request: Request) -> Parameters:
+        parameters: Parameters = {
+            "model": self._profile.model,
+            "messages": [
+                {"role": "system", "content": request.system},
+                {"role": "user", "content": request.prompt},
+            ],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_completion_tokens": max_output(self._profile, request.limit),
+        }
+        if self._profile.reasoning_effort is not None:
+            parameters["reasoning_effort"] = self._profile.reasoning_effort
+        for name in self._refused & parameters.keys():
+            _WAYS_ROUND[name](parameters)
+        return parameters
+
+    def _error(self, reason: Reason, detail: str, heard: _Heard) -> CallError:
+        return CallError(failure(reason, self._names, detail), heard.usage)
+
+
+class _ParameterRefusedError(Exception):
+    def __init__(self, parameter: str) -> None:
+        self.parameter = parameter
+
+
+class _Heard:
+    """What a stream has said so far. Nothing is taken for granted: the SDK does not check what a server sends."""
+
+    def __init__(self) -> None:
+        self.chunks = 0
+        self.texts: list[str] = []
+        self.finish: str | None = None
+        self.is_refusal = False
+        self.usage: CallUsage | None = None
+
+    def take(self, chunk: Any) -> None:
+        self.chunks += 1
+        if chunk.usage is not None:
+            self.usage = _usage(chunk.usage)
+        for choice in chunk.choices:
+            self.finish = choice.finish_reason or self.finish
+            if choice.delta.content:
+                self.texts.append(choice.delta.content)
+            self.is_refusal = self.is_refusal or bool(choice.delta.refusal)
+
+
+def _usage(usage: Any) -> CallUsage | None:
+    details = usage.prompt_tokens_details
+    if not isinstance(usage.prompt_tokens, int) or not isinstance(usage.completion_tokens, int):
+        return None
+    return CallUsage(
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        getattr(details, "cache_write_tokens", None) or 0,
+        getattr(details, "cached_tokens", None) or 0,
+    )

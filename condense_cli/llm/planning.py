@@ -1,0 +1,45 @@
+"""What summaries would cost: the real requests, priced, with answers as long as they are likely to get at most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..economics import CallUsage
+from .cache import key_of
+from .calls import Caller, Fulfilment, Outcome
+from .prompts import Task
+from .reasons import Failure
+from .spending import Spent, spent_on
+from .summaries import plan
+
+
+def planned(tasks: Sequence[Task], caller: Caller) -> Fulfilment:
+    """One outcome per task, without a call: the answer of the cache, or a text that stands in for the summary."""
+    outcomes = [_planned(task, caller) for task in tasks]
+    spent = sum((outcome.spent for outcome in outcomes), Spent())
+    return Fulfilment(tuple(outcomes), spent)
+
+
+def _planned(task: Task, caller: Caller) -> Outcome:
+    requests = plan(task, caller)
+    if isinstance(requests, Failure):
+        return Outcome(None, requests)
+    if len(requests) == 1 and caller.cache is not None and caller.redactor is None:
+        stored = caller.cache.get(key_of(requests[0], caller.access.profile))
+        if stored is not None and stored.reason is None:
+            return Outcome(stored.text, is_cached=True)
+    length = task.limit if task.replaced is None else max(1, min(task.limit, task.replaced // 2))
+    spent = Spent()
+    for request in requests:
+        read = caller.count(request.system) + caller.count(request.prompt)
+        spent += spent_on(CallUsage(read, min(length, request.limit)), caller.access.profile, caller.when)
+    if len(requests) > 1:  # Joining the parts reads them all once more.
+        read = sum(request.limit for request in requests)
+        spent += spent_on(CallUsage(read, length), caller.access.profile, caller.when)
+    return Outcome(_stand_in(caller.access.name, length), spent=spent)
+
+
+def _stand_in(profile: str, tokens: int) -> str:
+    """A text of about so many tokens in place of one that nobody has written."""
+    said = f"(a summary by {profile}, of {tokens:,} tokens at most)"
+    return said + " ·" * max(0, tokens - 20)

@@ -1,0 +1,162 @@
+"""Why there is no summary: every reason with what happened and what the user can do."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+
+class Reason(StrEnum):
+    NO_CONSENT = "no_consent"
+    UNKNOWN_PROFILE = "unknown_profile"
+    NO_KEY = "no_key"
+    SDK_MISSING = "sdk_missing"
+    UNPRICED = "unpriced"
+    UNAUTHORISED = "unauthorised"
+    OUT_OF_CREDIT = "out_of_credit"
+    MODEL_NOT_FOUND = "model_not_found"
+    REQUEST_REFUSED = "request_refused"
+    TOO_LARGE = "too_large"
+    RATE_LIMITED = "rate_limited"
+    OVERLOADED = "overloaded"
+    SERVER_ERROR = "server_error"
+    TIMEOUT = "timeout"
+    CONNECTION = "connection"
+    CUT_OFF = "cut_off"
+    MALFORMED = "malformed"
+    EMPTY = "empty"
+    OVER_LIMIT = "over_limit"
+    REFUSED_BY_MODEL = "refused_by_model"
+    NOT_SMALLER = "not_smaller"
+    BUDGET_SPENT = "budget_spent"
+    INTERRUPTED = "interrupted"
+
+
+HOPELESS: Final = frozenset(
+    {
+        Reason.NO_KEY,
+        Reason.SDK_MISSING,
+        Reason.UNPRICED,
+        Reason.UNAUTHORISED,
+        Reason.OUT_OF_CREDIT,
+        Reason.MODEL_NOT_FOUND,
+        Reason.BUDGET_SPENT,
+    }
+)
+"""After one of these no further call of the same profile can succeed."""
+
+TRANSPORT: Final = frozenset(
+    {
+        Reason.RATE_LIMITED,
+        Reason.OVERLOADED,
+        Reason.SERVER_ERROR,
+        Reason.TIMEOUT,
+        Reason.CONNECTION,
+        Reason.CUT_OFF,
+        Reason.MALFORMED,
+    }
+)
+"""The call failed on its way, the SDK's own retries included. Another time it may succeed."""
+
+LASTING: Final = frozenset({Reason.EMPTY, Reason.OVER_LIMIT, Reason.REFUSED_BY_MODEL})
+"""The model answered in full, and the answer is of no use: the cache keeps that, so that nobody pays for it twice."""
+
+_LATER: Final = "Run it again later; what succeeded comes from the cache."
+
+_TEXTS: Final = {
+    Reason.NO_CONSENT: (
+        "No model was called: nothing permits it.",
+        "Add --profile NAME or --allow-calls, or `allow_calls: true` to your own configuration.",
+    ),
+    Reason.UNKNOWN_PROFILE: ("There is no profile {profile}.", "`condense profiles` lists them."),
+    Reason.NO_KEY: (
+        "The profile {profile} needs a key, and the environment variable {variable} holds none.",
+        "Set {variable}, or name another profile.",
+    ),
+    Reason.SDK_MISSING: (
+        "The profile {profile} needs the Python package {package}, which is not installed.",
+        "pip install 'condense-cli[{package}]'",
+    ),
+    Reason.UNPRICED: (
+        "The price of {model} is not known, so a limit in money cannot be kept.",
+        "Give the profile a `price`, or limit tokens with --max-summary-tokens.",
+    ),
+    Reason.UNAUTHORISED: (
+        "{host} refused the key of the profile {profile}.",
+        "Check the key in {variable}, and whether it may use {model}.",
+    ),
+    Reason.OUT_OF_CREDIT: ("The account behind {variable} has no credit left.", "Top it up, or name another profile."),
+    Reason.MODEL_NOT_FOUND: (
+        "{host} does not know the model {model}.",
+        "Check `model` and `base_url` of the profile {profile}.",
+    ),
+    Reason.REQUEST_REFUSED: ("{host} refused the request.", "Check the profile {profile}: model, limits, base_url."),
+    Reason.TOO_LARGE: (
+        "The text does not fit into the context window of {model}, not even in parts.",
+        "Name a profile with a larger `context_window`, or lower the limit of the summary.",
+    ),
+    Reason.RATE_LIMITED: (
+        "{host} turned the call away because there were too many.",
+        "Lower `max_parallel_calls` of the profile, or run it again later.",
+    ),
+    Reason.OVERLOADED: ("{host} is overloaded.", _LATER),
+    Reason.SERVER_ERROR: ("{host} failed.", _LATER),
+    Reason.TIMEOUT: (
+        "{host} did not answer in time.",
+        "Run it again, or raise `timeout_seconds` or `total_seconds` of the profile {profile}.",
+    ),
+    Reason.CONNECTION: ("{host} cannot be reached.", "Check the network and `base_url` of the profile {profile}."),
+    Reason.CUT_OFF: ("The answer of {model} broke off before its end.", _LATER),
+    Reason.MALFORMED: (
+        "What {host} answered is not an answer of this API.",
+        "Check `api` and `base_url` of the profile {profile}.",
+    ),
+    Reason.EMPTY: ("{model} gave an empty answer.", "Name another profile, or change the prompt."),
+    Reason.OVER_LIMIT: (
+        "The answer of {model} is longer than the limit.",
+        "Raise `max_tokens` of the summary; a model that reasons needs `reasoning_tokens` in its profile as well.",
+    ),
+    Reason.REFUSED_BY_MODEL: ("{model} refused to answer.", "Name another profile for this content."),
+    Reason.NOT_SMALLER: ("The summary is not smaller than what it stands for.", "Nothing to do: the original stays."),
+    Reason.BUDGET_SPENT: (
+        "The budget does not cover another call.",
+        "Raise --max-cost or --max-summary-tokens; what succeeded comes from the cache.",
+    ),
+    Reason.INTERRUPTED: ("Interrupted before the answer was there.", _LATER),
+}
+
+
+class Failure(Struct, frozen=True):
+    """A reason in words: what happened (`detail`: as the other side says it), and what to do."""
+
+    reason: Reason
+    what: str
+    hint: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.detail}" if self.detail else self.what
+
+
+class Names(Struct, frozen=True):
+    """The names that the sentences speak of."""
+
+    profile: str = "(none)"
+    model: str = "The model"
+    host: str = "The server"
+    variable: str = "(none)"
+    package: str = ""
+
+
+def failure(reason: Reason, names: Names | None = None, detail: str = "") -> Failure:
+    names = names or Names()
+    values = {name: getattr(names, name) for name in names.__struct_fields__}
+    what, hint = (text.format_map(values) for text in _TEXTS[reason])
+    return Failure(reason, what, hint, _in_one_line(detail))
+
+
+def _in_one_line(text: str, most: int = 300) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,0 +1,99 @@
+"""Summaries of any length: tasks become requests, long ones several, whose answers are joined until one is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count as numbers
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..config.profiles import Access
+from ..prices import context_window
+from .calls import Caller, Fulfilment, Outcome, fulfil
+from .client import Request, names_of
+from .parts import TooLargeError, requests_for
+from .prompts import Task
+from .reasons import Failure, Reason, failure
+from .spending import Spent
+
+_ASSUMED_WINDOW: Final = 100_000
+"""Tokens, for a vendor's model that the table does not know. Its API refuses what is longer; nothing is cut."""
+
+
+class _State(Struct):
+    task: Task
+    requests: tuple[Request, ...]
+    spent: Spent = Spent()
+    is_cached: bool = True
+    outcome: Outcome | None = None
+
+
+def plan(task: Task, caller: Caller) -> tuple[Request, ...] | Failure:
+    """The first requests for a task, which a dry run can price; TOO_LARGE if no window is large enough."""
+    return _plan(task, caller, joins=False)
+
+
+def summarise(tasks: Sequence[Task], caller: Caller) -> Fulfilment:
+    """One outcome per task, in order. A task of which any part fails has failed: nothing is left out silently."""
+    states = [_begun(task, caller) for task in tasks]
+    spent, is_interrupted = Spent(), False
+    notes: tuple[str, ...] = ()
+    try:
+        while not is_interrupted and (waiting := [state for state in states if state.outcome is None]):
+            done = fulfil([request for state in waiting for request in state.requests], caller)
+            spent, notes, is_interrupted = spent + done.spent, done.notes, done.is_interrupted
+            outcomes = iter(done.outcomes)
+            for state in waiting:
+                _take(state, [next(outcomes) for _ in state.requests], caller)
+    except KeyboardInterrupt:  # Between two rounds; during one `fulfil` takes it.
+        is_interrupted = True
+    stopped = Outcome(None, failure(Reason.INTERRUPTED, names_of(caller.access)))
+    ended = tuple(state.outcome or replace(stopped, spent=state.spent) for state in states)
+    return Fulfilment(ended, spent, is_interrupted, notes)
+
+
+def window_of(access: Access) -> int:
+    """Tokens that a request and its answer may have together."""
+    return window_if_known(access) or _ASSUMED_WINDOW
+
+
+def window_if_known(access: Access) -> int | None:
+    """The context window as the profile or, for a vendor's own API, the price table says."""
+    profile = access.profile
+    if profile.context_window is not None or profile.base_url:
+        return profile.context_window
+    return context_window(profile.model)
+
+
+def _plan(task: Task, caller: Caller, *, joins: bool) -> tuple[Request, ...] | Failure:
+    window = window_of(caller.access)
+    try:
+        return requests_for(task, caller.access.profile, window, caller.count, exact=caller.exact, joins=joins)
+    except TooLargeError:
+        return failure(Reason.TOO_LARGE, names_of(caller.access), f"({window:,} tokens.)")
+
+
+def _begun(task: Task, caller: Caller) -> _State:
+    planned = _plan(task, caller, joins=False)
+    if isinstance(planned, Failure):
+        return _State(task, (), outcome=Outcome(None, planned))
+    return _State(task, planned)
+
+
+def _take(state: _State, outcomes: list[Outcome], caller: Caller) -> None:
+    """Take the outcomes of a task's requests: it has ended, or its answers are to be joined."""
+    for outcome in outcomes:
+        state.spent += outcome.spent
+        state.is_cached = state.is_cached and outcome.is_cached
+    failed = next((outcome for outcome in outcomes if outcome.text is None), None)
+    if failed is not None or len(outcomes) == 1:
+        state.outcome = replace(failed or outcomes[0], spent=state.spent, is_cached=state.is_cached)
+        return
+    texts = tuple(f"Part {number}:\n{outcome.text}\n\n" for number, outcome in zip(numbers(1), outcomes, strict=False))
+    planned = _plan(replace(state.task, pieces=texts), caller, joins=True)
+    if isinstance(planned, Failure):
+        state.outcome = Outcome(None, planned, state.spent)
+        return
+    state.requests = planned

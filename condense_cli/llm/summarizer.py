@@ -1,0 +1,167 @@
+"""The summaries that passes ask for: by the model of a profile where that is permitted, else by the offline one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from ..config.profiles import Access
+from ..passes.offline import NAME as OFFLINE
+from ..passes.offline import Offline
+from ..passes.summaries import Outcome, Refused, TextTask, Written
+from ..passes.summaries import Task as PassTask
+from ..tokens import Counter
+from ..transcript import ContentType, Message
+from .access import Choice
+from .calls import Caller
+from .flatten import flattened
+from .planning import planned
+from .prompts import Subject, Task
+from .reasons import Reason
+from .spending import Spent
+from .summaries import summarise
+
+_USUAL_LIMIT: Final = 4_000
+"""Tokens of a batch summary where neither the configuration nor the profile says how long it may get."""
+
+_SUBJECTS: Final = {
+    ContentType.TOOL_PARAMETERS: Subject.TOOL_PARAMETERS,
+    ContentType.TOOL_RESULTS: Subject.TOOL_RESULT,
+}
+
+
+class Used(Struct, frozen=True):
+    """What one profile did: summaries written, how many of them from the cache, what was refused, what it cost."""
+
+    profile: str
+    model: str
+    written: int
+    cached: int
+    refused: int
+    spent: Spent
+
+
+class Summaries:
+    """A `Summarizer` for one run. It keeps what was used and said, for the report.
+
+    `choose` gives the profile for the name that a task carries (or None), `caller` what its calls are made with.
+    Where it `is_planned`, nothing is called: requests are priced with answers as long as they are expected to be at
+    most, unless the cache has the answer.
+    """
+
+    def __init__(
+        self,
+        count: Counter,
+        choose: Callable[[str | None], Choice],
+        caller: Callable[[Access], Caller],
+        *,
+        is_planned: bool = False,
+    ) -> None:
+        self.count = count
+        self.is_planned = is_planned
+        self.is_interrupted = False
+        self.failures: list[Reason] = []
+        self._offline = Offline(count)
+        self._choose, self._caller = choose, caller
+        self._choices: dict[str | None, Choice] = {}
+        self._callers: dict[str, Caller] = {}
+        self._used: dict[str, Used] = {}
+        self._notes: dict[str, None] = {}
+
+    @property
+    def used(self) -> list[Used]:
+        return list(self._used.values())
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences for the user: what stands in for what, and the state of the cache."""
+        return list(self._notes)
+
+    def note(self, sentence: str) -> None:
+        self._notes[sentence] = None
+
+    @property
+    def is_without_consent(self) -> bool:
+        """Whether the offline summariser worked because nothing permits the profile that is named."""
+        return any(
+            choice.failure is not None and choice.failure.reason is Reason.NO_CONSENT
+            for choice in self._choices.values()
+        )
+
+    def summarize(self, tasks: Sequence[PassTask], messages: Sequence[Message]) -> list[Outcome]:
+        by_profile: dict[str | None, list[int]] = defaultdict(list)
+        for number, task in enumerate(tasks):
+            by_profile[task.profile].append(number)
+        outcomes: dict[int, Outcome] = {}
+        for profile, numbers in by_profile.items():
+            found = self._of_profile(profile, [tasks[number] for number in numbers], messages)
+            outcomes |= zip(numbers, found, strict=True)
+        return [outcomes[number] for number in range(len(tasks))]
+
+    def _of_profile(
+        self, profile: str | None, tasks: Sequence[PassTask], messages: Sequence[Message]
+    ) -> Sequence[Outcome]:
+        if profile not in self._choices:
+            self._choices[profile] = self._choose(profile)
+            self._notes |= dict.fromkeys(self._choices[profile].warnings)
+        choice = self._choices[profile]
+        if choice.is_offline:
+            found = self._offline.summarize(tasks, messages)
+            self._note_use(OFFLINE, "", found, 0, Spent())
+            return found
+        if choice.access is None or self.is_interrupted:
+            reason = choice.failure.reason if choice.failure else Reason.INTERRUPTED
+            self.failures.append(reason)
+            return [Refused(str(choice.failure) if choice.failure else "Interrupted.")] * len(tasks)
+        return self._called(choice.access, tasks)
+
+    def _called(self, access: Access, tasks: Sequence[PassTask]) -> list[Outcome]:
+        if access.name not in self._callers:
+            self._callers[access.name] = self._caller(access)
+        summarised = planned if self.is_planned else summarise
+        done = summarised([self._task(task, access) for task in tasks], self._callers[access.name])
+        self.is_interrupted = self.is_interrupted or done.is_interrupted
+        self._notes |= dict.fromkeys(done.notes)
+        found: list[Outcome] = []
+        for outcome in done.outcomes:
+            if outcome.text is not None:
+                found.append(Written(outcome.text, access.name))
+            else:
+                assert outcome.failure is not None
+                if outcome.failure.reason is not Reason.NOT_SMALLER:
+                    self.failures.append(outcome.failure.reason)
+                found.append(Refused(outcome.failure.what))
+        cached = sum(outcome.is_cached for outcome in done.outcomes)
+        self._note_use(access.name, access.profile.model, found, cached, done.spent)
+        return found
+
+    def _task(self, task: PassTask, access: Access) -> Task:
+        if isinstance(task, TextTask):
+            subject = _SUBJECTS.get(task.block.content_type or ContentType.MESSAGE_TEXT, Subject.MESSAGE_TEXT)
+            tokens = self.count(task.text)
+            return Task(subject, (task.text,), task.max_tokens, task.block.tool, task.prompt, replaced=tokens)
+        limit = task.max_tokens or min(access.profile.max_tokens, _USUAL_LIMIT)
+        replaced = sum(map(self.count.message, task.messages)) + self.count(task.previous)
+        return Task(
+            Subject.CONVERSATION,
+            flattened(task.messages),
+            limit,
+            custom_prompt=task.prompt,
+            previous=task.previous or None,
+            replaced=replaced,
+        )
+
+    def _note_use(self, profile: str, model: str, found: Sequence[Outcome], cached: int, spent: Spent) -> None:
+        written = sum(isinstance(outcome, Written) for outcome in found)
+        before = self._used.get(profile, Used(profile, model, 0, 0, 0, Spent()))
+        self._used[profile] = Used(
+            profile,
+            model,
+            before.written + written,
+            before.cached + cached,
+            before.refused + len(found) - written,
+            before.spent + spent,
+        )

@@ -1,0 +1,256 @@
+"""A pass in batch mode: one summary in place of the selected messages.
+
+Protected messages, and the other half of every exchange that is not selected as a whole, stay where they are, behind
+the summary. A summary that is there already is part of the next one and goes with it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..config.models import PassConfig, SummarizationConfig
+from ..formats import format_named
+from ..ledger.bounded import fit
+from ..ledger.collect import collect, merge_all
+from ..ledger.entries import Ledger, merge
+from ..ledger.written import OPENING, render
+from ..ledger.written import parse as parse_ledger
+from ..markers import GO_ON, SummaryMark, content_hash, parse_summary
+from ..tokens import Counter
+from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Place, Role
+from .draft import Draft
+from .receipts import Kept, Receipt, changed, kept
+from .reconcile import View
+from .selection import Protection, Selected
+from .summaries import BatchTask, Refused, Summarizer, Written
+
+SUMMARIZE = "summarize"
+
+_LONGEST_LEDGER: Final = 3_000
+_LEDGER_SHARE: Final = 10
+"""Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed."""
+
+_FRAME: Final = 30
+"""Tokens of the mark, and of what stands between summary and ledger."""
+
+
+def is_up_to_date(messages: Sequence[Message]) -> bool:
+    """Whether the conversation did not go on since its last summary: another one would summarize what was kept."""
+    for position in range(len(messages) - 1, -1, -1):
+        for block in messages[position].blocks:
+            mark = parse_summary(block.text) if block.is_summary else None
+            if mark:
+                return len(messages) - 1 - position <= mark.following
+    return False
+
+
+class _Chosen(Struct):
+    """Positions of the messages to summarize, and why the others stay."""
+
+    positions: list[int]
+    stay: dict[int, Kept]
+
+
+def run_batch(
+    draft: Draft,
+    config: PassConfig,
+    selected: Selected,
+    protection: Protection,
+    target: int | None,
+    summarizer: Summarizer,
+    format: str,
+    before: View,
+) -> list[Receipt]:
+    """Summarize what the pass selects, and give a receipt for every block.
+
+    `before` are the blocks as they are written before the pass.
+    """
+    summarization = (config.batch_config and config.batch_config.summarization_config) or SummarizationConfig()
+    chosen = _choose(draft.messages, summarization, selected, protection)
+    old = [draft.messages[position] for position in chosen.positions]
+    why: Kept | Refused | None = Kept.NOTHING_NEW if all(message.is_summary for message in old) else None
+    if why is None:
+        costs = sum(map(draft.count.message, old))
+        room = None if target is None else max(0, target - (draft.tokens - costs))
+        earlier = _earlier(old)
+        new = [message for message in old if not message.is_summary]
+        ledger = _ledger(earlier.ledger, new, costs, summarization.max_tokens, draft.count)
+        spare = draft.count(ledger) + _FRAME
+        task = BatchTask(
+            tuple(new),
+            earlier.body,
+            None if summarization.max_tokens is None else max(1, summarization.max_tokens - spare),
+            None if room is None else max(0, room - spare),
+            summarization.api_profile,
+            summarization.custom_prompt,
+        )
+        (outcome,) = summarizer.summarize([task], draft.messages)
+        if isinstance(outcome, Written):
+            text = f"{outcome.text}\n\n{ledger}" if ledger else outcome.text
+            messages = _messages(text, draft.messages, chosen.positions, format)
+            if sum(map(draft.count.message, messages)) < costs:
+                return _exchange(draft, config, selected, chosen, messages, outcome.by, before)
+            why = Kept.NOT_SMALLER
+        else:
+            why = outcome
+    for position in chosen.positions:
+        chosen.stay[position] = why if isinstance(why, Kept) else Kept.NO_SUMMARY
+    reason = why.reason if isinstance(why, Refused) else ""
+    return [
+        replace(receipt, reason=reason) if receipt.kept is Kept.NO_SUMMARY else receipt
+        for receipt in _kept(draft, config, chosen)
+    ]
+
+
+class _Earlier(Struct, frozen=True):
+    """What an earlier summary says in words, and what its ledger lists."""
+
+    body: str
+    ledger: Ledger
+
+
+def _earlier(messages: Sequence[Message]) -> _Earlier:
+    texts = [block.text for message in messages for block in message.blocks if block.is_summary and block.text != GO_ON]
+    bodies = [text.partition("\n")[2] if parse_summary(text) else text for text in texts]
+    ledgers = [parse_ledger(body) for body in bodies]
+    said = [
+        body.rpartition(OPENING)[0].rstrip("\n") if ledger else body
+        for body, ledger in zip(bodies, ledgers, strict=True)
+    ]
+    return _Earlier("\n\n".join(said), merge_all([ledger for ledger in ledgers if ledger]))
+
+
+def _ledger(earlier: Ledger, messages: Sequence[Message], costs: int, max_tokens: int | None, count: Counter) -> str:
+    """The ledger up to now as text, short enough that the summary stays the larger part."""
+    allowed = min(_LONGEST_LEDGER, costs // _LEDGER_SHARE, (max_tokens or costs) // 2)
+    return render(fit(merge(earlier, collect(messages)), allowed, count))
+
+
+def _choose(
+    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection
+) -> _Chosen:
+    window = [
+        position
+        for position, message in enumerate(messages[: selected.end])
+        if message.is_summary or any(selected.test(message, block) for block in message.blocks)
+    ]
+    said = [position for position in window if not messages[position].is_summary]
+    at_ends = {*said[: config.keep_first], *said[max(0, len(said) - config.keep_last) :]}
+    stay: dict[int, Kept] = {}
+    chosen = set()
+    for position, message in enumerate(messages):
+        reasons = [protection.of(message, block) for block in message.blocks]
+        reason = next((reason for reason in reasons if reason not in (None, Kept.SUMMARY)), None)
+        if reason is None and position >= selected.end:
+            reason = Kept.RECENT
+        elif reason is None and position not in window:
+            reason = Kept.NOT_SELECTED
+        elif reason is None and position in at_ends:
+            reason = Kept.AT_END
+        if reason is None:
+            chosen.add(position)
+        else:
+            stay[position] = reason
+    for position in _with_halves(messages, chosen):
+        chosen.discard(position)
+        stay[position] = Kept.EXCHANGE
+    return _Chosen(sorted(chosen), stay)
+
+
+def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
+    """Chosen messages whose calls or results are in messages that stay, or are still to come."""
+    exchanges: dict[str, set[int]] = defaultdict(set)
+    answered: set[str] = set()
+    calls_in: dict[int, set[str]] = defaultdict(set)
+    for position, message in enumerate(messages):
+        for block in message.blocks:
+            if block.call_id:
+                exchanges[block.call_id].add(position)
+                calls_in[position].add(block.call_id)
+                if block.answers:
+                    answered.add(block.call_id)
+    is_last = len(messages) - 1
+    stay = {
+        position
+        for position in chosen
+        for call in calls_in[position]
+        if not exchanges[call] <= chosen or (position == is_last and call not in answered)
+    }
+    waiting = list(stay)
+    while waiting:
+        for call in calls_in[waiting.pop()]:
+            for other in exchanges[call] & chosen - stay:
+                stay.add(other)
+                waiting.append(other)
+    return stay
+
+
+def _messages(text: str, messages: Sequence[Message], positions: Sequence[int], format: str) -> list[Message]:
+    """The summary as a message and, where roles would not alternate otherwise, a line that leads on."""
+    gone = set(positions)
+    old = [messages[position] for position in positions]
+    before = [message for message in messages[: positions[0]] if message.role not in STANDING_ROLES]
+    after = next((m for p, m in enumerate(messages) if p > positions[0] and p not in gone), None)
+    compaction = format_named(format).compaction
+    role = compaction.role if compaction else None
+    needs_bridge = False
+    if role is None:
+        role = Role.ASSISTANT if before and before[-1].role is Role.USER else Role.USER
+        needs_bridge = after is not None and after.role is role and len(positions) > 1
+    following = len(messages) - len(positions) - positions[0] + needs_bridge
+    last = next(block.text for message in reversed(old) for block in reversed(message.blocks))
+    mark = SummaryMark(sum(message.turns for message in old), following, content_hash(last))
+    texts = [(role, f"{mark}\n{text}")]
+    if needs_bridge:
+        texts.append((Role.ASSISTANT if role is Role.USER else Role.USER, GO_ON))
+    return [
+        Message(message.index, role, (_block(message, text, role),))
+        for message, (role, text) in zip(old, texts, strict=False)
+    ]
+
+
+def _block(message: Message, text: str, role: Role) -> Block:
+    place = Place(message.blocks[0].place.record, ())
+    return Block(BlockKind.TEXT, place, (), content=text, injected=role is Role.USER, changed=True)
+
+
+def _exchange(
+    draft: Draft,
+    config: PassConfig,
+    selected: Selected,
+    chosen: _Chosen,
+    new: list[Message],
+    by: str,
+    before: View,
+) -> list[Receipt]:
+    tokens = {(message.index, number): draft.count.block(block) for message, number, block in before.values()}
+    receipts = _kept(draft, config, chosen)
+    for position in chosen.positions:
+        message = draft.messages[position]
+        receipts += [
+            changed(config.id, message, number, SUMMARIZE, tokens[message.index, number], 0, selected.reason)
+            for number in range(len(message.blocks))
+        ]
+    filled = {message.index for message in draft.messages if message.blocks}
+    draft.summarize(chosen.positions, new)
+    receipts += [
+        Receipt(
+            config.id, message.index, -1, None, None, None, SUMMARIZE, 0,
+            draft.count.block(message.blocks[0]), reason=f"written by {by}",
+        )
+        for message in new
+    ]  # fmt: skip
+    return receipts + draft.tidy(config.id, filled)
+
+
+def _kept(draft: Draft, config: PassConfig, chosen: _Chosen) -> list[Receipt]:
+    return [
+        kept(config.id, draft.messages[position], number, draft.count.block(block), why)
+        for position, why in chosen.stay.items()
+        for number, block in enumerate(draft.messages[position].blocks)
+    ]

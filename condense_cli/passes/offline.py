@@ -1,0 +1,85 @@
+"""The summariser that needs no model: it picks the lines that later work needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ..extractive.parts import Key
+from ..extractive.shorten import shorten_each
+from ..extractive.summary import summarise
+from ..extractive.survey import Survey
+from ..tokens import Counter
+from ..transcript import Block, BlockKind, Message, Place, Role
+from .prelude import BlockKey, key_of
+from .summaries import BatchTask, Outcome, Refused, Task, TextTask, Written
+
+NAME: Final = "offline"
+
+_SHARE: Final = 5
+_LEAST: Final = 300
+_MOST: Final = 8_000
+"""Tokens of a batch summary where nobody says how long it may get: a fifth of what it stands for, within these."""
+
+
+class Offline:
+    """Summarizes with lines of the text itself, which stay as they stood; see `extractive`."""
+
+    def __init__(self, count: Counter) -> None:
+        self.count = count
+
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
+        texts = [task for task in tasks if isinstance(task, TextTask)]
+        shortened = self._shortened(texts, messages) if texts else {}
+        return [
+            self._batch(task, messages)
+            if isinstance(task, BatchTask)
+            else Written(shortened[task], NAME, is_extract=True)
+            for task in tasks
+        ]
+
+    def _shortened(self, tasks: Sequence[TextTask], messages: Sequence[Message]) -> dict[TextTask, str]:
+        survey = Survey(messages, self.count)
+        places = _places(messages)
+        keys = {task: _key(task, places, survey) for task in tasks}
+        limits = {key: task.max_tokens for task, key in keys.items()}
+        texts = shorten_each(survey, limits)
+        return {task: texts[key] for task, key in keys.items()}
+
+    def _batch(self, task: BatchTask, messages: Sequence[Message]) -> Outcome:
+        gone = {message.index for message in task.messages}
+        first = next(position for position, message in enumerate(messages) if message.index in gone)
+        after = [message for message in messages[first:] if message.index not in gone]
+        ours = [*_said_before(task), *task.messages]
+        survey = Survey([*messages[:first], *ours, *after], self.count)
+        text = summarise(survey, first, first + len(ours), self._budget(task))
+        return Written(text, NAME) if text else Refused("not one line fits into its tokens")
+
+    def _budget(self, task: BatchTask) -> int:
+        if task.max_tokens is not None:
+            return task.max_tokens
+        replaced = sum(map(self.count.message, task.messages))
+        usual = max(_LEAST, min(_MOST, replaced // _SHARE))
+        return usual if task.room is None else max(usual, min(task.room, replaced // 2))
+
+
+def _said_before(task: BatchTask) -> list[Message]:
+    """The earlier summary as a message of the assistant: its lines compete with the others."""
+    if not task.previous:
+        return []
+    place = Place(task.messages[0].blocks[0].place.record, ("previous",))
+    return [Message(-1, Role.ASSISTANT, (Block(BlockKind.TEXT, place, (), content=task.previous),))]
+
+
+def _places(messages: Sequence[Message]) -> dict[BlockKey, tuple[int, int]]:
+    return {
+        key_of(block): (position, number)
+        for position, message in enumerate(messages)
+        for number, block in enumerate(message.blocks)
+    }
+
+
+def _key(task: TextTask, places: Mapping[BlockKey, tuple[int, int]], survey: Survey) -> Key:
+    """The part of the survey that is the task's text: a block, or the value of a call."""
+    position, number = places[key_of(task.block)]
+    return (position, number, task.path)

@@ -1,0 +1,63 @@
+"""What passes ask of a summariser, and what it answers. Who writes the summaries is not theirs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from ..transcript import Block, JsonPath, Message
+
+
+class TextTask(Struct, frozen=True):
+    """One text to summarize in at most `max_tokens` tokens: a block, or the value at a `path` of a call's arguments.
+
+    `profile` and `prompt` are those that the configuration names, if it does.
+    """
+
+    block: Block
+    text: str
+    max_tokens: int
+    path: JsonPath = ()
+    profile: str | None = None
+    prompt: str | None = None
+
+
+class BatchTask(Struct, frozen=True):
+    """Messages to summarize as one, in order. `previous` is the summary of earlier ones, which this one replaces.
+
+    `max_tokens` is what the configuration allows, `room` what is left of a target; None where there is none.
+    """
+
+    messages: tuple[Message, ...]
+    previous: str = ""
+    max_tokens: int | None = None
+    room: int | None = None
+    profile: str | None = None
+    prompt: str | None = None
+
+
+Task = TextTask | BatchTask
+
+
+class Written(Struct, frozen=True):
+    """A summary. An `is_extract` is made of lines of the text, with the gaps marked; `by` names who wrote it."""
+
+    text: str
+    by: str
+    is_extract: bool = False
+
+
+class Refused(Struct, frozen=True):
+    """No summary, and why. Whatever was to be summarized stays as it is."""
+
+    reason: str
+
+
+Outcome = Written | Refused
+
+
+class Summarizer(Protocol):
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
+        """One outcome per task, in their order. `messages` are the whole conversation as it stands."""

@@ -1,0 +1,1 @@
+"""Named strategies; each turns its configuration into a run of the pipeline."""

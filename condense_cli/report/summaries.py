@@ -1,0 +1,52 @@
+"""Who wrote the summaries of a run, and what that cost: facts and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from ..passes.offline import NAME as OFFLINE
+from .cost_text import dollars
+from .facts import Summarized
+
+if TYPE_CHECKING:
+    from ..llm.summarizer import Summaries
+
+
+def summarized(summaries: Summaries) -> list[Summarized]:
+    return [
+        Summarized(
+            used.profile,
+            used.model or None,
+            used.written,
+            used.cached,
+            used.refused,
+            used.spent.calls,
+            used.spent.tokens,
+            None if used.spent.unknown else format(used.spent.cost.normalize(), "f"),
+            summaries.is_planned and used.profile != OFFLINE,
+        )
+        for used in summaries.used
+    ]
+
+
+def known_cost(used: Sequence[Summarized]) -> Decimal:
+    """Dollars of the calls as far as they are known."""
+    return sum((Decimal(each.cost) for each in used if each.cost is not None), Decimal(0))
+
+
+def sentences(used: Sequence[Summarized]) -> Iterator[str]:
+    """What each profile did, in a line; the offline summariser costs nothing and is told only beside others."""
+    for each in used:
+        if each.profile == OFFLINE:
+            continue
+        cached = f" ({each.cached} from the cache)" if each.cached else ""
+        cost = "at an unknown cost" if each.cost is None else dollars(each.cost)
+        verb = "would be written" if each.planned else "written"
+        noun = "summary" if each.written == 1 else "summaries"
+        calls = "call" if each.calls == 1 else "calls"
+        yield (
+            f"{each.written} {noun} {verb} by {each.profile}{cached}: {each.calls} {calls}, "
+            f"{each.tokens:,} tokens, {'at most ' if each.planned else ''}{cost}."
+        )

@@ -1,0 +1,65 @@
+"""The one session that a command is to work on: named by its id, by the beginning of it, or as the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from ..errors import UnreadableError, UsageError
+from ..files import read_bytes
+from .finding import SessionFile, find
+from .listing import newest, of_project, project_root
+from .names import Names
+from .peek import READERS
+from .places import Place
+
+LATEST: Final = "latest"
+_NAMED: Final = 5
+"""Candidates that an error names."""
+
+
+class Choice(Struct, frozen=True):
+    """A session file; `is_elsewhere` if it is the newest of all because the current project has none."""
+
+    file: SessionFile
+    title: str | None = None
+    is_elsewhere: bool = False
+
+
+def choose(wanted: str, places: Sequence[Place], folder: Path) -> Choice:
+    """The session that has the id, or whose id alone begins so; for "latest" the newest of the folder's project.
+
+    Raises UnreadableError where there is none, UsageError where there are several.
+    """
+    if wanted == LATEST:
+        return _latest(places, folder)
+    files = find(places, everything=True).files
+    exact = [file for file in files if file.id == wanted]
+    begun = [file for file in files if wanted and file.id.startswith(wanted)]
+    # What a list shows without --all goes before what it leaves out.
+    matches = exact or [file for file in begun if not file.is_side] or begun
+    if not matches:
+        raise UnreadableError(
+            f"There is no session {wanted!r} on this machine.", "condense sessions lists them, --all those aside too."
+        )
+    if len(matches) > 1:
+        named = ", ".join(file.path if exact else f"{file.id} ({file.client})" for file in matches[:_NAMED])
+        more = f", and {len(matches) - _NAMED:,} more" if len(matches) > _NAMED else ""
+        raise UsageError(
+            f"{len(matches):,} sessions {'have the id' if exact else 'begin with'} {wanted!r}: {named}{more}.",
+            "Name one of these files instead." if exact else "Give more of the id.",
+        )
+    return Choice(matches[0])
+
+
+def _latest(places: Sequence[Place], folder: Path) -> Choice:
+    files = find(places).files
+    own = newest(of_project(files, project_root(folder)))
+    file = own or newest(files)
+    if file is None:
+        raise UnreadableError("There are no sessions on this machine.", "condense sessions says where it looks.")
+    title = Names().of(file).title or READERS[file.client].title(read_bytes(file.path))
+    return Choice(file, title, is_elsewhere=own is None)

@@ -1,0 +1,160 @@
+"""Which session files there are, from names and `stat` alone: thousands are found without opening one."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from .places import Client, Layout, Place
+
+_HISTORY: Final = "api_conversation_history.json"
+_MESSAGES: Final = ".messages.json"
+_DAYS: Final = 3
+"""Levels of folders above the rollouts of a day."""
+_UUID: Final = 36
+"""Characters of the id that ends the name of a rollout."""
+
+
+class SessionFile(Struct, frozen=True):
+    """One file that holds a session. `is_side`: a sub-agent's, or put away; shown on demand only."""
+
+    client: Client
+    id: str
+    path: str
+    size: int
+    mtime_ns: int
+    place: Place
+    is_side: bool = False
+
+
+class Skipped(Struct, frozen=True):
+    """Files or folders that could not be looked at: why, how many, and the path of one of them."""
+
+    reason: str
+    count: int
+    path: str
+
+
+class Finding(Struct, frozen=True):
+    """Session files, the newest first; the places that were looked in, and what was skipped there."""
+
+    files: tuple[SessionFile, ...]
+    places: tuple[Place, ...]
+    skipped: tuple[Skipped, ...]
+
+
+UNREADABLE: Final = "cannot be read"
+COMPRESSED: Final = "are compressed"
+
+
+def find(places: Iterable[Place], *, everything: bool = False) -> Finding:
+    """The session files in places; with `everything` those of sub-agents and archives too.
+
+    An empty file is no session.
+    """
+    finder = _Finder(everything)
+    searched = tuple(place for place in places if everything or place.layout is not Layout.ARCHIVE)
+    # Of two names of one folder the first counts.
+    for place in {os.path.realpath(place.folder): place for place in reversed(searched)}.values():
+        finder.search(place)
+    files = sorted(finder.files, key=lambda file: (-file.mtime_ns, file.path))
+    return Finding(tuple(files), searched, tuple(Skipped(why, *found) for why, found in finder.skipped.items()))
+
+
+class _Finder:
+    """Collects what it finds. Folders are entered to a fixed depth, so that links that lead in circles end."""
+
+    def __init__(self, everything: bool) -> None:
+        self.files: list[SessionFile] = []
+        self.skipped: dict[str, tuple[int, str]] = {}
+        self._everything = everything
+        self._known: set[tuple[int, int]] = set()
+
+    def search(self, place: Place) -> None:
+        match place.layout:
+            case Layout.PROJECTS:
+                self._projects(place)
+            case Layout.ROLLOUTS | Layout.ARCHIVE:
+                self._rollouts(place, place.folder, _DAYS)
+            case Layout.TASKS:
+                for task in self._folders(place.folder):
+                    self._add(place, task.name, os.path.join(task.path, _HISTORY))
+            case Layout.MESSAGES:
+                self._messages(place)
+
+    def _projects(self, place: Place) -> None:
+        for project in self._folders(place.folder):
+            for entry in self._entries(project.path):
+                if entry.name.endswith(".jsonl"):
+                    is_agent = entry.name.startswith("agent-")
+                    self._add(place, entry.name[: -len(".jsonl")], entry.path, is_side=is_agent)
+                elif self._everything and self._is_folder(entry):
+                    for agent in self._entries(os.path.join(entry.path, "subagents")):
+                        if agent.name.endswith(".jsonl"):
+                            self._add(place, agent.name[: -len(".jsonl")], agent.path, is_side=True)
+
+    def _rollouts(self, place: Place, folder: str | Path, depth: int) -> None:
+        for entry in self._entries(folder):
+            if not entry.name.startswith("rollout-"):
+                if depth and self._is_folder(entry):
+                    self._rollouts(place, entry.path, depth - 1)
+            elif entry.name.endswith(".jsonl"):
+                name = entry.name[: -len(".jsonl")]
+                self._add(place, name[-_UUID:], entry.path, is_side=place.layout is Layout.ARCHIVE)
+            elif entry.name.endswith(".jsonl.zst"):
+                self._skip(COMPRESSED, entry.path)
+
+    def _messages(self, place: Place) -> None:
+        for session in self._folders(place.folder):
+            self._add(place, session.name, os.path.join(session.path, session.name + _MESSAGES))
+            for entry in self._entries(session.path) if self._everything else ():
+                name = entry.name.removesuffix(_MESSAGES)
+                if name not in (entry.name, session.name):
+                    self._add(place, name, entry.path, is_side=True)
+
+    def _add(self, place: Place, id: str, path: str, *, is_side: bool = False) -> None:
+        if is_side and not self._everything:
+            return
+        try:
+            # Not of the directory entry: that has no inode number on Windows.
+            status = os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError:
+            self._skip(UNREADABLE, path)
+            return
+        same = (status.st_dev, status.st_ino)
+        # A pipe would wait for a writer when it is opened.
+        if not stat.S_ISREG(status.st_mode) or not status.st_size or (status.st_ino and same in self._known):
+            return
+        self._known.add(same)
+        self.files.append(SessionFile(place.client, id, path, status.st_size, status.st_mtime_ns, place, is_side))
+
+    def _folders(self, folder: str | Path) -> Iterator[os.DirEntry[str]]:
+        return (entry for entry in self._entries(folder) if self._is_folder(entry))
+
+    def _is_folder(self, entry: os.DirEntry[str]) -> bool:
+        try:
+            return entry.is_dir()
+        except OSError:  # A link to itself.
+            return False
+
+    def _entries(self, folder: str | Path) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(folder) as entries:
+                # Links last: a file that is found twice keeps its own name.
+                return sorted(entries, key=lambda entry: (entry.is_symlink(), entry.name))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError:
+            self._skip(UNREADABLE, str(folder))
+            return []
+
+    def _skip(self, reason: str, path: str) -> None:
+        count, first = self.skipped.get(reason, (0, path))
+        self.skipped[reason] = (count + 1, first)

@@ -1,0 +1,216 @@
+"""Sessions in order, with what is to be shown of them. Only those are read; which these are, `stat` tells."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from ..errors import UnreadableError
+from ..report.facts import SHAPE
+from ..report.session_list import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
+from ..report.shares import percent
+from . import claude_code
+from .cache import FactsCache
+from .finding import Finding, SessionFile
+from .names import Names
+from .peek import READERS, project_at_head, updated_at
+from .places import Layout
+from .records import HEAD
+from .summary import Facts, facts_of
+
+SHORTEST_ID: Final = 8
+"""Characters of an id that are shown even where fewer would do."""
+LIMIT: Final = 20
+_SAVED_AT_ONCE: Final = 32
+
+
+class Order(StrEnum):
+    NEWEST = "newest"
+    LARGEST = "largest"
+
+
+class Listed(Struct, frozen=True):
+    """A session with its facts."""
+
+    file: SessionFile
+    facts: Facts
+    title: str | None
+    project: str | None
+
+    @property
+    def updated(self) -> float:
+        """Seconds since 1970; a file that was copied is younger than its last message."""
+        return self.file.mtime_ns / 1e9 if self.facts.updated is None else self.facts.updated
+
+
+def listed(
+    files: Iterable[SessionFile],
+    cache_folder: Path,
+    *,
+    limit: int | None = LIMIT,
+    order: Order = Order.NEWEST,
+    with_empty: bool = False,
+    on_read: Callable[[SessionFile], None] = lambda file: None,
+) -> list[Listed]:
+    """The first `limit` sessions (None: all) of files that are given newest first.
+
+    Sessions in which nothing was said are left out unless `with_empty`. The largest are found by reading all.
+    `on_read` is told of each file that is read because nothing is remembered of it.
+    """
+    names = Names()
+    # Both are closed here, in this order: what was found out is written when no more of it is asked for.
+    with closing(FactsCache(cache_folder)) as cache, closing(_with_facts(files, cache, on_read)) as read:
+        found = (
+            Listed(file, facts, known.title or facts.title, known.project or facts.project)
+            for file, facts in read
+            if with_empty or not facts.is_empty
+            for known in (names.of(file),)
+        )
+        if order is Order.LARGEST:
+            largest = sorted(found, key=lambda session: (-(session.facts.tokens or -1), -session.updated))
+            return largest[:limit]
+        return sorted(islice(found, limit), key=lambda session: -session.updated)
+
+
+def _with_facts(
+    files: Iterable[SessionFile], cache: FactsCache, on_read: Callable[[SessionFile], None]
+) -> Generator[tuple[SessionFile, Facts]]:
+    new: list[tuple[SessionFile, Facts]] = []
+    try:
+        for file in files:
+            facts = cache.get(file)
+            if facts is None:
+                on_read(file)
+                try:
+                    facts = facts_of(file)
+                except UnreadableError as error:
+                    # Not remembered: permissions change without the file changing.
+                    facts = Facts(problem=error.message)
+                else:
+                    new.append((file, facts))
+            if len(new) >= _SAVED_AT_ONCE:
+                cache.put(new)
+                new = []
+            yield file, facts
+    finally:
+        cache.put(new)
+
+
+def of_project(files: Iterable[SessionFile], folder: Path) -> Iterator[SessionFile]:
+    """Those whose project is the folder or lies in it."""
+    root = _real(folder)
+    name = claude_code.folder_name(os.path.realpath(folder))
+    names = Names()
+    for file in files:
+        if file.place.layout is Layout.PROJECTS:
+            kept_in = Path(file.path).relative_to(file.place.folder).parts[0]
+            if kept_in == name:
+                yield file
+                continue
+            if not kept_in.startswith(name):
+                continue
+        project = names.of(file).project or project_at_head(file)
+        # A path of another system would be taken for one in the current folder.
+        if project is not None and os.path.isabs(project) and _is_in(_real(project), root):
+            yield file
+
+
+def _real(path: str | Path) -> str:
+    return os.path.normcase(os.path.realpath(path))
+
+
+def _is_in(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def project_root(folder: Path) -> Path:
+    """The repository that a folder is in, or the folder itself."""
+    return next((parent for parent in (folder, *folder.parents) if os.path.exists(parent / ".git")), folder)
+
+
+def newest(files: Iterable[SessionFile], limit: int = LIMIT) -> SessionFile | None:
+    """The session that a list of them begins with: of the files changed last the one with the newest message."""
+    said = (file for file in files if not file.is_side and _has_messages(file))
+    return max(islice(said, limit), key=updated_at, default=None)
+
+
+def _has_messages(file: SessionFile) -> bool:
+    try:
+        with open(file.path, "rb") as stream:
+            has_messages = READERS[file.client].has_messages
+            return has_messages(stream.read(HEAD)) or has_messages(stream.read())
+    except OSError:
+        return False
+
+
+def short_ids(files: Iterable[SessionFile]) -> dict[str, str]:
+    """As much of each id as no other id begins with."""
+    ids = sorted({file.id for file in files})
+    short = {}
+    for before, id, after in zip(["", *ids], ids, [*ids[1:], ""], strict=False):
+        shared = max(_shared(id, before), _shared(id, after))
+        short[id] = id[: max(SHORTEST_ID, shared + 1)]
+    return short
+
+
+def _shared(one: str, other: str) -> int:
+    """Characters that both begin with."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def report(sessions: Iterable[Listed], finding: Finding) -> SessionList:
+    """The list in the shape of the JSON report."""
+    from ..prices import context_window
+
+    short = short_ids(finding.files)
+    windows: dict[str | None, int | None] = {None: None}
+    rows = []
+    for session in sessions:
+        facts, file = session.facts, session.file
+        if facts.model not in windows:
+            windows[facts.model] = context_window(facts.model)
+        size = windows[facts.model]
+        window = None
+        if size and facts.tokens is not None:
+            window = SessionWindow(size, percent(facts.tokens + facts.overhead, size))
+        rows.append(
+            SessionRow(
+                file.client.value,
+                file.id,
+                short.get(file.id, file.id),
+                session.title,
+                session.project,
+                iso(session.updated),
+                facts.messages,
+                facts.tokens,
+                facts.exact,
+                facts.model,
+                window,
+                file.path,
+                file.size,
+                file.is_side,
+                facts.problem,
+            )
+        )
+    return SessionList(
+        SHAPE,
+        len(finding.files),
+        rows,
+        [SearchedPlace(place.client.value, str(place.folder), os.path.isdir(place.folder)) for place in finding.places],
+        [NotListed(skipped.reason, skipped.count, skipped.path) for skipped in finding.skipped],
+    )
+
+
+def iso(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):  # No calendar knows such a year.
+        return datetime.fromtimestamp(0, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,114 @@
+"""What clients note about their sessions beside them: names and projects, in indexes of their own.
+
+Codex: session_index.jsonl, whose newest entry counts (codex-rs/rollout/src/session_index.rs). Roo Code:
+tasks/<id>/history_item.json and tasks/_index.json (src/core/task-persistence/TaskHistoryStore.ts). Cline:
+state/taskHistory.json (src/core/storage/disk.ts), and sessions/<id>/<id>.json outside an editor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from .. import jsontext
+from .finding import SessionFile
+from .places import Layout
+from .records import records
+from .requests import request_in, title_of
+
+
+class Known(Struct, frozen=True):
+    """What an index says of a session."""
+
+    title: str | None = None
+    project: str | None = None
+
+
+_NOTHING = Known()
+
+
+class Names:
+    """Reads each index once, when the first session of it is asked for. One that is broken says nothing."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[Path, dict[str, Known]] = {}
+
+    def of(self, file: SessionFile) -> Known:
+        match file.place.layout:
+            case Layout.ROLLOUTS | Layout.ARCHIVE:
+                return self._index(file.place.folder.parent / "session_index.jsonl").get(file.id, _NOTHING)
+            case Layout.TASKS:
+                own = _item(_json(Path(file.path).with_name("history_item.json")))
+                folder = file.place.folder
+                return (
+                    own
+                    or self._index(folder / "_index.json").get(file.id)
+                    or self._index(folder.parent / "state" / "taskHistory.json").get(file.id, _NOTHING)
+                )
+            case Layout.MESSAGES:
+                return _manifest(_json(Path(file.path).with_name(f"{file.id}.json")))
+            case Layout.PROJECTS:
+                return _NOTHING
+
+    def _index(self, path: Path) -> dict[str, Known]:
+        if path not in self._indexes:
+            self._indexes[path] = _threads(path) if path.suffix == ".jsonl" else _tasks(_json(path))
+        return self._indexes[path]
+
+
+def _threads(path: Path) -> dict[str, Known]:
+    threads: dict[str, Known] = {}
+    for record in records(_bytes(path)):
+        id, name = record.get("id"), record.get("thread_name")
+        if isinstance(id, str) and isinstance(name, str) and name.strip():
+            threads[id] = Known(title_of(name))
+    return threads
+
+
+def _tasks(index: Any) -> dict[str, Known]:
+    entries: Any = index.get("entries") if isinstance(index, dict) else index
+    found: Iterable[Any] = entries if isinstance(entries, list) else ()
+    return {str(entry.get("id")): item for entry in found if (item := _item(entry))}
+
+
+def _item(entry: Any) -> Known | None:
+    """Roo Code calls the project `workspace`, Cline `cwdOnTaskInitialization`."""
+    if not isinstance(entry, dict):
+        return None
+    return Known(
+        _request(entry.get("task")), _text(entry.get("workspace")) or _text(entry.get("cwdOnTaskInitialization"))
+    )
+
+
+def _manifest(manifest: Any) -> Known:
+    if not isinstance(manifest, dict):
+        return _NOTHING
+    about = manifest.get("metadata")
+    named = _text(about.get("title")) if isinstance(about, dict) else None
+    project = _text(manifest.get("cwd")) or _text(manifest.get("workspace_root"))
+    return Known(title_of(named) if named else _request(manifest.get("prompt")), project)
+
+
+def _request(value: Any) -> str | None:
+    return request_in(value) if isinstance(value, str) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _json(path: Path) -> Any:
+    try:
+        return jsontext.parse(_bytes(path))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except OSError:
+        return b""

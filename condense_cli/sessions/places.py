@@ -1,0 +1,92 @@
+"""Where clients keep their sessions, told from the home folder, the environment and the platform alone.
+
+Claude Code: `$CLAUDE_CONFIG_DIR` or ~/.claude. Codex: `$CODEX_HOME` or ~/.codex (codex-rs/rollout).
+Roo Code and Cline: the folder that an editor gives an extension
+(globalStorageUri in https://code.visualstudio.com/api/references/vscode-api).
+Cline outside an editor: `$CLINE_DATA_DIR`, `$CLINE_DIR`/data or ~/.cline/data
+(cline/cline, sdk/packages/shared/src/storage/paths.ts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+
+class Client(StrEnum):
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    ROO = "roo"
+    CLINE = "cline"
+
+
+class Layout(StrEnum):
+    """How the session files lie in a folder."""
+
+    PROJECTS = "projects"
+    """<project>/<id>.jsonl; sub-agents in agent-*.jsonl beside it, or in <project>/<id>/subagents."""
+    ROLLOUTS = "rollouts"
+    """YYYY/MM/DD/rollout-<time>-<id>.jsonl, or the same without days."""
+    ARCHIVE = "archive"
+    """As ROLLOUTS; sessions that were put away."""
+    TASKS = "tasks"
+    """<id>/api_conversation_history.json."""
+    MESSAGES = "messages"
+    """<id>/<id>.messages.json; other *.messages.json beside it are sub-agents."""
+
+
+class Place(Struct, frozen=True):
+    client: Client
+    layout: Layout
+    folder: Path
+
+
+EDITORS: Final = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_SERVERS: Final = (
+    ".vscode-server",
+    ".vscode-server-insiders",
+    ".vscodium-server",
+    ".cursor-server",
+    ".windsurf-server",
+)
+"""What an editor leaves on the machine that it works on from afar (SSH, WSL, containers)."""
+_EXTENSIONS: Final = ((Client.ROO, "rooveterinaryinc.roo-cline"), (Client.CLINE, "saoudrizwan.claude-dev"))
+
+
+def places(home: Path, environment: Mapping[str, str], platform: str) -> list[Place]:
+    """Every folder that may hold sessions, whether it exists or not. `platform` is that of `sys.platform`."""
+    config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
+    cline = Path(environment.get("CLINE_DIR") or home / ".cline")
+    cline_data = Path(environment.get("CLINE_DATA_DIR") or cline / "data")
+    own = environment.get("CLAUDE_CONFIG_DIR")
+    claude = [Path(own)] if own else [home / ".claude", config / "claude"]
+    return [
+        *(Place(Client.CLAUDE_CODE, Layout.PROJECTS, folder / "projects") for folder in claude),
+        Place(Client.CODEX, Layout.ROLLOUTS, codex / "sessions"),
+        Place(Client.CODEX, Layout.ARCHIVE, codex / "archived_sessions"),
+        *(
+            Place(client, Layout.TASKS, storage / extension / "tasks")
+            for client, extension in _EXTENSIONS
+            for storage in _storages(home, environment, platform, config)
+        ),
+        Place(Client.CLINE, Layout.TASKS, cline_data / "tasks"),
+        Place(Client.CLINE, Layout.MESSAGES, cline_data / "sessions"),
+    ]
+
+
+def _storages(home: Path, environment: Mapping[str, str], platform: str, config: Path) -> Iterator[Path]:
+    """The folders in which editors keep those of extensions."""
+    if platform == "darwin":
+        config = home / "Library" / "Application Support"
+    elif platform == "win32":
+        config = Path(environment.get("APPDATA") or home / "AppData" / "Roaming")
+    for editor in EDITORS:
+        yield config / editor / "User" / "globalStorage"
+    if platform == "linux":
+        for server in _SERVERS:
+            yield home / server / "data" / "User" / "globalStorage"

@@ -1,0 +1,99 @@
+"""Codex in a throw-away home, talking to the loopback service."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import responses_api
+from .install import environment
+from .loopback import Json, Service, serve
+
+TIMEOUT = 120
+_NO_SANDBOX = "--dangerously-bypass-approvals-and-sandbox"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run of the client printed and sent."""
+
+    output: str
+    error: str
+    status: int
+    requests: tuple[Json, ...]
+    """Bodies of the requests for a response, in order."""
+
+
+@dataclass(frozen=True)
+class Codex:
+    """One installation of the client with a home and a project folder of its own."""
+
+    executable: Path
+    home: Path
+
+    @property
+    def project(self) -> Path:
+        return self.home / "project"
+
+    @property
+    def folder(self) -> Path:
+        return self.home / ".codex"
+
+    def rollouts(self) -> list[Path]:
+        return sorted(self.folder.glob("sessions/*/*/*/rollout-*.jsonl"))
+
+    def put(self, data: bytes, name: str) -> Path:
+        """Store a rollout under the name that the client gave it; the day's folder does not matter."""
+        path = self.folder / "sessions" / "2026" / "03" / "02" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return path
+
+    def start(self, prompt: str, turns: Sequence[Sequence[Json]] = ()) -> Ran:
+        return self._run([prompt], turns)
+
+    def resume(self, session_id: str, prompt: str, turns: Sequence[Sequence[Json]] = ()) -> Ran:
+        return self._run(["resume", session_id, prompt], turns)
+
+    def _run(self, arguments: Sequence[str], turns: Sequence[Sequence[Json]]) -> Ran:
+        self.project.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with serve(responses_api.Script(turns)) as service:
+            (self.folder / "config.toml").write_text(_configuration(service))
+            finished = subprocess.run(
+                [self.executable, "exec", "--skip-git-repo-check", _NO_SANDBOX, *arguments],
+                cwd=self.project,
+                env=environment(self.home) | {"CODEX_HOME": str(self.folder), "LOOPBACK_API_KEY": "dummy"},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT,
+            )
+        sent = tuple(
+            request.body for request in service.requests if request.method == "POST" and "/responses" in request.path
+        )
+        return Ran(finished.stdout, finished.stderr, finished.returncode, sent)
+
+
+def _configuration(service: Service) -> str:
+    return f"""
+model = "{responses_api.MODEL}"
+model_provider = "loopback"
+check_for_update_on_startup = false
+
+[model_providers.loopback]
+name = "loopback"
+base_url = "{service.url}/v1"
+env_key = "LOOPBACK_API_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+
+[analytics]
+enabled = false
+
+[otel]
+exporter = "none"
+"""

@@ -1,0 +1,31 @@
+"""The clients under test: where they are installed, and a home of its own for each test."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from .claude import ClaudeCode
+from .codex import Codex
+from .install import Clients, install
+
+NAMED = os.environ.get("CONDENSE_CLIENTS")
+"""Read before the tests are kept from seeing it."""
+
+
+@pytest.fixture(scope="session")
+def clients(request: pytest.FixtureRequest) -> Clients:
+    assert request.config.cache is not None
+    return Clients(Path(NAMED)) if NAMED else install(Path(request.config.cache.mkdir("clients")))
+
+
+@pytest.fixture
+def claude(clients: Clients, tmp_path: Path) -> ClaudeCode:
+    return ClaudeCode(clients.claude, tmp_path / "claude")
+
+
+@pytest.fixture
+def codex(clients: Clients, tmp_path: Path) -> Codex:
+    return Codex(clients.codex, tmp_path / "codex")

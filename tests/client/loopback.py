@@ -1,0 +1,86 @@
+"""A model service on the loopback interface: it records what a client sends and answers from a script."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    body: Any
+    """The parsed JSON, or None where nothing was sent."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Either one JSON value or, with `events`, a stream of server-sent events."""
+
+    body: Any = None
+    events: tuple[Json, ...] = ()
+    status: int = 200
+
+
+Responder = Callable[[Request], Answer]
+
+
+@dataclass
+class Service:
+    """The running server: where it listens, what it was asked, and who answers."""
+
+    url: str
+    respond: Responder
+    requests: list[Request] = field(default_factory=list)
+
+
+@contextmanager
+def serve(respond: Responder) -> Iterator[Service]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    service = Service(f"http://127.0.0.1:{server.server_port}", respond)
+    server.service = service  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield service
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def _serve(self) -> None:
+        service: Service = self.server.service  # type: ignore[attr-defined]
+        data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        request = Request(self.command, self.path, json.loads(data) if data else None)
+        service.requests.append(request)
+        answer = service.respond(request)
+        if answer.events:
+            lines = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in answer.events)
+            self._send(answer.status, "text/event-stream", "".join(lines).encode())
+        else:
+            self._send(answer.status, "application/json", json.dumps(answer.body).encode())
+
+    def _send(self, status: int, kind: str, data: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    do_GET = do_POST = do_HEAD = _serve
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the test's output is pytest's."""

@@ -1,0 +1,124 @@
+"""Claude Code itself sends what our reader takes for the conversation, before and after condensing."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import claude_cases
+import pytest
+import real
+
+from condense_cli.transcript import BlockKind, Transcript
+from condense_cli.validity import validate
+
+from . import claude_plan
+from .claude import ClaudeCode
+from .claude_messages import differences, of_request
+from .condensing import WAYS, condensed
+from .install import Clients
+from .resuming import ANY_ID, NEXT, Session, resume_session
+
+pytestmark = pytest.mark.client
+
+
+@pytest.fixture(scope="module")
+def recorded(clients: Clients, tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """Two requests, the second in the resumed session."""
+    client = ClaudeCode(clients.claude, tmp_path_factory.mktemp("recorded"))
+    claude_plan.prepare(client.project)
+    turns = claude_plan.turns(client.project)
+    started = client.start("Give item 7 a name.", turns, ANY_ID)
+    assert (started.status, len(started.requests)) == (0, len(turns)), started.error
+    resumed = client.resume(ANY_ID, "Do it once more.", turns)
+    assert (resumed.status, len(resumed.requests)) == (0, len(turns)), resumed.error
+    return Session(client.session(ANY_ID).read_bytes(), ANY_ID)
+
+
+def is_resumable(transcript: Transcript) -> bool:
+    """The client resumes neither sub-agents nor sessions without a message, nor attachments with parts cut out."""
+    main = re.search(rb'"isSidechain":\s*false', transcript.source.data)
+    return bool(transcript.messages and main) and b"[trimmed for fixture]" not in transcript.source.data
+
+
+def lines_of(records: list[claude_cases.Json]) -> bytes:
+    return b"".join(json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records)
+
+
+def size(body: claude_cases.Json) -> int:
+    return sum(len(item.text) for item in of_request(body))
+
+
+# A session that the client recorded itself.
+def test_the_recorded_session_is_read_as_it_is_sent(claude: ClaudeCode, recorded: Session) -> None:
+    transcript, request = resume_session(claude, recorded)
+    assert differences(transcript, request, NEXT) == []
+    kinds = {block.kind for _, block in transcript.blocks()}
+    assert {BlockKind.TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT} <= kinds
+
+
+# Each rule of the reader is a rule of the client.
+@pytest.mark.parametrize("name", claude_cases.CASES)
+def test_the_rules_of_the_reader_are_those_of_the_client(claude: ClaudeCode, name: str) -> None:
+    data = lines_of(claude_cases.CASES[name].records)
+    transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
+    assert differences(transcript, request, NEXT) == []
+
+
+# A session that ended at work: this client answers the open calls, older ones leave them out.
+def test_calls_that_are_open_at_the_end(claude: ClaudeCode) -> None:
+    data = lines_of(claude_cases.OPEN_AT_THE_END.records)
+    transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
+    sent = {item.about for item in of_request(request) if item.kind == "call"}
+    assert differences(transcript, request, NEXT) == [] or sent == {"a"}
+
+
+# So they are when the thinking is gone, from what a compaction keeps as well.
+@pytest.mark.parametrize("name", claude_cases.CASES)
+def test_the_rules_hold_without_the_thinking(claude: ClaudeCode, name: str, tmp_path: Path) -> None:
+    data = condensed(lines_of(claude_cases.CASES[name].records), "no thinking", tmp_path)
+    transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
+    assert differences(transcript, request, NEXT) == []
+
+
+# Sessions of other people, recorded by many versions of the client.
+@pytest.mark.parametrize("path", real.files_of("claude-code"), ids=lambda path: path.name[-40:])
+def test_real_sessions_are_read_as_they_are_sent(claude: ClaudeCode, path: Path) -> None:
+    session = Session.of(path.read_bytes())
+    if not is_resumable(real.transcript(path)):
+        claude.put(session.data, session.id)
+        assert claude.resume(session.id, NEXT).requests == ()
+        return
+    transcript, request = resume_session(claude, session)
+    assert differences(transcript, request, NEXT) == []
+
+
+# A condensed session resumes in its place, sends what it says, and is smaller.
+@pytest.mark.parametrize("way", WAYS)
+def test_a_condensed_session_resumes(claude: ClaudeCode, recorded: Session, way: str, tmp_path: Path) -> None:
+    small = recorded._replace(data=condensed(recorded.data, way, tmp_path))
+    before, whole = resume_session(claude, recorded)
+    after, request = resume_session(claude, small)
+    assert differences(after, request, NEXT) == []
+    assert size(request) < size(whole)
+    assert validate(after) == validate(before) == []
+    if way == "no thinking":
+        assert [item for item in of_request(request) if item.kind == "thinking"] == []
+
+
+# So do the sessions of other people, and the sample.
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "path",
+    [
+        real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl",
+        *(path for path in real.files_of("claude-code") if is_resumable(real.transcript(path))),
+    ],
+    ids=lambda path: path.name[-40:],
+)
+def test_real_condensed_sessions_resume(claude: ClaudeCode, path: Path, way: str, tmp_path: Path) -> None:
+    session = Session.of(path.read_bytes())
+    after, request = resume_session(claude, session._replace(data=condensed(session.data, way, tmp_path)))
+    assert differences(after, request, NEXT) == []
+    assert set(validate(after)) <= set(validate(real.transcript(path)))

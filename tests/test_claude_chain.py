@@ -1,0 +1,76 @@
+"""Which records of a Claude Code session are its conversation, rule by rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from build import call, condense, one_pass, session, text
+from claude_cases import CASES, GO, OPEN_AT_THE_END, answer, record, reply
+
+from condense_cli import api
+from condense_cli.transcript import BlockKind, Transcript
+
+
+def turns(transcript: Transcript) -> list[list[str]]:
+    return [[block.call_id or block.text for block in message.blocks] for message in transcript.messages]
+
+
+# What is sent of a session is what the client itself sends of it, as tests/client shows.
+@pytest.mark.parametrize("name", CASES)
+def test_the_conversation_is_what_the_client_sends(name: str) -> None:
+    assert turns(session(*CASES[name].records)) == CASES[name].turns
+
+
+# Calls that are open when the session ends are sent: the client answers them itself.
+def test_calls_that_are_open_at_the_end_count() -> None:
+    transcript = session(*OPEN_AT_THE_END.records)
+    assert turns(transcript) == OPEN_AT_THE_END.turns
+    assert transcript.warnings == ()
+
+
+# Thinking that goes is taken out of what a boundary keeps, and the rest is still kept.
+@pytest.mark.parametrize("name", CASES)
+def test_without_its_thinking_the_conversation_is_the_same(name: str) -> None:
+    transcript = session(*CASES[name].records)
+    thoughts = {block.text for _, block in transcript.blocks() if block.kind is BlockKind.THINKING}
+    condensation = condense(
+        transcript, one_pass(selection={"type": "preserve_recent", "keep_recent_count": 99}), thinking="drop"
+    )
+    left = [[text for text in turn if text not in thoughts] for turn in CASES[name].turns]
+    assert turns(api.loads(api.dump(condensation))) == left
+
+
+# What is left out for want of a counterpart is told.
+def test_calls_and_results_that_are_left_out_are_told() -> None:
+    (warning,) = session(*CASES["calls that were never answered are left out"].records).warnings
+    assert warning == "Calls that have no result are left out by the client: 2; they stay."
+    (warning,) = session(*CASES["results without a call are left out"].records).warnings
+    assert warning == "Results that have no call are left out by the client: 1; they stay."
+
+
+# Attachments count where the client puts them into words, below the last message too.
+@pytest.mark.parametrize(
+    ("attachment", "counts"),
+    [
+        ({"type": "queued_command", "prompt": "and the tests"}, True),
+        ({"type": "hook_success", "hookEvent": "SessionStart", "content": "be brief"}, True),
+        ({"type": "hook_success", "hookEvent": "PostToolUse", "content": "formatted"}, False),
+        ({"type": "max_turns_reached", "maxTurns": 3}, False),
+    ],
+)
+def test_attachments_count_where_the_client_sends_them(attachment: dict[str, Any], counts: bool) -> None:
+    records = [GO, reply(2, 1, "m1", text("one")), record(3, 2, "attachment", attachment=attachment)]
+    kinds = [block.kind for _, block in session(*records).blocks()]
+    assert kinds == [BlockKind.TEXT, BlockKind.TEXT, *([BlockKind.OPAQUE] if counts else [])]
+
+
+# Hundreds of replies without a word of the user between them are put together in one pass.
+def test_a_long_loop_of_tools_is_read() -> None:
+    records = [GO]
+    for number in range(2, 2002, 2):
+        records += [
+            reply(number, number - 1, f"m{number}", call(f"c{number}")),
+            answer(number + 1, number, f"c{number}"),
+        ]
+    assert len(session(*records).messages) == len(records)

@@ -1,0 +1,291 @@
+"""Profiles: what a user's own configuration may say, what nobody else may, and who permits a call."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from condense_cli.config.loading import parse_configuration
+from condense_cli.config.profiles import BUILT_IN, OFFLINE, Access, PriceOverride, Profile, threshold_of
+from condense_cli.config.user import (
+    UserConfiguration,
+    load_user_configuration,
+    parse_user_configuration,
+    user_configuration_path,
+)
+from condense_cli.errors import ConfigurationError
+from condense_cli.llm.access import Choice, Permission, choose, open_access
+from condense_cli.llm.reasons import Failure, Reason
+from condense_cli.prices import context_window, price_of
+
+EVERYTHING = """
+profile: local
+allow_calls: true
+profiles:
+  local:
+    api: openai
+    model: qwen3:8b
+    base_url: http://localhost:11434/v1
+    context_window: 32768
+    max_parallel_calls: 1
+    price: {input: 0, output: 0.05}
+    threshold: -1
+  myGateway:
+    api: anthropic
+    model: claude-sonnet-5
+    baseUrl: https://gateway.example.com
+    keyVariable: GATEWAY_KEY
+    timeoutSeconds: 30
+    contextWindow: 200000
+"""
+
+
+def test_a_users_configuration() -> None:
+    user = parse_user_configuration(EVERYTHING, "condense.yaml")
+    assert (user.profile, user.allow_calls) == ("local", True)
+    local = user.profiles["local"]
+    assert local.origin == "condense.yaml:5"
+    assert local.profile.price == PriceOverride(input=Decimal(0), output=Decimal("0.05"))
+    gateway = user.profiles["myGateway"].profile
+    assert (gateway.variable, gateway.host, gateway.timeout_seconds) == ("GATEWAY_KEY", "gateway.example.com", 30)
+    assert BUILT_IN.keys() < user.profiles.keys()
+
+
+def test_without_a_file_there_is_what_is_built_in() -> None:
+    user = load_user_configuration()
+    assert user == UserConfiguration()
+    assert user.allow_calls is False
+    assert user.profiles.keys() == BUILT_IN.keys()
+
+
+def test_the_file_is_found_in_the_users_folder(isolated_home: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    assert user_configuration_path().is_relative_to(isolated_home)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert user_configuration_path() == tmp_path / "condense" / "condense.yaml"
+    (tmp_path / "condense").mkdir()
+    (tmp_path / "condense" / "condense.yaml").write_text("profile: gpt-4o-mini\n")
+    assert load_user_configuration().profile == "gpt-4o-mini"
+
+
+def test_an_empty_file_says_nothing() -> None:
+    assert parse_user_configuration("# nothing yet\n", "f") == UserConfiguration()
+
+
+# Every error names the file, the line and the column, and what to do.
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- a", "f:1:1: expected a mapping"),
+        ("profle: x", "f:1:1: unknown key 'profle'"),
+        ("allow_calls: 1", "f:1:1: expected true or false"),
+        ("profile: gpt-4o-mni", "f:1:1: there is no profile 'gpt-4o-mni'"),
+        ("profiles:\n  a:\n    api: antropic", "f:3:5: 'antropic' is not one of anthropic, openai, offline"),
+        ("profiles:\n  a:\n    api: openai", "f:2:3: the key 'model' is missing"),
+        ("profiles:\n  a:\n    model: m", "f:2:3: the key 'api' is missing"),
+        ("profiles:\n  a:\n    api: openai\n    modle: m", "f:4:5: unknown key 'modle'"),
+        ("profiles:\n  a: {api: openai, model: m, max_parallel_calls: 0}", "f:2:30: expected a whole number of at le"),
+        ("profiles:\n  a: {api: openai, model: m, price: {input: -1}}", "f:2:30: a price must be 0 or more"),
+        ("profiles:\n  a: {api: openai, model: m, price: {input: .nan}}", "f:2:30: a price must be 0 or more"),
+        ("profiles:\n  a: {api: openai, model: m, base_url: ftp://x, context_window: 9}", "f:2:30: the address must"),
+        ("profiles:\n  a: {api: openai, model: m, base_url: http://x}", "f:2:3: a profile with base_url needs context"),
+        (
+            "profiles:\n  a: {api: anthropic, model: m, base_url: http://x/v1, context_window: 9}",
+            "f:2:33: the address of",
+        ),
+        ("profiles:\n  a: {api: openai, model: m, key_variable: sk-123-456}", "f:2:30: this is not the name of an env"),
+        ("profiles:\n  a b: {api: openai, model: m}", "f:2:3: 'a b' cannot be the name of a profile"),
+        ("profiles:\n  a: {api: offline}", "f:2:7: offline is built in"),
+        ("profiles:\n  offline: {api: openai, model: m}", "f:2:13: offline is built in"),
+    ],
+)
+def test_mistakes_in_a_users_configuration(text: str, expected: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_user_configuration(text, "f")
+    assert caught.value.message.startswith(expected)
+
+
+def test_a_key_in_a_file_is_refused_without_being_shown() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_user_configuration("profiles:\n  a: {api: openai, model: m, key_variable: sk-123-456}", "f")
+    assert "sk-123" not in caught.value.message + caught.value.hint
+
+
+# A cloned repository must not be able to send a session anywhere.
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (
+            "name: x\nprofiles:\n  gpt-4o-mini: {api: openai, model: m, base_url: http://evil.example}",
+            "project.yaml:2:1",
+        ),
+        ("name: x\nallow_calls: true", "project.yaml:2:1"),
+        ("allowCalls: true", "project.yaml:1:1"),
+        ("base_url: http://evil.example", "project.yaml:1:1"),
+        ("key_variable: AWS_SECRET_ACCESS_KEY", "project.yaml:1:1"),
+        (
+            "passes:\n- id: a\n  selection: {type: preserve_recent, keep_recent_count: 1}\n  mode: batch\n"
+            "  batch_config:\n    operation: summarize\n    summarization_config:\n      base_url: http://evil.example",
+            "project.yaml:8:7",
+        ),
+    ],
+)
+def test_a_project_or_preset_cannot_decide_where_a_session_goes(text: str, where: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(text, "project.yaml")
+    assert caught.value.message.startswith(f"{where}: the key ")
+    assert "your own configuration" in caught.value.message
+
+
+def test_a_project_may_name_a_profile() -> None:
+    assert parse_configuration("profile: gpt-4o-mini").profile == "gpt-4o-mini"
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN.keys() - {OFFLINE}))
+def test_built_in_profiles_have_a_price_a_window_and_a_key(name: str) -> None:
+    from datetime import UTC, datetime
+
+    profile = BUILT_IN[name]
+    assert price_of(profile.model, datetime(2026, 8, 1, tzinfo=UTC)) is not None
+    assert context_window(profile.model)
+    assert profile.variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+    assert profile.base_url is None
+
+
+# The key of a vendor goes to that vendor; another server gets the key that its profile names, or none.
+def test_which_key_goes_where() -> None:
+    assert Profile(api="openai", model="m").variable == "OPENAI_API_KEY"
+    assert Profile(api="openai", model="m", base_url="http://localhost:1/v1").variable is None
+    assert Profile(api="openai", model="m", base_url="https://x.example/v1", key_variable="X_KEY").variable == "X_KEY"
+    assert Profile(api="openai", model="m", key_variable=None).variable is None
+
+
+@pytest.mark.parametrize(
+    ("own", "expected", "warns"),
+    [
+        (None, 80, False),
+        (-1, 80, False),
+        (5, 5, False),
+        (100, 100, False),
+        (4.9, 80, True),
+        (101, 80, True),
+        (0, 80, True),
+    ],
+)
+def test_thresholds(own: float | None, expected: float, warns: bool) -> None:
+    found, warning = threshold_of("p", Profile(api="openai", model="m", threshold=own), 80)
+    assert found == expected
+    assert (warning is not None) is warns
+
+
+# --- who permits a call, and which profile it uses ---
+
+KEYS = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "b"}
+ALLOWED = Permission(allow_calls=True)
+
+
+def chosen(
+    dedicated: str | None = None,
+    main: str | None = None,
+    permission: Permission = ALLOWED,
+    user: str = "",
+    environment: dict[str, str] = KEYS,
+) -> Choice:
+    return choose(dedicated, main, parse_user_configuration(user, "f"), permission, environment)
+
+
+def name_of(choice: Choice) -> str | None:
+    return choice.access.name if choice.access else None
+
+
+# A key in the environment changes nothing by itself.
+@pytest.mark.parametrize(("dedicated", "main"), [("gpt-4o-mini", None), (None, "gpt-4o-mini")])
+def test_without_consent_nothing_is_called(dedicated: str | None, main: str | None) -> None:
+    choice = chosen(dedicated, main, Permission())
+    assert choice.access is None
+    assert choice.failure is not None
+    assert choice.failure.reason is Reason.NO_CONSENT
+    assert choice.is_offline
+
+
+@pytest.mark.parametrize(
+    ("permission", "user"),
+    [(Permission("gpt-4o-mini"), ""), (ALLOWED, ""), (Permission(), "allow_calls: true")],
+)
+def test_ways_to_consent(permission: Permission, user: str) -> None:
+    choice = chosen("gpt-4o-mini", None, permission, user)
+    assert choice == Choice(Access("gpt-4o-mini", BUILT_IN["gpt-4o-mini"], "b"))
+    assert not choice.is_offline
+
+
+def test_a_main_profile_of_the_user_is_no_consent() -> None:
+    assert chosen(permission=Permission(), user="profile: gpt-4o-mini").is_offline
+    assert name_of(chosen(user="profile: gpt-4o-mini")) == "gpt-4o-mini"
+
+
+# Who names one profile on the command line has permitted no other.
+def test_the_profile_of_the_command_line_stands_for_every_other() -> None:
+    choice = chosen("claude-opus-5", "gpt-5-mini", Permission("gpt-4o-mini"))
+    assert name_of(choice) == "gpt-4o-mini"
+    assert (
+        name_of(chosen("claude-opus-5", None, Permission("gpt-4o-mini"), environment={"ANTHROPIC_API_KEY": "a"}))
+        is None
+    )
+
+
+def test_where_nobody_names_a_profile_the_offline_summariser_works() -> None:
+    assert name_of(chosen()) == OFFLINE
+    assert chosen().is_offline
+
+
+def test_offline_can_be_named() -> None:
+    assert chosen("offline", "gpt-4o-mini").is_offline
+    assert chosen("gpt-4o-mini", None, Permission("offline")).is_offline
+    assert chosen("offline", None, Permission()).failure is None
+
+
+@pytest.mark.parametrize("dedicated", ["nonesuch", "claude-haiku-4-5"])
+def test_the_dedicated_profile_falls_back_to_the_main_one_with_a_warning(dedicated: str) -> None:
+    choice = chosen(dedicated, "gpt-4o-mini", environment={"OPENAI_API_KEY": "b"})
+    assert name_of(choice) == "gpt-4o-mini"
+    (warning,) = choice.warnings
+    assert dedicated in warning
+    assert "gpt-4o-mini is used instead" in warning
+
+
+def test_without_a_usable_profile_the_first_reason_is_the_error() -> None:
+    choice = chosen("nonesuch", "gpt-4o-mini", environment={})
+    assert choice.access is None
+    assert choice.failure is not None
+    assert choice.failure.reason is Reason.UNKNOWN_PROFILE
+    assert not choice.is_offline
+
+
+@pytest.mark.parametrize("environment", [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": "  "}])
+def test_a_missing_key_is_named(environment: dict[str, str]) -> None:
+    found = open_access("gpt-4o-mini", UserConfiguration(), environment)
+    assert isinstance(found, Failure)
+    assert found.reason is Reason.NO_KEY
+    assert "OPENAI_API_KEY" in found.what
+
+
+# The HTTP library would repeat such a key in its error.
+def test_a_key_that_cannot_be_one_is_not_sent() -> None:
+    found = open_access("gpt-4o-mini", UserConfiguration(), {"OPENAI_API_KEY": "top\nsecret"})
+    assert isinstance(found, Failure)
+    assert found.reason is Reason.NO_KEY
+    assert "secret" not in str(found)
+
+
+def test_a_name_that_was_mistyped() -> None:
+    found = open_access("gpt-4o-mni", UserConfiguration(), KEYS)
+    assert isinstance(found, Failure)
+    assert "Did you mean gpt-4o-mini?" in found.hint
+
+
+def test_a_server_without_keys_needs_none() -> None:
+    user = parse_user_configuration(EVERYTHING, "f")
+    assert isinstance(open_access("local", user, {}), Access)
+    assert isinstance(open_access("myGateway", user, KEYS), Failure)

@@ -1,0 +1,386 @@
+"""`--slim`: a smaller file with the same conversation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import real
+from build import LONG, call, claude_line, configuration, one_pass, result, session, text
+from helpers import condense
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import REPEATING, claude_records, spelled
+
+from condense_cli import api
+from condense_cli.config.presets import load_preset
+from condense_cli.formats import format_named, parse
+from condense_cli.jsontext import parse as parse_json
+from condense_cli.lossless.decode import decode
+from condense_cli.markers import content_hash
+from condense_cli.passes.pipeline import Condensation
+from condense_cli.report.lookup import Found, find
+from condense_cli.report.slimming import slim_of
+from condense_cli.transcript import Transcript
+
+NOTHING = configuration()
+LOSSLESS = configuration(lossless_prelude={"enabled": True})
+OLD = "\n".join(f"line {n} of the file as it was" for n in range(30))
+MARKER_OF_OLD = f"[condense: 30 lines left out #{content_hash(OLD)}]"
+
+
+def slim(transcript: Transcript) -> Condensation:
+    return api.condense(transcript, NOTHING, slim=True)
+
+
+def records_of(data: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def shown(display: Any, *, content: Any = "done", arguments: dict[str, Any] | None = None) -> Any:
+    """What becomes of the display copy beside a result."""
+    records = [
+        claude_line("user", "1", None, "go"),
+        claude_line("assistant", "2", "1", [call("x", **(arguments or {}))], reply="m"),
+        claude_line("user", "3", "2", [result("x", content)], toolUseResult=display),
+        claude_line("assistant", "4", "3", [text("ok")], reply="n"),
+    ]
+    return records_of(api.dump(slim(session(*records))))[2]["toolUseResult"]
+
+
+def said(transcript: Transcript) -> list[Any]:
+    """The conversation, whatever stands in the file besides."""
+    return [(message.index, message.role, message.blocks) for message in transcript.messages]
+
+
+def differences(
+    before: Any, after: Any, path: tuple[str | int, ...] = ()
+) -> dict[tuple[str | int, ...], tuple[Any, Any]]:
+    """Where two JSON values differ, leaf by leaf; a list that was emptied is a leaf."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        assert list(before) == list(after)
+        pairs: Any = [(key, before[key], after[key]) for key in before]
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        pairs = [(index, *pair) for index, pair in enumerate(zip(before, after, strict=True))]
+    else:
+        same = repr(before) == repr(after)
+        return {} if same else {path: (before, after)}
+    found: dict[tuple[str | int, ...], tuple[Any, Any]] = {}
+    for key, old, new in pairs:
+        found |= differences(old, new, (*path, key))
+    return found
+
+
+def check_slim(transcript: Transcript, config: Any = NOTHING) -> Condensation:
+    """What holds for every slimmed file."""
+    plain = api.condense(transcript, config)
+    result = api.condense(transcript, config, slim=True)
+    data = api.dump(result)
+    again = parse(data, format=transcript.format, lenient=bool(transcript.source.unparsed))
+    # The same conversation, in no more bytes; the figures add up.
+    assert said(again) == said(parse(api.dump(plain), format=transcript.format, lenient=True))
+    assert decode(again.messages).messages == decode(parse(api.dump(plain), lenient=True).messages).messages
+    assert result.changes == plain.changes
+    assert len(data) <= len(api.dump(plain))
+    figures = slim_of(result.transcript)
+    assert figures.bytes == sum(kind.bytes for kind in figures.kinds) == sum(s.saved for s in result.transcript.slimmed)
+    # Deterministic and idempotent.
+    assert api.dump(api.condense(transcript, config, slim=True)) == data
+    second = api.condense(again, config, slim=True)
+    assert second.transcript.slimmed == ()
+    assert api.dump(second) == data
+    if config is NOTHING:
+        assert len(transcript.source.data) - len(data) == figures.bytes
+        _only_what_is_receipted(result, again)
+    return result
+
+
+def _only_what_is_receipted(result: Condensation, again: Transcript) -> None:
+    """Records without a receipt keep their bytes; the others differ at its places alone, and keep their shape."""
+    places = {(slimmed.place.record, slimmed.place.path) for slimmed in result.transcript.slimmed}
+    touched = {record for record, _ in places}
+    for record in range(len(result.before.source.spans)):
+        old, new = result.before.source.raw(record), again.source.raw(record)
+        if record not in touched:
+            assert old == new
+            continue
+        for path, (before, after) in differences(parse_json(old), parse_json(new)).items():
+            places.remove((record, path))
+            assert type(before) is type(after)
+            assert after == [] or f"#{content_hash(before)}]" in after
+    assert not places
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> bytes:
+    """Sessions whose records hold more for display: old versions of files, todo lists, progress."""
+    records = draw(claude_records(REPEATING))
+    todos: list[dict[str, str]] = []
+    for record in list(records):
+        display = record.get("toolUseResult")
+        if not isinstance(display, dict):
+            continue
+        if draw(st.booleans()):
+            display["originalFile"] = draw(st.sampled_from([OLD, LONG, "short", None]))
+        if draw(st.booleans()):
+            new = draw(st.lists(st.fixed_dictionaries({"content": st.sampled_from(["a", "b", OLD])}), max_size=3))
+            display |= {"oldTodos": draw(st.sampled_from([todos, []])), "newTodos": new}
+            todos = new
+        if draw(st.booleans()):
+            call_id = record["message"]["content"][0]["tool_use_id"]
+            data = {"type": "bash_progress", "fullOutput": draw(st.sampled_from([OLD, LONG, ""])), "totalLines": 3}
+            records.append(
+                {
+                    "type": "progress",
+                    "uuid": f"p{len(records)}",
+                    "parentUuid": None,
+                    "parentToolUseID": call_id,
+                    "data": data,
+                }
+            )
+    return draw(spelled(records, lines_only=True))
+
+
+@given(sessions())
+def test_slimming_generated_sessions(data: bytes) -> None:
+    transcript = parse(data, format="claude-code")
+    for config in (NOTHING, LOSSLESS, configuration(one_pass())):
+        check_slim(transcript, config)
+
+
+@pytest.mark.parametrize("path", real.all_files(), ids=lambda path: path.name)
+def test_slimming_real_files(path: Path) -> None:
+    transcript = real.transcript(path)
+    result = check_slim(transcript)
+    if format_named(transcript.format).display is None:
+        assert result.transcript.slimmed == ()
+    check_slim(transcript, load_preset("cost"))
+
+
+@pytest.mark.skipif(not real.files_of("claude-code"), reason="no real transcripts")
+def test_real_sessions_become_a_quarter_smaller() -> None:
+    transcripts = [real.transcript(path) for path in real.files_of("claude-code")]
+    saved = sum(slimmed.saved for transcript in transcripts for slimmed in slim(transcript).transcript.slimmed)
+    assert saved > sum(len(transcript.source.data) for transcript in transcripts) / 4
+
+
+def test_files_before_an_edit_go_and_the_patch_stays() -> None:
+    display = {
+        "filePath": "/a.py",
+        "originalFile": OLD,
+        "structuredPatch": [{"oldStart": 1, "lines": ["-" + "x" * 300, OLD]}],
+        "replaceAll": False,
+    }
+    assert shown(display, content=OLD) == {**display, "originalFile": MARKER_OF_OLD}
+
+
+@pytest.mark.parametrize("display", [None, "short", {"originalFile": None}, {"originalFile": "short"}, ["short"], 3])
+def test_what_is_short_or_missing_stays(display: Any) -> None:
+    assert shown(display) == display
+
+
+def test_what_stands_nowhere_else_stays() -> None:
+    display = {"stdout": OLD, "stderr": "", "interrupted": False}
+    assert shown(display) == display
+    assert shown(display, content=OLD) == {**display, "stdout": MARKER_OF_OLD}
+    assert shown(f"Error: {OLD}", content=OLD).startswith("[condense: 30 lines left out #")
+
+
+def test_a_read_repeats_its_result_without_line_numbers() -> None:
+    indented = "\n".join(f"    line {n} of the file" for n in range(40))
+    numbered = "\n".join(f"{n + 1:6}→{line}" for n, line in enumerate(indented.split("\n")))
+    display = {"type": "text", "file": {"filePath": "/a", "content": indented, "numLines": 40}}
+    assert shown(display, content=numbered)["file"]["content"].startswith("[condense: 40 lines left out")
+
+
+# The client counts the lines of a created file by its content; everything else of a call is in the call.
+def test_copies_of_arguments() -> None:
+    arguments = {"content": OLD, "old_string": LONG}
+    created = {"type": "create", "content": OLD, "oldString": LONG}
+    after = shown(created, arguments=arguments)
+    assert after["content"] == OLD
+    assert after["oldString"].startswith("[condense: 40 lines left out")
+    assert shown({"type": "update", "content": OLD}, arguments=arguments)["content"] == MARKER_OF_OLD
+
+
+def test_a_todo_list_that_an_earlier_result_set_is_emptied() -> None:
+    first, second = [{"content": "a"}], [{"content": "b"}]
+    records = [claude_line("user", "0", None, "go")]
+    for number, (old, new) in enumerate([([], first), (first, second), ([{"content": "c"}], second)]):
+        uuid = f"{number}r"
+        records.append(claude_line("assistant", f"{number}c", records[-1]["uuid"], [call(f"x{number}")], reply=uuid))
+        display = {"oldTodos": old, "newTodos": new}
+        records.append(claude_line("user", uuid, f"{number}c", [result(f"x{number}", "ok")], toolUseResult=display))
+    after = records_of(api.dump(slim(session(*records))))
+    assert [record["toolUseResult"]["oldTodos"] for record in after if "toolUseResult" in record] == [
+        [], [], [{"content": "c"}],
+    ]  # fmt: skip
+
+
+# An image may stand in the next line of the session, and under another size beside its own display copy.
+def test_copies_of_images() -> None:
+    from strategies import PIXEL
+
+    data = PIXEL * 4
+    source = {"type": "base64", "media_type": "image/png", "data": data}
+    image = {"type": "image", "source": source}
+    display = {"type": "image", "file": {"base64": "A" * 400, "originalSize": 5}}
+    after = shown(display, content=[image])
+    assert after["file"] == {"base64": f"[condense: image left out #{content_hash('A' * 400)}]", "originalSize": 5}
+    records = [
+        claude_line("user", "1", None, "go"),
+        claude_line("assistant", "2", "1", [call("x")], reply="m"),
+        claude_line("user", "3", "2", [result("x", "ok")], toolUseResult={"file": {"base64": data}}),
+        claude_line("user", "4", "3", [image]),
+    ]
+    after = records_of(api.dump(slim(session(*records))))[2]["toolUseResult"]
+    assert after["file"]["base64"] == f"[condense: image left out #{content_hash(data)}]"
+
+
+def test_progress_goes_once_its_call_is_answered() -> None:
+    def progress(uuid: str, tool_use: str) -> dict[str, Any]:
+        data = {"type": "agent_progress", "agentId": "a1", "message": {"content": [{"type": "text", "text": OLD}]}}
+        return {"type": "progress", "uuid": uuid, "parentUuid": "2", "parentToolUseID": tool_use, "data": data}
+
+    records = [
+        claude_line("user", "1", None, "go"),
+        claude_line("assistant", "2", "1", [call("x"), call("y")], reply="m"),
+        progress("5", "x"),
+        progress("6", "y"),
+        claude_line("user", "3", "2", [result("x", "ok")]),
+    ]
+    after = records_of(api.dump(slim(session(*records))))
+    assert [record["uuid"] for record in after] == ["1", "2", "5", "6", "3"]
+    assert after[2]["data"]["message"]["content"] == [{"type": "text", "text": MARKER_OF_OLD}]
+    assert after[2]["data"]["agentId"] == "a1"
+    assert after[3] == records[3]
+
+
+# Sub-agents and older branches are no part of the conversation, but their display copies fill the file as well.
+def test_records_outside_the_conversation_are_slimmed_and_their_hash_is_found() -> None:
+    display = {"originalFile": OLD}
+    records = [
+        claude_line("user", "1", None, "go"),
+        {**claude_line("user", "9", None, [result("x", LONG)], toolUseResult=display), "isSidechain": True},
+        claude_line("assistant", "2", "1", [text("ok")], reply="m"),
+    ]
+    transcript = session(*records)
+    after = records_of(api.dump(slim(transcript)))
+    assert after[1] == {**records[1], "toolUseResult": {"originalFile": MARKER_OF_OLD}}
+    (hit,) = find(transcript, content_hash(OLD))
+    assert (hit.found, hit.text, hit.position, hit.message) == (Found.DISPLAY, OLD, "record 1", None)
+
+
+def test_show_finds_what_a_marker_stands_for() -> None:
+    transcript = session(
+        claude_line("user", "1", None, "go"),
+        claude_line("assistant", "2", "1", [call("x")], reply="m"),
+        claude_line("user", "3", "2", [result("x", "ok")], toolUseResult={"originalFile": OLD}),
+    )
+    (hit,) = find(transcript, content_hash(OLD))
+    assert (hit.found, hit.text, hit.position) == (Found.DISPLAY, OLD, "2:0")
+    assert hit.path == ("toolUseResult", "originalFile")
+
+
+# A lossless run says lines by reference and leaves the display copy; a pass that cuts the result later finds it.
+def test_a_display_copy_of_a_referenced_result_is_shortened_with_it() -> None:
+    records = [claude_line("user", "0", None, "go")]
+    for number in range(6):
+        records += [
+            claude_line("assistant", f"c{number}", records[-1]["uuid"], [call(f"x{number}")], reply=f"m{number}"),
+            claude_line("user", f"r{number}", f"c{number}", [result(f"x{number}")], toolUseResult={"stdout": LONG}),
+        ]
+    records.append(claude_line("assistant", "9", "r5", [text("ok")], reply="n"))
+    lossless = api.dump(api.condense(session(*records), LOSSLESS))
+    assert LONG in records_of(lossless)[2]["toolUseResult"]["stdout"]
+    assert LONG not in records_of(lossless)[2]["message"]["content"][0]["content"]
+    everything = one_pass(selection={"type": "preserve_recent", "keep_recent_count": 0})
+    after = records_of(api.dump(api.condense(api.loads(lossless), configuration(everything))))
+    assert after[2]["toolUseResult"]["stdout"].startswith("[condense: 40 lines left out")
+
+
+# Slimming later finds it too, by what the references stand for.
+def test_slimming_after_a_lossless_run() -> None:
+    for path in real.SAMPLES:
+        transcript = real.transcript(path)
+        at_once = api.dump(api.condense(transcript, LOSSLESS, slim=True))
+        later = api.dump(slim(api.loads(api.dump(api.condense(transcript, LOSSLESS)))))
+        assert later == at_once
+
+
+SESSION = "".join(
+    json.dumps(record) + "\n"
+    for record in (
+        claude_line("user", "1", None, "go"),
+        claude_line("assistant", "2", "1", [call("x")], reply="m"),
+        claude_line("user", "3", "2", [result("x")], toolUseResult={"stdout": LONG, "originalFile": OLD}),
+        claude_line("assistant", "4", "3", [text("ok")], reply="n"),
+    )
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    path.write_text(SESSION)
+    return path
+
+
+def test_the_command_reports_bytes_apart_from_tokens(file: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small.jsonl"
+    done = condense("run", file, "--lossless-only", "--slim", "-o", small, "--json")
+    report = done.json
+    assert report["tokens"]["saved"] == 0
+    assert report["bytes"] == {"before": len(SESSION), "after": small.stat().st_size}
+    kinds = {kind.pop("name"): kind for kind in report["slim"]["kinds"]}
+    assert list(kinds) == ["result_copies", "original_files"]
+    assert kinds["original_files"]["records"] == kinds["original_files"]["values"] == 1
+    assert report["slim"]["bytes"] == len(SESSION) - small.stat().st_size
+    assert not any("Nothing was changed" in warning for warning in report["warnings"])
+    piped = condense("run", file, "--lossless-only", "--slim")
+    assert piped.stdout == small.read_bytes()
+    line = piped.stderr.splitlines()[1]
+    assert f"from {len(SESSION):,} to {small.stat().st_size:,} bytes" in line
+    assert "The context is unchanged, what the client shows cannot be restored." in line
+    assert "files before an edit" in line
+
+
+def test_without_the_flag_nothing_is_slimmed(file: Path) -> None:
+    assert condense("run", file, "--lossless-only").stdout == SESSION.encode()
+    assert condense("run", file, "--json").json["slim"] is None
+
+
+def test_a_lossy_run_does_not_call_its_context_lossless(file: Path) -> None:
+    line = condense("run", file, "--slim", "--keep-recent", "0").stderr.splitlines()[1]
+    assert line.endswith(". What the client shows cannot be restored.")
+
+
+def test_a_format_without_display_data_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "messages.jsonl"
+    path.write_text(json.dumps({"role": "user", "content": [{"type": "text", "text": "hello"}]}) + "\n")
+    done = condense("run", path, "--slim")
+    assert done.stdout == path.read_bytes()
+    assert "--slim: nothing in this anthropic file is there for display only." in done.stderr
+    assert condense("run", path, "--slim", "--json").json["slim"] == {"bytes": 0, "kinds": []}
+
+
+def test_inspect_says_what_slimming_would_win(file: Path) -> None:
+    found = condense("inspect", file, "--json").json["slim"]
+    assert found == condense("run", file, "--slim", "--json").json["slim"]
+    text = " ".join(condense("inspect", file).text.split())
+    assert f"--slim would leave out {found['bytes']:,} of the rest" in text
+
+
+def test_show_prints_what_the_marker_in_a_slimmed_file_stands_for(file: Path) -> None:
+    done = condense("show", file, content_hash(OLD))
+    assert done.stdout == OLD.encode()
+    (block,) = condense("show", file, content_hash(OLD), "--json").json["blocks"]
+    assert (block["found"], block["message"], block["path"]) == ("display", 2, ["toolUseResult", "originalFile"])
+    aside = file.with_name("aside.jsonl")
+    first, last = SESSION.split('"uuid": "3"')
+    head, line = first.rsplit("\n", 1)
+    aside.write_text(f'{head}\n{line.replace("false", "true")}"uuid": "3"{last}')
+    (block,) = condense("show", aside, content_hash(OLD), "--json").json["blocks"]
+    assert (block["found"], block["message"], block["role"], block["record"]) == ("display", None, None, 2)
