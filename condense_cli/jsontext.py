@@ -97,6 +97,10 @@ def _is_utf8(raw: bytes) -> bool:
     return True
 
 
+DUMPED: Final = Style(escapes_non_ascii=False, is_utf8=False)
+"""How `dump_compact` spells strings."""
+
+
 def dump_compact(value: Any) -> str:
     """Shortest JSON text of a value, for counting and for showing; equal values have equal texts.
 
@@ -105,9 +109,9 @@ def dump_compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def replace_strings(text: str, edits: Mapping[JsonPath, str]) -> str:
+def replace_strings(text: str, edits: Mapping[JsonPath, str], style: Style | None = None) -> str:
     """The JSON text with the string values at some paths exchanged; everything around them stays."""
-    style = Style.of(text.encode("utf-8", "surrogatepass"))
+    style = style or Style.of(text.encode("utf-8", "surrogatepass"))
     return splice(text, {path: style.literal(value) for path, value in edits.items()})
 
 

@@ -96,7 +96,8 @@ def replace_arguments(call: Block, edits: Mapping[JsonPath, str]) -> str:
         return xmlcalls.replace(call.text, edits)
     if _is_action(call):
         return textactions.replace(call.text, edits)
-    return jsontext.replace_strings(call.text, edits)
+    # The text of an object is our own: spelled otherwise than it was read, the same values would count otherwise.
+    return jsontext.replace_strings(call.text, edits, jsontext.DUMPED if call.is_object else None)
 
 
 def has_failed(result: Block) -> bool:

@@ -69,6 +69,12 @@ def session(*records: dict[str, Any]) -> Transcript:
     return api.loads("".join(json.dumps(record) + "\n" for record in records), format="claude-code")
 
 
+def rollout(*items: dict[str, Any]) -> Transcript:
+    """A Codex rollout of these items and nothing else."""
+    records = ({"timestamp": "", "type": "response_item", "payload": item} for item in items)
+    return api.loads("".join(json.dumps(record) + "\n" for record in records), format="codex")
+
+
 def configuration(*passes: dict[str, Any], **keys: Any) -> Configuration:
     return parse_configuration(json.dumps({"passes": list(passes), **keys}))
 

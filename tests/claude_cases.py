@@ -386,6 +386,16 @@ CASES: dict[str, Case] = {
         ],
         OLD_TURNS,
     ),
+    "what continues a sub-agent's line brings it along": Case(
+        [
+            said(1, None, "go", isSidechain=True),
+            reply(2, 1, "m1", text("one"), isSidechain=True),
+            said(3, 2, "more"),
+            reply(4, 3, "m2", text("two")),
+            said(5, 2, "aside", isSidechain=True),
+        ],
+        OLD_TURNS,
+    ),
 }
 
 OPEN_AT_THE_END = Case(

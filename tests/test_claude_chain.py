@@ -6,14 +6,22 @@ from typing import Any
 
 import pytest
 from build import call, condense, one_pass, session, text
-from claude_cases import CASES, GO, OPEN_AT_THE_END, answer, record, reply
+from claude_cases import CASES, GO, OPEN_AT_THE_END, answer, record, reply, said
 
 from condense_cli import api
 from condense_cli.transcript import BlockKind, Transcript
 
 
 def turns(transcript: Transcript) -> list[list[str]]:
-    return [[block.call_id or block.text for block in message.blocks] for message in transcript.messages]
+    """What each turn says. A summary stays a message of its own here; the client joins it with its neighbours."""
+    found: list[list[str]] = []
+    for position, message in enumerate(transcript.messages):
+        said_here = [block.call_id or block.text for block in message.blocks]
+        if position and message.role is transcript.messages[position - 1].role:
+            found[-1] += said_here
+        else:
+            found.append(said_here)
+    return found
 
 
 # What is sent of a session is what the client itself sends of it, as tests/client shows.
@@ -39,6 +47,12 @@ def test_without_its_thinking_the_conversation_is_the_same(name: str) -> None:
     )
     left = [[text for text in turn if text not in thoughts] for turn in CASES[name].turns]
     assert turns(api.loads(api.dump(condensation))) == left
+
+
+# A time that is none bridges nothing.
+def test_a_missing_parent_with_an_impossible_time() -> None:
+    records = [GO, said(3, 77, "late") | {"timestamp": "2026-00-02T09:00:00.000Z"}]
+    assert turns(session(*records)) == [["late"]]
 
 
 # What is left out for want of a counterpart is told.

@@ -197,6 +197,7 @@ DIFF_SHAPE: dict[str, Any] = {
     "counts": {
         "cut": int,
         "suppressed": int,
+        "summarized": int,
         "referenced": int,
         "changed": int,
         "removed": int,

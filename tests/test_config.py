@@ -142,6 +142,7 @@ def test_a_document_of_the_sources_is_the_preset_of_the_same_name(file: str, tmp
 # --- Both spellings --------------------------------------------------------------------------------------------------
 
 EVERY_KEY: dict[str, Any] = {
+    "native": {"max_messages_to_keep": 4, "api_profile": "p", "custom_prompt": "c", "max_tokens": 900},
     "name": "all",
     "description": "every key there is",
     "provider": "smart",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from build import anthropic, assistant, call, openai, read_turn, result, text, thinking, user
+from build import anthropic, assistant, call, openai, read_turn, result, rollout, text, thinking, user
 
 from condense_cli.transcript import Transcript
 from condense_cli.validity import RULES, validate
@@ -37,6 +37,31 @@ OPENAI: dict[str, tuple[list[dict[str, Any]], str]] = {
     "call_ids_unique": ([user("a"), CALLS, TOOL, CALLS, TOOL], "unique"),
     "content_beside_no_calls": ([user("a"), {"role": "assistant", "content": None}], "expected a string, got null"),
 }
+ASKED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}
+CALLED = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "x"}
+OUTPUT = {"type": "function_call_output", "call_id": "x", "output": "r"}
+REASONING = {"type": "reasoning", "summary": [], "encrypted_content": "g"}
+RESPONSES: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "outputs_have_calls": (
+        [ASKED, OUTPUT, CALLED, OUTPUT],
+        "No tool call found for function call output with call_id x",
+    ),
+    "calls_have_outputs": ([ASKED, CALLED, ASKED], "No tool output found for function call x"),
+    "one_result_per_call": ([ASKED, CALLED, OUTPUT, OUTPUT], "single result"),
+    "call_ids_unique": ([ASKED, CALLED, OUTPUT, CALLED, OUTPUT], "unique"),
+    "reasoning_is_followed": ([ASKED, REASONING, ASKED], "without its required following item"),
+}
+
+
+@pytest.mark.parametrize("rule", RESPONSES)
+def test_responses_rules(rule: str) -> None:
+    """The rules alone: a client of this API mends some of these before it sends."""
+    items, said = RESPONSES[rule]
+    transcript = rollout(*items)
+    [check] = [check for check in RULES[transcript.family] if check.__name__ == rule]
+    violations = list(check(transcript))
+    assert len(violations) == 1
+    assert said in violations[0].said
 
 
 @pytest.mark.parametrize("rule", ANTHROPIC)
@@ -57,6 +82,7 @@ def test_openai_rules(rule: str) -> None:
 
 def test_valid_transcripts_break_nothing() -> None:
     assert not rules_broken(anthropic(user("a"), *read_turn("x"), assistant([thinking(), text("b")]), user("c")))
+    assert not rules_broken(rollout(ASKED, REASONING, CALLED, OUTPUT, ASKED))
     assert not rules_broken(openai({"role": "system", "content": "s"}, user("a"), CALLS, TOOL, assistant("b")))
 
 
@@ -87,7 +113,7 @@ def test_thinking_after_an_edit_is_found_where_the_model_binds_it() -> None:
 # Every rule of every family has a test here that breaks it.
 def test_every_rule_is_tested() -> None:
     names = {rule.__name__ for rules in RULES.values() for rule in rules}
-    assert names == {*ANTHROPIC, *OPENAI, "thinking_bound_to_prefix"}
+    assert names == {*ANTHROPIC, *OPENAI, *RESPONSES, "thinking_bound_to_prefix"}
 
 
 # What the input broke already is not held against the output.

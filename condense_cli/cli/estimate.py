@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from .console import console, exits, write_text
-from .options import File, OverheadTokens, Session
+from .options import AllowCalls, File, OverheadTokens, Profile, Session
 from .reading import input_file, name_of, read_transcript
-from .summarizing import AllowCalls, Profile, calls_of, summaries_for, told_of
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -60,6 +59,7 @@ def estimate(
         from ..report.costs import PriceSource
         from ..report.facts import overhead_of, to_json
         from ..tokens import Counter, encoding_for
+        from .summarizing import calls_of, summaries_for, told_of
 
         if session is not None and file is not None:
             presets, file = [file, *(presets or [])], None

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from .profiles import complete_profile
+
 if TYPE_CHECKING:
     from ..config.overrides import Overrides
 
@@ -87,6 +89,32 @@ FormatOption = Annotated[
     typer.Option(
         "--format", "-f", metavar="NAME", autocompletion=complete_format, help="Format of FILE.  [default: recognised]"
     ),
+]
+
+
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        autocompletion=complete_profile,
+        help="Let this profile's model write the summaries; permits its calls.",
+    ),
+]
+AllowCalls = Annotated[
+    bool, typer.Option("--allow-calls", help="Permit calls of the profiles that the configuration names.")
+]
+MaxCost = Annotated[
+    str | None, typer.Option("--max-cost", metavar="DOLLARS", help="Start no call that could exceed this sum.")
+]
+MaxSummaryTokens = Annotated[
+    int | None,
+    typer.Option("--max-summary-tokens", metavar="N", min=1, help="Read and write at most N tokens in calls."),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep answers of models.")]
+Redact = Annotated[bool, typer.Option("--redact", help="Mask secrets before anything is sent to a model.")]
+AllowPartial = Annotated[
+    bool, typer.Option("--allow-partial", help="Exit with status 0 even if some summaries could not be written.")
 ]
 
 

@@ -11,33 +11,27 @@ import typer
 from ..errors import ExitStatus, UsageError
 from .console import console, exits, say, write_text
 from .options import (
+    AllowCalls,
+    AllowPartial,
     ExceptTools,
     File,
     FormatOption,
     KeepRecent,
+    MaxCost,
+    MaxSummaryTokens,
+    NoCache,
     OnlyTools,
     OverheadTokens,
     Pins,
     Preset,
+    Profile,
     Range,
+    Redact,
     Session,
     TargetTokens,
     overrides_of,
 )
 from .reading import input_file, name_of, read_transcript
-from .summarizing import (
-    AllowCalls,
-    AllowPartial,
-    MaxCost,
-    MaxSummaryTokens,
-    NoCache,
-    Profile,
-    Redact,
-    calls_of,
-    status_of,
-    summaries_for,
-    told_of,
-)
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -170,6 +164,7 @@ def run(
         from ..passes.flags import name_flags
         from ..report import facts
         from ..tokens import Counter, encoding_for
+        from .summarizing import calls_of, status_of, summaries_for, told_of
 
         status = ExitStatus.DONE
         configuration, name = _configuration(preset, config)

@@ -7,13 +7,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from msgspec import Struct
 
 from ..errors import ExitStatus, UsageError
-from .profiles import complete_profile
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
@@ -21,31 +19,6 @@ if TYPE_CHECKING:
     from ..llm.summarizer import Summaries
     from ..report.facts import Summarized
     from ..tokens import Counter
-
-Profile = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        autocompletion=complete_profile,
-        help="Let this profile's model write the summaries; permits its calls.",
-    ),
-]
-AllowCalls = Annotated[
-    bool, typer.Option("--allow-calls", help="Permit calls of the profiles that the configuration names.")
-]
-MaxCost = Annotated[
-    str | None, typer.Option("--max-cost", metavar="DOLLARS", help="Start no call that could exceed this sum.")
-]
-MaxSummaryTokens = Annotated[
-    int | None,
-    typer.Option("--max-summary-tokens", metavar="N", min=1, help="Read and write at most N tokens in calls."),
-]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep answers of models.")]
-Redact = Annotated[bool, typer.Option("--redact", help="Mask secrets before anything is sent to a model.")]
-AllowPartial = Annotated[
-    bool, typer.Option("--allow-partial", help="Exit with status 0 even if some summaries could not be written.")
-]
 
 
 class Calls(Struct, frozen=True):

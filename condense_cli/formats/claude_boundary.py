@@ -72,10 +72,10 @@ def after_compaction(tree: Tree) -> tuple[Tree, bool]:
 
 def _piece(tree: Tree, head: str, tail: str) -> tuple[str, ...]:
     """The uuids from head to tail, or none where no path leads from one to the other."""
-    uuids: list[str] = []
+    uuids: dict[str, None] = {}
     node: Node | None = tree.get(tail)
     while node is not None and node.uuid not in uuids:
-        uuids.append(node.uuid)
+        uuids[node.uuid] = None
         if node.uuid == head:
             return tuple(reversed(uuids))
         node = tree.get(node.parent) if node.parent else None

@@ -59,15 +59,15 @@ Tree = dict[str, Node]
 def live_chain(nodes: Sequence[Node], ending: Ending = NOTHING_NAMED) -> list[Node]:
     """Nodes of the conversation in order.
 
-    A file that holds nothing but a sub-agent's lines is that sub-agent's conversation; otherwise
-    sidechains are left out.
+    A file that holds nothing but a sub-agent's lines is that sub-agent's conversation; otherwise the
+    conversation does not end in a sidechain.
     """
-    main = [node for node in nodes if not node.is_sidechain] or list(nodes)
-    written = _without_progress(main)
-    if not written or ending.is_cleared:
+    written = _without_progress(nodes)
+    main = [node for node in written if not node.is_sidechain] or written
+    if not main or ending.is_cleared:
         return []
     tree, is_joined = after_compaction({node.uuid: node for node in written})
-    last = last_message(tree, written[-1].uuid, ending, is_joined=is_joined)
+    last = last_message(tree, main[-1], ending, is_joined=is_joined)
     if last is None:
         return []
     chain = [*_with_parallel_lines(_path(tree, last), tree), *_hanging_below(last, tree)]
@@ -123,7 +123,7 @@ def _shortly_before(node: Node, in_time: list[tuple[float, int, Node]], seen: se
         second, _, other = in_time[position]
         if time - second > _BRIDGED:
             return None
-        if other.uuid not in seen:
+        if other.uuid not in seen and other.is_sidechain is node.is_sidechain:
             return other
     return None
 
@@ -137,7 +137,10 @@ def _seconds(time: str) -> float | None:
     if not found:
         return None
     *whole, second = found.groups()
-    return timegm((*map(int, whole), 0, 0, 0, 0)) + float(second)
+    try:
+        return timegm((*map(int, whole), 0, 0, 0, 0)) + float(second)
+    except ValueError:  # No such month.
+        return None
 
 
 def _with_parallel_lines(path: list[Node], tree: Mapping[str, Node]) -> list[Node]:

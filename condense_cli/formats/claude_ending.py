@@ -40,7 +40,7 @@ class Ending(Struct, frozen=True):
 NOTHING_NAMED: Final = Ending()
 
 
-def last_message(tree: Mapping[str, Node], newest: str, ending: Ending, *, is_joined: bool) -> Node | None:
+def last_message(tree: Mapping[str, Node], newest: Node, ending: Ending, *, is_joined: bool) -> Node | None:
     """The message that the conversation ends with; `newest` is the record that was written last.
 
     That is the newest one, unless a `last-prompt` names another branch. Where preserved messages were
@@ -49,17 +49,18 @@ def last_message(tree: Mapping[str, Node], newest: str, ending: Ending, *, is_jo
     named = ending.leaf if ending.leaf in tree else None
     if not is_joined or (named and ending.is_explicit):
         end = named
-        if named and not ending.is_explicit and any(node.uuid == named for node in _upwards(tree, newest)):
-            end = newest
-        found = _message_above(tree, end or newest)
+        if named and not ending.is_explicit and any(node.uuid == named for node in _upwards(tree, newest.uuid)):
+            end = newest.uuid
+        found = _message_above(tree, end or newest.uuid)
         if found:
             return found
     leaves = _leaves(tree)
     if len(leaves) > 1:
-        found = _message_above(tree, named if named in leaves else newest)
+        found = _message_above(tree, named if named in leaves else newest.uuid)
         if found:
             return found
-    return max(leaves.values(), key=lambda node: (node.time, node.record), default=None)
+    main = (node for node in leaves.values() if node.is_sidechain is newest.is_sidechain)
+    return max(main, key=lambda node: (node.time, node.record), default=None)
 
 
 def _leaves(tree: Mapping[str, Node]) -> dict[str, Node]:

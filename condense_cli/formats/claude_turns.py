@@ -2,9 +2,9 @@
 
 Lines of one `message.id` are one assistant turn, neighbouring user lines are one user turn. Some lines
 are never sent: what has no counterpart (results without a call, calls that the user's next word found
-without a result) and what says nothing (blank texts, thinking that nothing follows or that another model
-wrote). They stay in the file.
-The client also puts the calls of a reply behind its texts; here they stand in the order of the file.
+without a result) and what says nothing (blank texts, thinking that nothing follows or that another
+model wrote). They stay in the file. The client also puts the calls of a reply behind its texts; here
+they stand in the order of the file.
 """
 
 from __future__ import annotations
