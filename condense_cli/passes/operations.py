@@ -53,10 +53,11 @@ def summarize(
 def _rewritten(block: Block, rewrite: Rewrite, count: Counter) -> Block | Kept:
     if block.kind is BlockKind.TOOL_CALL:
         return _rewrite_arguments(block, rewrite, count)
-    text = rewrite(block.text)
-    if text == block.text:
+    old = block.text
+    text = rewrite(old)
+    if text == old:
         return Kept.WITHIN_LIMITS
-    if count(text) >= count(block.text):
+    if count(text) >= count(block.content):
         return Kept.NOT_SMALLER
     return block.with_text(text)
 
@@ -132,7 +133,7 @@ def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block 
     if not edits:
         return Kept.NOT_SMALLER if found_long else Kept.SHORT_VALUES
     text = replace_arguments(block, edits)
-    if count(text) >= count(block.text):
+    if count(text) >= count(block.content):
         return Kept.NOT_SMALLER
     return block.with_edits(text, edits)
 

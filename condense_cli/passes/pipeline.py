@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import Configuration, PassConfig
 from ..tokens import Counter
-from ..transcript import Transcript
+from ..transcript import Message, Transcript
 from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
 from .batch import is_up_to_date, run_batch
@@ -20,7 +20,7 @@ from .individual import run_individual
 from .limits import operations_of, strictnesses, target_of
 from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept
-from .reconcile import View, reconcile, view
+from .reconcile import reconcile, view
 from .selection import Selected, protect, select
 from .summaries import Outcome, Summarizer, TextTask
 
@@ -182,7 +182,7 @@ class _Run:
             self.passes.append(self._skipped(PRELUDE, name, reason))
             return
         started = self.clock()
-        receipts = self._settled(PRELUDE, [], view(self.transcript.messages), REPEATED)
+        receipts = self._settled(PRELUDE, [], self.transcript.messages, REPEATED)
         changed_places = {(receipt.message, receipt.block) for receipt in receipts}
         self.receipts += receipts
         if not self.configuration.passes:
@@ -207,8 +207,8 @@ class _Run:
             )
         )  # fmt: skip
 
-    def _settled(self, id: str, receipts: list[Receipt], before: View, reason: str) -> list[Receipt]:
-        """The receipts of a step, once references are written anew."""
+    def _settled(self, id: str, receipts: list[Receipt], before: Sequence[Message], reason: str) -> list[Receipt]:
+        """The receipts of a step, once references are written anew; `before` are the messages as they were written."""
         if not self.writer.is_active:
             return receipts
         self.cuts |= {(receipt.message, receipt.block): receipt.operation for receipt in receipts if receipt.is_change}
@@ -219,7 +219,7 @@ class _Run:
             return self.draft.is_reference(positions[index], number)
 
         after = view(self.draft.written())
-        found = reconcile(id, receipts, before, after, self.draft.count, is_reference, reason)
+        found = reconcile(id, receipts, view(before), after, self.draft.count, is_reference, reason)
         # A reference that stood for a cut of an earlier round gives way to the cut.
         return [
             replace(receipt, operation=self.cuts[receipt.message, receipt.block])
@@ -230,9 +230,6 @@ class _Run:
             else receipt
             for receipt in found
         ]
-
-    def _view(self) -> View:
-        return view(self.draft.written()) if self.writer.is_active else {}
 
     def _pass(self, config: PassConfig) -> PassReceipt:
         reason = self._reason_to_skip(config)
@@ -264,7 +261,7 @@ class _Run:
         receipts: list[Receipt] = []
         known: dict[TextTask, Outcome] = {}
         for _ in range(_ROUNDS):
-            before = self._view()
+            before = self.draft.written()
             found = self._work(config, selected, target, strictness, known)
             found = self._settled(config.id, found, before, MOVED)
             receipts = [receipt for receipt in receipts if receipt.is_change] + found
@@ -311,7 +308,7 @@ class _Run:
             if block.is_inserted:
                 continue
             message, number, old = before[key_of(block)]
-            if written.text != old.text:
+            if not written.reads_as(old):
                 found[message.index, number] = count(old) - count(written)
         return found
 
@@ -336,9 +333,8 @@ class _Run:
         ]
         filled = {message.index for message in self.draft.messages if message.blocks}
         self.draft.remove(places)
-        before_view = view(written) if self.writer.is_active else {}
         tidied = self.draft.tidy(THINKING, filled)
-        self.receipts += receipts + tidied + self._settled(THINKING, [], before_view, MOVED)
+        self.receipts += receipts + tidied + self._settled(THINKING, [], written, MOVED)
         self.passes.append(
             PassReceipt(THINKING, "Thinking", Status.COMPLETED, reason, before, self.draft.tokens, len(receipts))
         )
