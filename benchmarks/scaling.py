@@ -50,9 +50,9 @@ PEAK: Final = 5.0
 FLOOR: Final = """
 import sys
 from condense_cli import api
-from condense_cli.tokens import Counter, encoding_for
+from condense_cli.tokens import Counter
 transcript = api.load(sys.argv[1])
-print(Counter(encoding_for(transcript.model).name).transcript(transcript))
+print(Counter.of(transcript).transcript(transcript))
 """
 
 CONFIGURATIONS: Final = """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ from .passes.pipeline import Condensation
 from .passes.summaries import Summarizer
 from .providers import native
 from .report.diff import Diff, compare
-from .tokens import Counter, encoding_for
-from .transcript import TEXT_CALL, Block, Transcript
+from .tokens import Counter
+from .transcript import TEXT_CALL, Transcript
 
 __all__ = ["Condensation", "Restoration", "Transcript", "condense", "diff", "dump", "load", "loads", "restore"]
 
@@ -77,7 +78,7 @@ def condense(
         configuration = msgspec.structs.replace(configuration, target_tokens=target_tokens)
     if model is not None:
         transcript = replace(transcript, model=model)
-    counter = counter or Counter(encoding_for(transcript.model).name)
+    counter = counter or Counter.of(transcript)
     result = _condensed(
         transcript,
         configuration,
@@ -148,7 +149,7 @@ def dump(condensation: Condensation | Restoration) -> bytes:
     again = formats.parse(
         data, format=condensation.transcript.format, lenient=bool(condensation.transcript.source.unparsed)
     )
-    if _content(again) != _content(condensation.transcript):
+    if not _is_same(again, condensation.transcript):
         raise BrokenOutputError("The written transcript does not read back as what was meant.", _REPORT)
     return data
 
@@ -156,20 +157,20 @@ def dump(condensation: Condensation | Restoration) -> bytes:
 _REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 
-def _content(transcript: Transcript) -> list[tuple[Any, ...]]:
+def _is_same(written: Transcript, meant: Transcript) -> bool:
+    """Whether both say the same. Block by block, as the texts of two transcripts take more memory than both files."""
+    return all(one == other for one, other in zip_longest(_contents(written), _contents(meant)))
+
+
+def _contents(transcript: Transcript) -> Iterator[tuple[Any, ...]]:
     made_up: dict[str, int] = {}
-
-    def call_of(block: Block) -> str | int | None:
-        # Ids that a reader makes up are numbers, which move when calls before them went.
+    for message, block in transcript.blocks():
         id = block.call_id
-        return made_up.setdefault(id, len(made_up)) if id and id.startswith(TEXT_CALL) else id
-
-    return [
-        (message.role, block.kind, block.text, block.tool, call_of(block), block.is_error, block.estimate)
-        for message, block in transcript.blocks()
-    ]
+        # Ids that a reader makes up are numbers, which move when calls before them went.
+        call = made_up.setdefault(id, len(made_up)) if id and id.startswith(TEXT_CALL) else id
+        yield message.role, block.kind, block.text, block.tool, call, block.is_error, block.estimate
 
 
 def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:
     """What differs between two transcripts, message by message and block by block."""
-    return compare(before, after, counter or Counter(encoding_for(before.model).name))
+    return compare(before, after, counter or Counter.of(before))

@@ -26,7 +26,7 @@ _scan_once = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _ESCAPED: Final = re.compile(rb"\\u(?!00[0-7])")
 """An escape that a file needs only when it escapes all that is not ASCII."""
 
-_PIECE: Final = 1 << 20
+_PIECE: Final = 1 << 16
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = msgspec.json.Decoder().decode
 

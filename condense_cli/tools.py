@@ -69,14 +69,15 @@ def arguments_of(call: Block) -> Mapping[str, Any] | None:
 
     They are JSON, XML or an action inside assistant text, or a text as the tool takes it.
     """
+    text = call.text
     if call.is_free_text:
-        return patches.arguments(call.text)
-    if call.text.startswith("<"):
-        return xmlcalls.arguments(call.text)
+        return patches.arguments(text)
+    if text.startswith("<"):
+        return xmlcalls.arguments(text)
     if _is_action(call):
-        return textactions.arguments(call.text)
+        return textactions.arguments(text)
     try:
-        value = jsontext.parse_text(call.text)
+        value = jsontext.parse_text(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
-from .markers import GO_ON, parse_summary
+from .markers import GO_ON, PREFIX, parse_summary
 
 TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
@@ -24,6 +25,47 @@ JsonPath = tuple[str | int, ...]
 
 IN_STRING: Final = "\0json"
 """A step of a path: the string reached so far holds a JSON text, and the rest of the path leads on inside that."""
+
+
+LONG: Final = 500
+"""Texts of fewer characters are held as strings: the way to their spelling would take as much memory."""
+_read = msgspec.json.Decoder(str).decode
+
+
+class Spelled(Struct, frozen=True):
+    """A text as the JSON literal that spells it, which is read each time somebody asks.
+
+    In a string every character takes the two or four bytes that the widest one needs: an arrow doubles a text. A
+    literal is UTF-8, and in a file that was read it is a stretch of the bytes that are there anyway.
+    """
+
+    literal: Raw
+
+    def __str__(self) -> str:
+        return _read(self.literal)
+
+    def __hash__(self) -> int:
+        return hash(bytes(self.literal))
+
+    def __contains__(self, word: str) -> bool:
+        """Whether a word of ASCII characters, none of them a quote, a slash or a control character, is in the text."""
+        literal = bytes(self.literal)
+        # Any other spelling of such a character is an escape of its number.
+        return word in str(self) if b"\\u00" in literal else word.encode() in literal
+
+
+Text = str | Spelled
+"""A text in either form: `str(text)` gives it. The two forms of one text are not equal."""
+
+
+def compact(text: Text) -> Text:
+    """The text in the form that takes less memory, which for all but long ones is the string."""
+    if not isinstance(text, str) or len(text) < LONG:
+        return text
+    try:
+        return Spelled(Raw(msgspec.json.encode(text)))
+    except UnicodeEncodeError:
+        return text  # A lone surrogate
 
 
 class Role(StrEnum):
@@ -82,8 +124,8 @@ class Place(Struct, frozen=True):
 class Block(Struct, frozen=True):
     """One piece of content.
 
-    `text` is what the model reads: for a tool call the JSON text of its arguments, for an image or
-    encrypted thinking the empty string (`estimate` then holds the tokens it is taken to cost).
+    `content` is what the model reads, and `text` is that as a string: for a tool call the JSON text of its
+    arguments, for an image or encrypted thinking empty (`estimate` then holds the tokens it is taken to cost).
     `place` is where the content stands and is replaced; where it is only a part of a string, `span` is
     that part, as character offsets. `owner` is the path of the whole API block,
     which goes when the block is removed. A tool result whose content is a list gives one block per
@@ -100,7 +142,7 @@ class Block(Struct, frozen=True):
     kind: BlockKind
     place: Place
     owner: JsonPath
-    text: str = ""
+    content: Text = ""
     span: tuple[int, int] | None = None
     tool: str | None = None
     call_id: str | None = None
@@ -110,7 +152,7 @@ class Block(Struct, frozen=True):
     is_object: bool = False
     is_free_text: bool = False
     changed: bool = False
-    edits: tuple[tuple[JsonPath, str], ...] = ()
+    edits: tuple[tuple[JsonPath, Text], ...] = ()
     digest: str = ""
     stands_in: bool = False
     summarizes: bool = False
@@ -123,9 +165,22 @@ class Block(Struct, frozen=True):
     @property
     def is_summary(self) -> bool:
         """Whether it stands for earlier messages, or leads from such a text to the next message."""
-        return self.summarizes or (
-            self.kind is BlockKind.TEXT and (parse_summary(self.text) is not None or self.text == GO_ON)
-        )
+        if self.kind is not BlockKind.TEXT or PREFIX not in self.content:
+            return self.summarizes
+        return self.summarizes or self.leads_on or parse_summary(self.text) is not None
+
+    @property
+    def leads_on(self) -> bool:
+        """Whether it is the line between a summary and the next message."""
+        return GO_ON in self.content and self.text == GO_ON
+
+    @property
+    def text(self) -> str:
+        return str(self.content)
+
+    def reads_as(self, other: Block) -> bool:
+        """Whether both have the same text."""
+        return self.content is other.content or self.text == other.text
 
     @property
     def content_type(self) -> ContentType | None:
@@ -138,17 +193,18 @@ class Block(Struct, frozen=True):
 
     def part(self, start: int, end: int) -> Block:
         """The piece of a text block between two offsets."""
-        return replace(self, text=self.text[start:end], span=(start, end))
+        return replace(self, content=compact(self.text[start:end]), span=(start, end))
 
-    def with_text(self, text: str) -> Block:
-        return replace(self, text=text, changed=True)
+    def with_text(self, text: Text) -> Block:
+        return replace(self, content=compact(text), changed=True)
 
     def replaced_by(self, text: str, kind: BlockKind) -> Block:
         """A text block in place of an image; `kind` is what such a text is where the image stands."""
-        return replace(self, kind=kind, text=text, estimate=0, changed=True, stands_in=True)
+        return replace(self, kind=kind, content=text, estimate=0, changed=True, stands_in=True)
 
     def with_edits(self, text: str, edits: dict[JsonPath, str]) -> Block:
-        return replace(self, text=text, edits=tuple({**dict(self.edits), **edits}.items()), changed=True)
+        new = {path: compact(value) for path, value in edits.items()}
+        return replace(self, content=compact(text), edits=tuple({**dict(self.edits), **new}.items()), changed=True)
 
 
 class Message(Struct, frozen=True):
@@ -184,7 +240,7 @@ class Message(Struct, frozen=True):
     @property
     def turns(self) -> int:
         """How many turns of the conversation it stands for."""
-        if self.is_only_thinking or any(block.text == GO_ON for block in self.blocks):
+        if self.is_only_thinking or any(block.leads_on for block in self.blocks):
             return 0
         marks = [parse_summary(block.text) for block in self.blocks if block.is_summary]
         return max((mark.messages for mark in marks if mark), default=1)
@@ -218,6 +274,10 @@ class Source(Struct, frozen=True):
     def line_of(self, record: int) -> int:
         """Number, from 1, of the line where a record begins."""
         return self.data.count(b"\n", 0, self.spans[record][0]) + 1
+
+    def view(self, record: int) -> memoryview:
+        """The bytes of a record, not copied."""
+        return memoryview(self.data)[slice(*self.spans[record])]
 
     def raw(self, record: int) -> bytes:
         start, end = self.spans[record]

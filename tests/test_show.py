@@ -117,7 +117,7 @@ def originals_found(transcript: Transcript) -> int:
         pairs = [(old.text, block.text)]
         if block.edits:
             values = dict(string_values(arguments_of(old)))
-            pairs = [(values[path], new) for path, new in block.edits]
+            pairs = [(values[path], str(new)) for path, new in block.edits]
         for original, new in pairs:
             for gap in gaps_in(new):
                 if not gaps_in(original):

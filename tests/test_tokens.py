@@ -129,7 +129,7 @@ def test_extreme_texts_are_counted(text: str) -> None:
 def test_a_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def counted(text: str, encoding: str) -> int:
+    def counted(text: str, encoding: str, *, is_much: bool) -> int:
         asked.append(text)
         return 7
 

@@ -76,10 +76,10 @@ def diff(
         from .. import api
         from ..config.presets import load_preset
         from ..report import facts, terminal
-        from ..tokens import Counter, encoding_for
+        from ..tokens import Counter
 
         old = read_transcript(before, format)
-        counter = Counter(encoding_for(old.model).name)
+        counter = Counter.of(old)
         if preset is not None:
             new = api.condense(old, load_preset(preset), counter=counter).transcript
         else:

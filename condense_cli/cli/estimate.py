@@ -70,7 +70,7 @@ def estimate(
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
-        count = Counter(encoding.name)
+        count = Counter.of(transcript)
         calls = calls_of(profile, allow_calls, is_planned=True)
         found = []
         for name, configuration in configurations:

@@ -51,7 +51,7 @@ def inspect(
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
-        count = Counter(encoding.name)
+        count = Counter.of(transcript)
         found = inspection.inspect(
             transcript, count, encoding, source=name_of(file), top=top, overhead_tokens=overhead_tokens
         )

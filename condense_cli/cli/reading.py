@@ -12,6 +12,8 @@ from .console import say
 if TYPE_CHECKING:
     from ..transcript import Transcript
 
+_LARGE: Final = 4_000_000
+"""Bytes of a file that takes seconds to work on."""
 _TITLE: Final = 50
 """Characters of a session's title in the line that says which it is."""
 
@@ -46,7 +48,12 @@ def read_transcript(file: str, format: str | None, lenient: bool = False) -> Tra
     from .. import formats
     from ..files import read_bytes
 
-    return formats.parse(read_bytes(file), name=name_of(file), format=format, lenient=lenient)
+    data = read_bytes(file)
+    if len(data) >= _LARGE:
+        from .memory import give_back_large_blocks
+
+        give_back_large_blocks()
+    return formats.parse(data, name=name_of(file), format=format, lenient=lenient)
 
 
 def name_of(file: str) -> str:

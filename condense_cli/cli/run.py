@@ -178,7 +178,7 @@ def run(
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
-        counter = Counter(encoding.name)
+        counter = Counter.of(transcript)
         if target_percent is not None:
             target_tokens = int(counter.transcript(transcript) * target_percent / 100)
         calls = calls_of(

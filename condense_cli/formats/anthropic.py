@@ -26,6 +26,7 @@ from . import estimates
 from .base import Evidence, Format, not_a_message, part_kinds
 from .container import Document
 from .injected import is_injected
+from .spelling import as_spelled
 
 _PROOF = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use"}
 _FOREIGN = {"image_url", "input_audio", "refusal", "tool_call", "tool_output", "input_text", "output_text"}
@@ -47,7 +48,7 @@ class BlockReader:
                 yield from self._part(part, record, (*path, index), is_user)
 
     def _text(self, text: str, record: int, path: JsonPath, owner: JsonPath, is_user: bool) -> Block:
-        return Block(BlockKind.TEXT, Place(record, path), owner, text=text, injected=is_user and is_injected(text))
+        return Block(BlockKind.TEXT, Place(record, path), owner, content=text, injected=is_user and is_injected(text))
 
     def _part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
         kind = part.get("type") if isinstance(part, dict) else None
@@ -58,7 +59,7 @@ class BlockReader:
             text = text if isinstance(text, str) else ""
             estimate = 0 if text else estimates.encrypted_thinking(part.get("signature"))
             place = Place(record, (*owner, "thinking"))
-            yield Block(BlockKind.THINKING, place, owner, text=text, estimate=estimate)
+            yield Block(BlockKind.THINKING, place, owner, content=text, estimate=estimate)
         elif kind == "redacted_thinking":
             estimate = estimates.encrypted_thinking(part.get("data"))
             yield Block(BlockKind.THINKING, Place(record, owner), owner, estimate=estimate)
@@ -67,7 +68,7 @@ class BlockReader:
             self._tools[part["id"]] = tool
             text = jsontext.dump_compact(part.get("input", {}))
             place = Place(record, (*owner, "input"))
-            yield Block(BlockKind.TOOL_CALL, place, owner, text=text, tool=tool, call_id=part["id"], is_object=True)
+            yield Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=tool, call_id=part["id"], is_object=True)
         elif kind == "tool_result" and isinstance(part.get("tool_use_id"), str):
             yield from self._result(part, record, owner)
         else:
@@ -87,12 +88,12 @@ class BlockReader:
                 is_text = isinstance(item, dict) and item.get("type") == "text"
                 if is_text and isinstance(item.get("text"), str):
                     place = Place(record, (*path, index, "text"))
-                    yield Block(BlockKind.TOOL_RESULT, place, owner, text=item["text"], **common)
+                    yield Block(BlockKind.TOOL_RESULT, place, owner, content=item["text"], **common)
                 else:
                     yield attachment_block(item, record, owner, place=(*path, index), **common)
         else:
             text = content if isinstance(content, str) else ""
-            yield Block(BlockKind.TOOL_RESULT, Place(record, path), owner, text=text, **common)
+            yield Block(BlockKind.TOOL_RESULT, Place(record, path), owner, content=text, **common)
 
 
 def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath | None = None, **common: Any) -> Block:
@@ -114,7 +115,7 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
         return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(inline), digest=digest, **common)
     if kind == "document" and isinstance(data, str):
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
-    return Block(BlockKind.OPAQUE, where, owner, text=jsontext.dump_compact(part), **common)
+    return Block(BlockKind.OPAQUE, where, owner, content=jsontext.dump_compact(part), **common)
 
 
 def merged(turns: list[tuple[Role, list[Block]]]) -> tuple[Message, ...]:
@@ -152,7 +153,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if role is None:
             raise not_a_message(record, value, "its role is not user, assistant or system")
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
-        turns.append((role, list(content)))
+        turns.append((role, list(as_spelled(content, document.source))))
     return Transcript(
         "anthropic",
         Family.ANTHROPIC,

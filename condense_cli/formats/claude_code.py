@@ -31,6 +31,7 @@ from .claude_chain import Node, live_chain
 from .claude_ending import NOTHING_NAMED
 from .claude_turns import Conversation, Line, conversation
 from .container import Document
+from .spelling import as_spelled
 
 _TREE_TYPES = {"user", "assistant", "attachment", "progress", "system"}
 _PROOF_KEYS = {
@@ -77,7 +78,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             ending = ending.after(value)
         if not is_tree:
             continue
-        blocks[record] = tuple(_blocks(value, record, reader))
+        blocks[record] = tuple(as_spelled(_blocks(value, record, reader), document.source))
         nodes.append(_node(value, record, blocks[record]))
         retracted |= claude_retracted.uuids(value)
         if value["type"] == "assistant":
@@ -154,7 +155,7 @@ def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator
     elif value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
         # What a command of the client printed: the one kind of system record that is sent.
         place = Place(record, ("content",))
-        yield Block(BlockKind.TEXT, place, ("content",), text=value["content"], injected=True)
+        yield Block(BlockKind.TEXT, place, ("content",), content=value["content"], injected=True)
     elif value["type"] in ("user", "assistant") and isinstance(message, dict):
         if value.get("isApiErrorMessage") is True and message.get("model") == "<synthetic>":
             return  # Shown to the user; the client never sends its own error notices.
@@ -176,7 +177,7 @@ def _attachment(attachment: Any, record: int) -> Iterator[Block]:
     images = sum(estimates.UNKNOWN_IMAGE for value in attachment.values() if _is_image(value))
     text = jsontext.dump_compact(content) if content else ""
     place = Place(record, ("attachment",))
-    yield Block(BlockKind.OPAQUE, place, ("attachment",), text=text, estimate=images, injected=True)
+    yield Block(BlockKind.OPAQUE, place, ("attachment",), content=text, estimate=images, injected=True)
 
 
 def _is_image(value: Any) -> bool:

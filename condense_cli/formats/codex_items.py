@@ -75,7 +75,7 @@ class ItemReader:
             yield from output_blocks(value.get("output"), record, path, item.call_id, tool)
         elif item.kind == SUMMARY:
             text = value["message"] if isinstance(value.get("message"), str) else ""
-            yield Block(BlockKind.TEXT, Place(record, (*path, "message")), path, text=text, injected=True)
+            yield Block(BlockKind.TEXT, Place(record, (*path, "message")), path, content=text, injected=True)
         else:
             yield _opaque(item, self._tools.get(item.call_id or ""))
 
@@ -88,7 +88,7 @@ class ItemReader:
             BlockKind.TOOL_CALL,
             Place(item.record, (*item.path, key)),
             item.path,
-            text=jsontext.dump_compact(arguments) if is_object else str(arguments),
+            content=jsontext.dump_compact(arguments) if is_object else str(arguments),
             tool=tool,
             call_id=call_id,
             is_object=is_object,
@@ -109,7 +109,7 @@ def _message(value: dict[str, Any], record: int, path: JsonPath, role: Role) -> 
         if isinstance(part, dict) and isinstance(part.get("text"), str):
             text = part["text"]
             injected = role is Role.USER and is_injected(text)
-            yield Block(BlockKind.TEXT, Place(record, (*owner, "text")), owner, text=text, injected=injected)
+            yield Block(BlockKind.TEXT, Place(record, (*owner, "text")), owner, content=text, injected=injected)
         else:
             yield part_block(part, record, owner)
 
@@ -120,7 +120,7 @@ def _reasoning(value: dict[str, Any], record: int, path: JsonPath) -> Block:
     parts = [part for parts in lists for part in parts if isinstance(part, dict)]
     text = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
     estimate = estimates.encrypted_thinking(value.get(_ENCRYPTED))
-    return Block(BlockKind.THINKING, Place(record, path), path, text=text, estimate=estimate)
+    return Block(BlockKind.THINKING, Place(record, path), path, content=text, estimate=estimate)
 
 
 def _opaque(item: Item, tool: str | None) -> Block:
@@ -136,7 +136,7 @@ def _opaque(item: Item, tool: str | None) -> Block:
         BlockKind.OPAQUE,
         Place(item.record, item.path),
         item.path,
-        text=text,
+        content=text,
         tool=tool,
         call_id=call_id,
         injected=is_injected,

@@ -66,10 +66,10 @@ def _with_header(text: str, base: Block) -> Iterator[Block]:
     """The header that the client wrote, if there is one, and the result."""
     header = _HEADER.match(text)
     if header is None:
-        yield replace(base, text=text)
+        yield replace(base, content=text)
         return
     base = replace(base, is_error=base.is_error or _has_failed(text))
-    whole = replace(base, text=text)
+    whole = replace(base, content=text)
     yield replace(whole.part(0, header.end()), kind=BlockKind.OPAQUE)
     if header.end() < len(text):
         yield whole.part(header.end(), len(text))
@@ -95,8 +95,8 @@ def _wrapped(text: str, base: Block) -> list[Block]:
     around = jsontext.splice(text, {("output",): '""'})
     inner = Place(base.place.record, (*base.place.path, IN_STRING, "output"))
     return [
-        replace(base, kind=BlockKind.OPAQUE, text=around),
-        replace(base, place=inner, text=value["output"]),
+        replace(base, kind=BlockKind.OPAQUE, content=around),
+        replace(base, place=inner, content=value["output"]),
     ]
 
 
@@ -113,4 +113,4 @@ def part_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath | Non
     if kind == "encrypted_content":
         estimate = estimates.encrypted_thinking(part.get("encrypted_content"))
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimate)
-    return Block(BlockKind.OPAQUE, where, owner, text=jsontext.dump_compact(part))
+    return Block(BlockKind.OPAQUE, where, owner, content=jsontext.dump_compact(part))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -16,16 +17,19 @@ from ..transcript import Container, Source
 
 BOM = b"\xef\xbb\xbf"
 _WHITESPACE = b" \t\r\n"
+_NOT_BLANK: Final = re.compile(rb"\S")
+_Span = tuple[int, int]
 
 
 class Document(Struct, frozen=True):
     """A file taken apart: its bytes and spans, each record's value in order, and what surrounds them.
 
-    `values` can be iterated once; the values of JSON lines are parsed as they are taken, so that a
+    `name` is used in errors. `values` can be iterated once; they are parsed as they are taken, so that a
     reader which keeps only what it needs never holds the whole file as objects.
     `envelope` are the other keys of an object that holds `messages`.
     """
 
+    name: str
     source: Source
     values: Iterator[Any]
     envelope: dict[str, Any]
@@ -46,10 +50,10 @@ def open_document(data: bytes, name: str, *, lenient: bool = False) -> Document:
         raise NotJsonError(f"{name} is UTF-16 text.", "Save it as UTF-8; PowerShell: Out-File -Encoding utf8.")
     opener = data[start : start + 1]
     first_line_end = data.find(b"\n", start)
-    is_one_line = first_line_end < 0 or not data[first_line_end:].strip()
+    is_one_line = first_line_end < 0 or not _NOT_BLANK.search(data, first_line_end)
     if opener == b"[" or (opener == b"{" and (is_one_line or not _parses(data[start:first_line_end]))):
         try:
-            document = _open_value(data, start)
+            document = _open_value(data, start, name)
         except (ValueError, RecursionError) as error:
             # Either the document is broken, or one line of JSON lines is. Its second line tells which.
             if not lenient and (is_one_line or not _parses(_second_line(data, first_line_end))):
@@ -74,41 +78,57 @@ def _second_line(data: bytes, first_line_end: int) -> bytes:
 
 def with_records_under(document: Document, key: str) -> Document:
     """A document of one object anew, with the elements of the list under a key as its records."""
-    return _open_value(document.source.data, document.source.spans[0][0], key)
+    return _open_value(document.source.data, document.source.spans[0][0], document.name, key)
 
 
-def _open_value(data: bytes, start: int, records_key: str = "messages") -> Document:
+def _open_value(data: bytes, start: int, name: str, records_key: str = "messages") -> Document:
     """The file as one JSON value: an array, an object with messages, or else a single record."""
-    text = jsontext.decode(data[start:])
-    elements: list[tuple[Any, int, int]] | None = None
-    envelope: dict[str, Any] = {}
+    # In Latin-1 every byte is one character: the structure is the same, and its positions are those of the bytes.
+    text = data[start:].decode("latin-1")
+    try:
+        elements, others, end = _structure(text, records_key)
+    except JSONDecodeError as error:
+        before = jsontext.decode(data[start : start + error.pos])
+        raise JSONDecodeError(error.msg, before, len(before)) from None
+    container = Container.ARRAY if text[0] == "[" else Container.OBJECT
+    if elements is None:
+        container, elements, others = Container.LINES, [(0, end)], []
+    source = Source(data, tuple((start + first, start + last) for first, last in elements), container)
+    envelope = {_parsed(data, start, key): _parsed(data, start, value) for key, value in others}
+    return Document(name, source, _values(name, source), envelope)
+
+
+def _parsed(data: bytes, start: int, span: _Span) -> Any:
+    return jsontext.parse(data[start + span[0] : start + span[1]])
+
+
+def _structure(text: str, records_key: str) -> tuple[list[_Span] | None, list[tuple[_Span, _Span]], int]:
+    """Where the records stand, if there is a list of them; where each other key and its value; where the value ends."""
+    elements: list[_Span] | None = None
+    others: list[tuple[_Span, _Span]] = []
     if text[0] == "[":
         elements, end = _elements(text, 0)
-        container = Container.ARRAY
     else:
-        container = Container.OBJECT
         index = jsontext.skip(text, 1)
         while _at(text, index) != "}":
             if text[index] != '"':
                 raise JSONDecodeError("Expecting property name enclosed in double quotes", text, index)
+            first = index
             key, index = scanstring(text, index + 1)
-            index = jsontext.skip(text, index)
+            last, index = index, jsontext.skip(text, index)
             if _at(text, index) != ":":
                 raise JSONDecodeError("Expecting ':' delimiter", text, index)
             index = jsontext.skip(text, index + 1)
             if key == records_key and _at(text, index) == "[":
                 elements, index = _elements(text, index)
             else:
-                envelope[key], index = jsontext.scan(text, index)
+                value, index = index, jsontext.scan(text, index)[1]
+                others.append(((first, last), (value, index)))
             index = _next_member(text, index, "}")
         end = index + 1
     if jsontext.skip(text, end) != len(text):
         raise JSONDecodeError("Extra data", text, jsontext.skip(text, end))
-    if elements is None:
-        whole = (start, len(data.rstrip(_WHITESPACE)))
-        return Document(Source(data, (whole,), Container.LINES), iter([envelope]), {})
-    spans = _byte_spans(data, text, start, [(begin, end) for _, begin, end in elements])
-    return Document(Source(data, spans, container), iter([value for value, _, _ in elements]), envelope)
+    return elements, others, end
 
 
 def _at(text: str, index: int) -> str:
@@ -129,31 +149,15 @@ def _next_member(text: str, index: int, closer: str) -> int:
     return index
 
 
-def _elements(text: str, index: int) -> tuple[list[tuple[Any, int, int]], int]:
-    """Elements of the list that opens at `index`, as (value, start, end), and where the list ends."""
-    elements: list[tuple[Any, int, int]] = []
+def _elements(text: str, index: int) -> tuple[list[_Span], int]:
+    """Where the elements stand of the list that opens at `index`, and where that ends."""
+    elements: list[_Span] = []
     index = jsontext.skip(text, index + 1)
     while _at(text, index) != "]":
-        start = index
-        value, index = jsontext.scan(text, index)
-        elements.append((value, start, index))
+        start, index = index, jsontext.scan(text, index)[1]
+        elements.append((start, index))
         index = _next_member(text, index, "]")
     return elements, index + 1
-
-
-def _byte_spans(data: bytes, text: str, offset: int, spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Character spans of `text`, which begins at byte `offset` of `data`, as byte spans."""
-    if data.isascii():
-        return tuple((start + offset, end + offset) for start, end in spans)
-    result = []
-    position = 0
-    for start, end in spans:
-        offset += len(jsontext.encode(text[position:start]))
-        size = len(jsontext.encode(text[start:end]))
-        result.append((offset, offset + size))
-        offset += size
-        position = end
-    return tuple(result)
 
 
 def _open_lines(data: bytes, start: int, name: str, lenient: bool) -> Document:
@@ -161,20 +165,22 @@ def _open_lines(data: bytes, start: int, name: str, lenient: bool) -> Document:
     unparsed: set[int] = set()
     if lenient:
         unparsed = {record for record, (begin, end) in enumerate(spans) if not _parses(data[begin:end])}
+    source = Source(data, spans, Container.LINES, frozenset(unparsed))
+    return Document(name, source, _values(name, source), {})
 
-    def values() -> Iterator[Any]:
-        view = memoryview(data)
-        for record, (begin, end) in enumerate(spans):
-            if record in unparsed:
-                yield None
-                continue
-            try:
-                yield jsontext.parse(view[begin:end])
-            except (ValueError, RecursionError) as error:
-                is_last = record == len(spans) - 1
-                raise _not_json(name, data, begin, error, is_line=True, is_last=is_last) from None
 
-    return Document(Source(data, spans, Container.LINES, frozenset(unparsed)), values(), {})
+def _values(name: str, source: Source) -> Iterator[Any]:
+    """The values of the records, each parsed when it is asked for; None for one that is not JSON."""
+    for record, (start, _) in enumerate(source.spans):
+        if record in source.unparsed:
+            yield None
+            continue
+        try:
+            yield jsontext.parse(source.view(record))
+        except (ValueError, RecursionError) as error:
+            is_line = source.container is Container.LINES
+            is_last = record == len(source.spans) - 1
+            raise _not_json(name, source.data, start, error, is_line=is_line, is_last=is_last) from None
 
 
 def _line_spans(data: bytes, start: int) -> Iterator[tuple[int, int]]:

@@ -16,6 +16,7 @@ from .anthropic import attachment_block, envelope_model, envelope_text
 from .base import Evidence, Format, not_a_message, part_kinds
 from .container import Document
 from .injected import is_injected
+from .spelling import as_spelled
 
 ROLES = {
     "system": Role.SYSTEM,
@@ -61,7 +62,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if role is None:
             known = ", ".join(ROLES)
             raise not_a_message(record, value, f"its role is none of {known}")
-        blocks = list(message_blocks(value, record, role, tools))
+        blocks = list(as_spelled(message_blocks(value, record, role, tools), document.source))
         if role is Role.TOOL and turns and turns[-1][0] is Role.TOOL:
             turns[-1][1].extend(blocks)
         else:
@@ -82,7 +83,7 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
     for key in _REASONING_KEYS:
         reasoning = value.get(key)
         if isinstance(reasoning, str) and reasoning:
-            yield Block(BlockKind.THINKING, Place(record, (key,)), (key,), text=reasoning)
+            yield Block(BlockKind.THINKING, Place(record, (key,)), (key,), content=reasoning)
             break
     kind = BlockKind.TOOL_RESULT if role is Role.TOOL else BlockKind.TEXT
     common: dict[str, Any] = {}
@@ -108,13 +109,13 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
         yield _call(call, record, index, tools)
     if isinstance(value.get("function_call"), dict):
         text = jsontext.dump_compact(value["function_call"])
-        yield Block(BlockKind.OPAQUE, Place(record, ("function_call",)), ("function_call",), text=text)
+        yield Block(BlockKind.OPAQUE, Place(record, ("function_call",)), ("function_call",), content=text)
 
 
 def _text(
     kind: BlockKind, text: str, place: Place, owner: tuple[str | int, ...], role: Role, common: dict[str, Any]
 ) -> Block:
-    return Block(kind, place, owner, text=text, injected=role is Role.USER and is_injected(text), **common)
+    return Block(kind, place, owner, content=text, injected=role is Role.USER and is_injected(text), **common)
 
 
 def _call(call: Any, record: int, index: int, tools: dict[str, str]) -> Block:
@@ -122,14 +123,14 @@ def _call(call: Any, record: int, index: int, tools: dict[str, str]) -> Block:
     function = call.get("function") if isinstance(call, dict) else None
     call_id = call.get("id") if isinstance(call, dict) else None
     if not isinstance(function, dict) or not isinstance(call_id, str):
-        return Block(BlockKind.OPAQUE, Place(record, owner), owner, text=jsontext.dump_compact(call))
+        return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=jsontext.dump_compact(call))
     name = str(function.get("name") or "")
     tools[call_id] = name
     arguments = function.get("arguments", "")
     is_object = not isinstance(arguments, str)
     text = jsontext.dump_compact(arguments) if is_object else arguments
     place = Place(record, (*owner, "function", "arguments"))
-    return Block(BlockKind.TOOL_CALL, place, owner, text=text, tool=name, call_id=call_id, is_object=is_object)
+    return Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=name, call_id=call_id, is_object=is_object)
 
 
 FORMAT = Format(

@@ -20,6 +20,7 @@ from . import anthropic, roo_condense
 from .anthropic import BlockReader
 from .base import Evidence, Format, not_a_message
 from .container import Document
+from .spelling import as_spelled
 
 _HEADER: Final = re.compile(r"\s*\[(?P<tool>[a-z][a-z0-9_]*)(?: for .{0,2000}?)?\] Result:\n*", re.DOTALL)
 _NOT_A_BODY: Final = ("<environment_details>", "<user_message>", "<feedback>", "New instructions for task continuation")
@@ -50,7 +51,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             content = [replace(block, summarizes=block.kind is BlockKind.TEXT) for block in content]
         # What looks like a call or a result in a summary is quoted.
         is_summary = any(block.is_summary for block in content)
-        turns.append((role, content if is_summary else list(linker.link(role, content))))
+        linked = content if is_summary else linker.link(role, content)
+        turns.append((role, list(as_spelled(linked, document.source))))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
     return Transcript(
         "roo",

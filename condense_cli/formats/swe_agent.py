@@ -21,6 +21,7 @@ from .anthropic import BlockReader
 from .base import Evidence, Format, not_a_message
 from .container import Document, with_records_under
 from .openai_chat import ROLES, message_blocks
+from .spelling import as_spelled
 
 
 def evidence(value: Any) -> Evidence:
@@ -49,7 +50,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         role = ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
         if role is None:
             raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}")
-        turns.append((role, reader.blocks(value, record, role)))
+        turns.append((role, list(as_spelled(reader.blocks(value, record, role), document.source))))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
     return Transcript(
         "swe-agent", Family.OPENAI_CHAT, messages, document.source, model=_model(document.envelope.get("replay_config"))

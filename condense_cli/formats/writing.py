@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from io import BytesIO
 
 from .. import jsontext
-from ..transcript import IN_STRING, Block, Container, JsonPath, Place, Source, Transcript
+from ..transcript import IN_STRING, Block, Container, JsonPath, Message, Place, Source, Transcript
 from .base import Format, RecordEdits, Rewrite, Values
 
 
@@ -21,44 +22,62 @@ def write(transcript: Transcript, form: Format) -> bytes:
         return transcript.source.data
     source = transcript.source
     values = Values(source)
-    edits: RecordEdits = defaultdict(dict)
+    style = jsontext.Style.of(source.data)
     gone = gone_records(transcript) - form.fixed(transcript)
+    changed: dict[int, list[tuple[Message, Block]]] = defaultdict(list)
+    for message, block in transcript.blocks():
+        if block.changed and not (block.is_inserted and form.compaction):
+            changed[block.place.record].append((message, block))
+    edits: RecordEdits = defaultdict(dict)
     for slimmed in transcript.slimmed:
         edits[slimmed.place.record][slimmed.place.path] = slimmed.literal
     for block in transcript.removed:
         if block.place.record not in gone:
             edits[block.place.record][block.owner] = jsontext.REMOVE
-    style = jsontext.Style.of(source.data)
-    spans: dict[Place, list[Block]] = defaultdict(list)
-    strings: dict[Place, dict[JsonPath, str]] = defaultdict(dict)
-    for message, block in transcript.blocks():
-        if not block.changed or (block.is_inserted and form.compaction):
-            continue
-        if block.is_inserted:
-            members = {"role": style.literal(message.role.value), "content": style.literal(block.text)}
-            edits[block.place.record][()] = new_record(source, block.place, members)
-        elif block.span:
-            spans[block.place].append(block)
-        elif IN_STRING in block.place.path:
-            step = block.place.path.index(IN_STRING)
-            outer = Place(block.place.record, block.place.path[:step])
-            strings[outer][block.place.path[step + 1 :]] = block.text
-        elif block.stands_in:
-            edits[block.place.record][block.place.path] = _text_part(block, values, style)
-        else:
-            edits[block.place.record].update(_block_edits(block, style))
-    for place, blocks in spans.items():
-        edits[place.record][place.path] = style.literal(_respanned(values(place.record, place.path), blocks))
-    for place, inner in strings.items():
-        edits[place.record][place.path] = style.literal(
-            jsontext.replace_strings(values(place.record, place.path), inner)
-        )
     form.complete(transcript, edits, gone, style)
     rewrite = Rewrite(transcript, edits, gone, style)
     if form.compaction and any(message.is_inserted for message in transcript.messages):
+        for record, blocks in changed.items():
+            edits[record].update(_edits(blocks, source, values, style))
         return form.compaction.write(rewrite)
-    replaced = {record: rewrite.record(record) for record, changes in edits.items() if record not in gone and changes}
-    return join(source, replaced, gone)
+    records = {record for record, changes in edits.items() if changes} | changed.keys()
+    # Of a string of which one part went and another changed, what is left stays: the edits of blocks go before.
+    return join(
+        source,
+        records - gone,
+        lambda record: rewrite.record(record, _edits(changed.get(record, ()), source, values, style)),
+        gone,
+    )
+
+
+def _edits(
+    blocks: Iterable[tuple[Message, Block]], source: Source, values: Values, style: jsontext.Style
+) -> dict[JsonPath, str | None]:
+    """What the changed blocks of one record exchange in it."""
+    edits: dict[JsonPath, str | None] = {}
+    spans: dict[Place, list[Block]] = defaultdict(list)
+    strings: dict[Place, dict[JsonPath, str]] = defaultdict(dict)
+    for message, block in blocks:
+        path = block.place.path
+        if block.is_inserted:
+            members = {"role": style.literal(message.role.value), "content": style.literal(block.text)}
+            edits[()] = new_record(source, block.place, members)
+        elif block.span:
+            spans[block.place].append(block)
+        elif IN_STRING in path:
+            step = path.index(IN_STRING)
+            strings[Place(block.place.record, path[:step])][path[step + 1 :]] = block.text
+        elif block.stands_in:
+            edits[path] = _text_part(block, values, style)
+        elif block.is_object:
+            edits |= {(*path, *inner): style.literal(str(value)) for inner, value in block.edits}
+        else:
+            edits[path] = style.literal(block.text)
+    for place, parts in spans.items():
+        edits[place.path] = style.literal(_respanned(values(place.record, place.path), parts))
+    for place, inner in strings.items():
+        edits[place.path] = style.literal(jsontext.replace_strings(values(place.record, place.path), inner))
+    return edits
 
 
 def slimmed_source(transcript: Transcript) -> bytes:
@@ -67,7 +86,7 @@ def slimmed_source(transcript: Transcript) -> bytes:
     for slimmed in transcript.slimmed:
         edits[slimmed.place.record][slimmed.place.path] = slimmed.literal
     slim = Rewrite(transcript, edits, frozenset(), jsontext.Style.of(b""))
-    return join(transcript.source, {record: slim.record(record) for record in edits}, frozenset())
+    return join(transcript.source, edits, slim.record, frozenset())
 
 
 def new_record(source: Source, place: Place, members: Mapping[str, str]) -> str:
@@ -93,13 +112,6 @@ def _text_part(block: Block, values: Values, style: jsontext.Style) -> str:
     return literal + "}"
 
 
-def _block_edits(block: Block, style: jsontext.Style) -> dict[JsonPath, str | None]:
-    path = block.place.path
-    if block.is_object:
-        return {(*path, *inner): style.literal(value) for inner, value in block.edits}
-    return {path: style.literal(block.text)}
-
-
 def _respanned(text: str, blocks: list[Block]) -> str:
     """The text with the parts that changed exchanged."""
     pieces: list[str] = []
@@ -111,17 +123,25 @@ def _respanned(text: str, blocks: list[Block]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def join(source: Source, replaced: Mapping[int, str], gone: frozenset[int]) -> bytes:
-    """The file's bytes with some records replaced and some taken out, each with its line or comma."""
-    cuts = [(*source.spans[record], jsontext.encode(new)) for record, new in replaced.items()]
-    cuts += [(start, end, b"") for start, end in _removals(source, gone)]
-    pieces: list[bytes] = []
+def join(source: Source, records: Iterable[int], rewritten: Callable[[int], str], gone: frozenset[int]) -> bytes:
+    """The file's bytes with some records written anew and some taken out, each with its line or comma.
+
+    Each record is asked for when its turn comes, so that the new texts are never there all at once.
+    """
+    cuts: list[tuple[int, int, int | None]] = [(*source.spans[record], record) for record in records]
+    cuts += [(start, end, None) for start, end in _removals(source, gone)]
+    # Room for all of it at once: a buffer that grows moves, and leaves a hole where it was. Memory that is never
+    # written to is not taken from the system.
+    data, output = memoryview(source.data), BytesIO(bytes(len(source.data)))
     position = 0
-    for start, end, new in sorted(cuts):
-        pieces += (source.data[position:start], new)
+    for start, end, record in sorted(cuts, key=lambda cut: cut[:2]):
+        output.write(data[position:start])
+        if record is not None:
+            output.write(jsontext.encode(rewritten(record)))
         position = end
-    pieces.append(source.data[position:])
-    return b"".join(pieces)
+    output.write(data[position:])
+    output.truncate()
+    return output.getvalue()
 
 
 def _removals(source: Source, gone: frozenset[int]) -> list[tuple[int, int]]:

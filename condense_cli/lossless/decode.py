@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..markers import REFERENCE_PREFIX, gaps_in
 from ..tools import arguments_of, replace_arguments, string_values
-from ..transcript import Block, BlockKind, Message, Role
+from ..transcript import Block, BlockKind, Message, Role, Text
 from . import states
 from .addresses import Addresses, Place, field_of, tag_of
 from .excerpt import find_above, find_place, readings
@@ -32,7 +32,7 @@ class Decoded(Struct, frozen=True):
 
 
 def decode(
-    messages: Sequence[Message], reader: Reader | None = None, expected: Mapping[tuple[int, int], str] | None = None
+    messages: Sequence[Message], reader: Reader | None = None, expected: Mapping[tuple[int, int], Text] | None = None
 ) -> Decoded:
     """Resolve every reference that resolves. Linear in the size of the messages.
 
@@ -62,10 +62,9 @@ def count_gaps(messages: Sequence[Message]) -> int:
 
 
 def _may_hold(message: Message, block: Block) -> bool:
-    if REFERENCE_PREFIX not in block.text:
-        return False
     is_user_text = block.kind is BlockKind.TEXT and message.role is Role.USER
-    return is_user_text or block.kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL)
+    is_kind = is_user_text or block.kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL)
+    return is_kind and REFERENCE_PREFIX in block.content
 
 
 def _texts(block: Block) -> list[str]:
@@ -81,7 +80,7 @@ def _is_turn_of(address: Address, is_backward: bool) -> bool:
 
 
 class _Decoder:
-    def __init__(self, messages: Sequence[Message], reader: Reader, expected: Mapping[tuple[int, int], str]) -> None:
+    def __init__(self, messages: Sequence[Message], reader: Reader, expected: Mapping[tuple[int, int], Text]) -> None:
         self.messages = list(messages)
         self._reader, self._expected = reader, expected
         self._written = messages
@@ -106,10 +105,12 @@ class _Decoder:
             return
         self._done.add(place)
         if block.kind is not BlockKind.TOOL_CALL:
-            text = self._text(place, block.text, is_backward, block.kind is BlockKind.TEXT)
-            if text != block.text:
+            written = block.text
+            text = self._text(place, written, is_backward, block.kind is BlockKind.TEXT)
+            if text != written:
                 known = self._expected.get(place[:2])
-                self._put(place, block.with_text(known if known == text else text))
+                is_known = known is not None and str(known) == text
+                self._put(place, block.with_text(known if known is not None and is_known else text))
             return
         values = list(string_values(arguments_of(block)))
         # A value may refer to one after it (forward) or before it, which therefore comes first.
@@ -182,12 +183,13 @@ class _Decoder:
         address = reference.address
         is_own_call = address.what == THIS_CALL and there != here
         block = (self._written if is_own_call else self.messages)[there.message].blocks[there.block]
-        text: str | None = block.text
+        text: Text | None = block.content
         if address.field:
             text = self._fields(block).get(address.field)
         elif tag := tag_of(address.what):
-            found = states.elements(block.text, tag)[there.part : there.part + 1]
-            text = block.text[found[0].start : found[0].end] if found else None
+            whole = block.text
+            found = states.elements(whole, tag)[there.part : there.part + 1]
+            text = whole[found[0].start : found[0].end] if found else None
         return None if text is None else self._reader.lines(text)
 
     def _fields(self, call: Block) -> dict[str, str]:

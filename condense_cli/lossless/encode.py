@@ -10,15 +10,14 @@ arguments of its own call (a client shows what an edit changed), and lines furth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..tokens import Counter, count_text
+from ..tokens import Counter
 from ..tools import arguments_of, replace_arguments
-from ..transcript import Block, BlockKind, JsonPath, Message
+from ..transcript import Block, BlockKind, Message, Text, compact
 from .addresses import Addresses, Place
 from .decode import decode
 from .finders import Category, Finders
@@ -48,7 +47,7 @@ def encode(
     may_change: Callable[[Message, Block], bool],
     *,
     keep: Keep = "latest",
-    originals: Mapping[Positions, str] | None = None,
+    originals: Mapping[Positions, Text] | None = None,
     reader: Reader | None = None,
 ) -> Encoded:
     """The blocks that become smaller by references, as they are then written.
@@ -61,8 +60,9 @@ def encode(
     encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader)
     blocks = encoder.blocks()
     meant = {place: encoder.originals[place] for place in encoder.restored}
+    del encoder  # Its index takes as much memory as the check that follows.
     blocks = verified(messages, blocks, meant, reader)
-    return Encoded(blocks, frozenset(encoder.restored & blocks.keys()))
+    return Encoded(blocks, frozenset(meant.keys() & blocks.keys()))
 
 
 class _Encoder:
@@ -73,7 +73,7 @@ class _Encoder:
         count: Counter,
         may_change: Callable[[Message, Block], bool],
         keep: Keep,
-        originals: Mapping[Positions, str],
+        originals: Mapping[Positions, Text],
         reader: Reader,
     ) -> None:
         self.messages, self.finders, self.count = messages, finders, count
@@ -85,22 +85,15 @@ class _Encoder:
         if keep == "latest":
             self.pieces.reverse()
         self.reader, self.read = reader, reader.lines
-        self.whole: dict[int, Lines] = {}
-        self.repeated = Repeated(
-            sum(text.count("\n") + 1 for text in chain(originals.values(), (piece.text for piece in self.pieces)))
-        )
-        self.hashed = [self._hashed(piece.text) for piece in self.pieces]
-        self.cut = {place: self._hashed(text) for place, text in originals.items()}
+        self.whole: dict[int, Text] = {}
+        self.hashed = [reader.hashed(piece.content) for piece in self.pieces]
+        self.cut = {place: reader.hashed(text) for place, text in originals.items()}
+        self.repeated = Repeated([*self.hashed, *self.cut.values()])
         self.index = Index(self.repeated)
         self.values: dict[Positions, list[int]] = {}
-        self.texts: dict[int, str] = {}
+        self.texts: dict[int, Text] = {}
         self.unfinished: dict[int, WrittenText] = {}
         self.used: dict[int, bytearray] = {}
-
-    def _hashed(self, text: str) -> Hashed:
-        found = self.reader.hashed(text)
-        self.repeated.count(found)
-        return found
 
     def blocks(self) -> dict[Positions, Block]:
         """Every block that has references, as it is written."""
@@ -122,16 +115,16 @@ class _Encoder:
             self.index.add(number, self.hashed[number], written.gone if written else None)
         for number in waiting:
             self._refer_to_call(number)
-        parts: dict[Positions, list[tuple[Piece, str]]] = {}
+        parts: dict[Positions, list[tuple[Piece, Text]]] = {}
         for number, text in self.texts.items():
-            if text != self.pieces[number].text:
+            if str(text) != self.pieces[number].text:
                 parts.setdefault(self.pieces[number].place[:2], []).append((self.pieces[number], text))
         blocks = {place: self._block(place, texts) for place, texts in parts.items()}
         return {place: block for place, block in blocks.items() if block is not None}
 
     def lines_of(self, number: int) -> Lines:
         """The lines of a piece, by its number."""
-        return self.whole.get(number) or self.read(self.pieces[number].text)
+        return self.read(self.whole.get(number) or self.pieces[number].content)
 
     def _call_of(self, number: int) -> Place:
         place = self.pieces[number].place
@@ -144,17 +137,14 @@ class _Encoder:
         if place in self.cut and not piece.path:
             original = self.originals[place]
             whole = self._take(piece, self.cut[place], lambda: self.read(original))
-            if whole and self._tokens(whole.text) < self._tokens(written.text if written else piece.text):
+            if whole and self.count.anew(whole.text) < self.count.anew(written.text if written else piece.text):
                 written = whole
                 self.restored.add(place)
-                self.whole[number] = whole.lines
+                self.whole[number] = original
                 self.hashed[number] = self.cut[place]
         if written:
-            self.texts[number] = written.text
+            self.texts[number] = compact(written.text)
         return written
-
-    def _tokens(self, text: str) -> int:
-        return count_text(text, self.count.encoding)
 
     def _take(self, piece: Piece, text: Hashed, lines: Callable[[], Lines]) -> WrittenText | None:
         """The text with references to newer texts, and then, in what is left, to its own lines."""
@@ -200,10 +190,10 @@ class _Encoder:
         first = len(self.pieces)
         for value in values:
             if value in self.texts:
-                self.whole[first + value] = self.read(self.texts[value])
+                self.whole[first + value] = self.texts[value]
                 index.add(first + value, self.reader.hashed(self.texts[value]))
             else:
-                self.whole[first + value] = self.lines_of(value)
+                self.whole[first + value] = self.whole.get(value) or self.pieces[value].content
                 index.add(first + value, self.hashed[value])
         runs = list(index.runs(self.hashed[number], lambda _: True))
         if runs:
@@ -211,16 +201,16 @@ class _Encoder:
             for line in _marked(self.used.get(number)):
                 written.fixed[line] = 1
             if written.take(runs, lambda source: self._address(piece, source - first)):
-                self.texts[number] = written.text
+                self.texts[number] = compact(written.text)
                 self.index.remove(number, written.gone)
         for value in values:
             del self.whole[first + value]
 
-    def _block(self, place: Positions, parts: list[tuple[Piece, str]]) -> Block | None:
+    def _block(self, place: Positions, parts: list[tuple[Piece, Text]]) -> Block | None:
         """The block with its pieces exchanged, if that makes it smaller."""
         block = self.messages[place[0]].blocks[place[1]]
         if block.kind is BlockKind.TOOL_CALL:
-            edits: dict[JsonPath, str] = {piece.path: text for piece, text in parts}
+            edits = {piece.path: str(text) for piece, text in parts}
             new = block.with_edits(replace_arguments(block, edits), edits)
         elif parts[0][0].span is None:
             new = block.with_text(parts[0][1])
@@ -228,7 +218,7 @@ class _Encoder:
             text = block.text
             for piece, written in sorted(parts, key=lambda part: part[0].span or (0, 0), reverse=True):
                 start, end = piece.span or (0, 0)
-                text = text[:start] + written + text[end:]
+                text = text[:start] + str(written) + text[end:]
             new = block.with_text(text)
         return new if self.count.block(new) < self.count.block(block) else None
 
@@ -252,11 +242,11 @@ def with_blocks(messages: Sequence[Message], blocks: Mapping[Positions, Block]) 
 
 
 def verified(
-    messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, str], reader: Reader
+    messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, Text], reader: Reader
 ) -> dict[Positions, Block]:
     """The blocks that decode to what they were made from. Text that imitates references can spoil some."""
     while blocks:
-        expected = {place: messages[place[0]].blocks[place[1]].text for place in blocks} | dict(meant)
+        expected = {place: messages[place[0]].blocks[place[1]].content for place in blocks} | dict(meant)
         decoded = decode(with_blocks(messages, blocks), reader, expected).messages
         wrong = [
             place
@@ -269,10 +259,11 @@ def verified(
     return blocks
 
 
-def _is_same(decoded: Block, original: Block, meant: str | None) -> bool:
+def _is_same(decoded: Block, original: Block, meant: Text | None) -> bool:
     """Whether a block says what it said. Of arguments that are an object the spelling of their JSON does not count;
     where they are JSON in a string, it is part of that string.
     """
-    if decoded.text == (original.text if meant is None else meant):
+    expected = original.content if meant is None else meant
+    if decoded.content is expected or decoded.text == str(expected):
         return True
     return original.is_object and arguments_of(decoded) == arguments_of(original)

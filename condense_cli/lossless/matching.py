@@ -7,7 +7,7 @@ line that is found, a run grows in both directions as far as the texts agree; ev
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 from typing import Final
@@ -22,6 +22,8 @@ _SHORTEST_LINE: Final = 4
 _SMALL: Final = 0xFFFF
 _SHIFT: Final = 32
 """A place is a number: the text's number above, the line's below these bits."""
+_NONE: Final = -1
+_TOO_MANY: Final = -2
 ITSELF: Final = -1
 
 
@@ -40,8 +42,8 @@ class Run(Struct, frozen=True):
 class Hashed(Struct, frozen=True):
     """A text as hashes of its lines, eight bytes each, so that every text of a large transcript can be held.
 
-    `keys` are compared between texts (a listing's without its numbers), `lines` within the text. Lines whose
-    hashes agree are compared as text before anything is made of them.
+    `keys` are compared between texts (a listing's without its numbers), `lines` within the text, where that
+    is done (`own_runs`). Lines whose hashes agree are compared as text before anything is made of them.
     """
 
     keys: array[int]
@@ -57,7 +59,8 @@ class Hashed(Struct, frozen=True):
 def hash_lines(text: Lines) -> Hashed:
     keys = array("q", map(_hash, text.keys))
     lines = keys if text.keys is text.lines else array("q", map(_hash, text.lines))
-    return Hashed(keys, lines, text.numbered, text.listing is not None, hash(lines.tobytes()))
+    has_one_listing = text.listing is not None
+    return Hashed(keys, keys if has_one_listing else lines, text.numbered, has_one_listing, hash(lines.tobytes()))
 
 
 def _hash(line: str) -> int:
@@ -68,15 +71,14 @@ def _hash(line: str) -> int:
 class Repeated:
     """Which lines come more than once: a table of counts by hash, which errs on the side of yes."""
 
-    def __init__(self, lines: int) -> None:
-        self._mask = (1 << max(10, (8 * lines).bit_length())) - 1
-        self._seen = bytearray(self._mask + 1)
-
-    def count(self, text: Hashed) -> None:
-        seen, mask = self._seen, self._mask
-        for key in text.keys:
-            place = key & mask
-            seen[place] = 2 if seen[place] else 1
+    def __init__(self, texts: Sequence[Hashed]) -> None:
+        lines = sum(len(text.keys) for text in texts)
+        self._mask = mask = (1 << max(10, (8 * lines).bit_length())) - 1
+        self._seen = seen = bytearray(mask + 1)
+        for text in texts:
+            for key in text.keys:
+                place = key & mask
+                seen[place] = 2 if seen[place] else 1
 
     def lines(self, text: Hashed) -> list[int]:
         """The lines of a text that come more than once and are long enough to mean something."""
@@ -85,27 +87,36 @@ class Repeated:
 
 
 class Index:
-    """The lines of texts that stay, by their hashes."""
+    """The lines of texts that stay, by their hashes.
+
+    Places of one line are a chain from the newest to the oldest: `_newest` says where it begins and `_before`
+    where it goes on, `_number` how many there are so far. Lists of them would take several times the memory.
+    """
 
     def __init__(self, repeated: Repeated) -> None:
         self._repeated = repeated
-        self._places: dict[int, list[int] | None] = {}
+        self._newest: dict[int, int] = {}
+        self._places, self._before, self._number = array("q"), array("q"), array("B")
         self._texts: dict[int, Hashed] = {}
         self._gone: dict[int, bytearray] = {}
         self._whole: dict[int, int] = {}
 
     def add(self, number: int, text: Hashed, gone: bytearray | None = None) -> None:
         """Add a text by its number; lines marked in `gone` do not stand in it any more."""
-        places, base = self._places, number << _SHIFT
+        newest, base = self._newest, number << _SHIFT
         is_used = False
         for line in self._repeated.lines(text):
             if not (gone and gone[line]):
                 key = text.keys[line]
-                found = places.setdefault(key, [])
-                if found is not None:
-                    found.append(base + line)
-                    if len(found) > _PLACES:
-                        places[key] = None
+                before = newest.get(key, _NONE)
+                places = self._number[before] if before >= 0 else 0
+                if before == _TOO_MANY or places == _PLACES:
+                    newest[key] = _TOO_MANY
+                else:
+                    newest[key] = len(self._places)
+                    self._places.append(base + line)
+                    self._before.append(before)
+                    self._number.append(places + 1)
                 is_used = True
         if is_used:
             self._texts[number] = text
@@ -119,7 +130,7 @@ class Index:
 
     def runs(self, text: Hashed, allows: Callable[[int], bool]) -> Iterator[Run]:
         """Every longest run of the text that stands in another text that is allowed, in the order it is found."""
-        places, mask = self._places, (1 << _SHIFT) - 1
+        newest, mask = self._newest, (1 << _SHIFT) - 1
         # A text that stands elsewhere as a whole may have no line that is rare enough to start a run.
         whole = self._whole.get(text.text)
         if whole is not None and whole not in self._gone and allows(whole):
@@ -127,7 +138,9 @@ class Index:
             return
         walked: dict[tuple[int, int], int] = {}
         for line in self._repeated.lines(text):
-            for place in reversed(places.get(text.keys[line]) or ()):
+            chain = newest.get(text.keys[line], _NONE)
+            while chain >= 0:
+                place, chain = self._places[chain], self._before[chain]
                 source, there = place >> _SHIFT, place & mask
                 diagonal = (source, there - line)
                 gone = self._gone.get(source)

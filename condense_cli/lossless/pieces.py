@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..exchanges import calls_by_id
 from ..tools import MAIN_ARGUMENTS, arguments_of, string_values
-from ..transcript import Block, BlockKind, JsonPath, Message, Role
+from ..transcript import Block, BlockKind, JsonPath, Message, Role, Text, compact
 from .addresses import Place, field_of
 from .finders import Category, Finders
 from .states import outermost
@@ -27,12 +27,16 @@ class Piece(Struct, frozen=True):
 
     place: Place
     category: Category
-    text: str
+    content: Text
     path: JsonPath = ()
     span: tuple[int, int] | None = None
     head: int = 0
     tail: int = 0
     tag: str = ""
+
+    @property
+    def text(self) -> str:
+        return str(self.content)
 
     @property
     def field(self) -> str:
@@ -45,23 +49,24 @@ def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece
     calls = calls_by_id(messages)
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
-            if len(block.text) < _SHORTEST:
+            text = block.text
+            if len(text) < _SHORTEST:
                 continue
             place = Place(position, number)
             if block.kind is BlockKind.TOOL_RESULT:
                 call = calls.get(block.answers or "")
                 is_file = call is not None and finders.shows_a_file(call)
-                yield Piece(place, Category.FILE if is_file else Category.RESULT, block.text)
+                yield Piece(place, Category.FILE if is_file else Category.RESULT, block.content)
             elif block.kind is BlockKind.TOOL_CALL:
                 yield from _values(place, block, finders)
             elif block.kind is BlockKind.TEXT and message.role is Role.USER:
-                found = outermost(block.text, finders.state_tags)
+                found = outermost(text, finders.state_tags)
                 if block.injected and not found:
-                    yield Piece(place, Category.INJECTED, block.text, head=1)
+                    yield Piece(place, Category.INJECTED, block.content, head=1)
                 for element in found:
                     span = (element.start, element.end)
                     inner = Place(position, number, element.part)
-                    yield Piece(inner, Category.STATE, block.text[slice(*span)], (), span, 1, 1, element.tag)
+                    yield Piece(inner, Category.STATE, compact(text[slice(*span)]), (), span, 1, 1, element.tag)
 
 
 def _values(place: Place, block: Block, finders: Finders) -> Iterator[Piece]:
@@ -71,4 +76,4 @@ def _values(place: Place, block: Block, finders: Finders) -> Iterator[Piece]:
         if len(value) >= _SHORTEST and path and not any(" " in str(key) or not str(key) for key in path):
             names_the_call = any(key in MAIN_ARGUMENTS for key in path)
             head = value[: len(value) - len(value.lstrip())].count("\n") + 1 if names_the_call else 0
-            yield Piece(place, category, value, path, None, head)
+            yield Piece(place, category, compact(value), path, None, head)

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..tokens import Counter, count_text
+from ..tokens import Counter
 from .excerpt import above, describe_numbering, describe_place
 from .lines import Lines
 from .matching import ITSELF, Run, disjoint
@@ -30,7 +30,7 @@ class WrittenText:
         self.lines = lines
         length = len(lines.lines)
         self.gone, self.fixed = bytearray(length), bytearray(length)
-        self._encoding, self._lines_of = count.encoding, lines_of
+        self._count, self._lines_of = count.anew, lines_of
         self._taken: dict[int, tuple[Run, Reference]] = {}
         mark(self.fixed, 0, min(head, length))
         mark(self.fixed, max(0, length - tail), length)
@@ -73,11 +73,11 @@ class WrittenText:
 
     def _is_worth_it(self, text: str, reference: Reference) -> bool:
         far = max(0, reference.address.ordinal - _NEAR)
-        tokens = count_text(str(reference), self._encoding) + MIN_SAVING + far
+        tokens = self._count(str(reference)) + MIN_SAVING + far
         # Each word is at least one token, so most long runs need not be counted.
         if len(text[:_LONG].split()) >= tokens:
             return True
-        return count_text(text, self._encoding) >= tokens
+        return self._count(text) >= tokens
 
     def _write(self) -> None:
         """How lines are numbered is said where nothing beside them tells; a run that then saves too little stays."""

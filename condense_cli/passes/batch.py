@@ -216,7 +216,7 @@ def _messages(text: str, messages: Sequence[Message], positions: Sequence[int], 
 
 def _block(message: Message, text: str, role: Role) -> Block:
     place = Place(message.blocks[0].place.record, ())
-    return Block(BlockKind.TEXT, place, (), text=text, injected=role is Role.USER, changed=True)
+    return Block(BlockKind.TEXT, place, (), content=text, injected=role is Role.USER, changed=True)
 
 
 def _exchange(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..lossless.encode import Encoded, Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS, Counter
-from ..transcript import Block, Family, Message, Role, Transcript
+from ..transcript import Block, Family, Message, Role, Text, Transcript
 from .prelude import BlockKey, Writer, key_of
 from .receipts import Receipt
 from .selection import Protection
@@ -35,7 +35,7 @@ class Draft:
         self.removed: list[Block] = []
         self._writer, self._protection = writer, protection
         self._exchanged: dict[int, dict[int, Block]] = {}
-        self._originals: dict[BlockKey, str] = {}
+        self._originals: dict[BlockKey, Text] = {}
         self._written = Encoded({})
         self._saved: dict[Positions, int] = {}
         self._all_saved = 0
@@ -51,7 +51,7 @@ class Draft:
         old = self.messages[position].blocks[number]
         before, after = self.count.block(old), self.count.block(block)
         if self._writer.is_active:
-            self._originals.setdefault(key_of(old), old.text)
+            self._originals.setdefault(key_of(old), old.content)
             self._save(position, number, self._saved.get((position, number), 0) - (before - after))
         self._plain += after - before
         self._exchanged.setdefault(position, {})[number] = block
@@ -83,6 +83,13 @@ class Draft:
         if not self._writer.is_active:
             return self.messages
         return with_blocks(self.messages, self._written.blocks)
+
+    def is_short_by_references(self, position: int, number: int, tokens: int) -> bool:
+        """Whether references of the input say the block in at most so many tokens, as it is written now."""
+        block = self.messages[position].blocks[number]
+        if not self._writer.is_said_by_references(block):
+            return False
+        return self.count.block(self._written.blocks.get((position, number), block)) <= tokens
 
     def is_reference(self, position: int, number: int) -> bool:
         """Whether the block is written with references and says all that it said before the passes."""

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ..config.models import ContentOperation, ImageOperation, IndividualConfig, PassConfig
-from ..transcript import Block, BlockKind, ContentType, Message, Role
+from ..transcript import Block, BlockKind, ContentType, Role
 from . import operations
 from .draft import Draft
 from .receipts import Kept, Receipt, changed, kept
@@ -33,12 +33,14 @@ def run_individual(
     protection: Protection,
     target: int | None,
     summarizer: Summarizer,
+    known: dict[TextTask, Outcome],
     strictness: float = 1.0,
 ) -> list[Receipt]:
     """Work through the draft and give a receipt for every block of it.
 
     With a target the candidates are taken in the order of the pass (content types, then the oldest
-    and in one message the largest first), and only until the target is reached.
+    and in one message the largest first), and only until the target is reached. `known` are the
+    outcomes of summaries that were asked for before; new ones are added.
     """
     receipts: list[Receipt] = []
     candidates: list[Candidate] = []
@@ -56,14 +58,13 @@ def run_individual(
                 -candidate.tokens,
             )
         )
-    summaries = _Summaries(draft, candidates, target, summarizer, strictness)
+    summaries = _Summaries(draft, candidates, target, summarizer, known, strictness)
     for position, candidate in enumerate(candidates):
         if target is not None and draft.tokens <= target:
             outcome: Block | Kept | Refused = Kept.TARGET_REACHED
         else:
-            block = draft.messages[candidate.message].blocks[candidate.block]
             written = summaries.up_to(position)
-            outcome = _apply(draft.messages[candidate.message], block, candidate.operation, draft, strictness, written)
+            outcome = _apply(draft, candidate, strictness, written)
         message, number, before = draft.messages[candidate.message], candidate.block, candidate.tokens
         if isinstance(outcome, Refused):
             receipts.append(replace(kept(config.id, message, number, before, Kept.NO_SUMMARY), reason=outcome.reason))
@@ -87,20 +88,21 @@ class _Summaries:
         candidates: Sequence[Candidate],
         target: int | None,
         summarizer: Summarizer,
+        known: dict[TextTask, Outcome],
         strictness: float,
     ) -> None:
         self.draft, self.candidates, self.target = draft, candidates, target
         self.summarizer, self.strictness = summarizer, strictness
-        self.outcomes: dict[TextTask, Outcome] = {}
+        self.outcomes = known
         self._asked = 0
 
     def up_to(self, position: int) -> dict[TextTask, Outcome]:
         """What came of the tasks of at least the candidates up to this one."""
         if position >= self._asked:
-            tasks = list(dict.fromkeys(self._next()))
+            tasks = [task for task in dict.fromkeys(self._next()) if task not in self.outcomes]
             if tasks:
                 found = self.summarizer.summarize(tasks, self.draft.messages)
-                self.outcomes |= zip(tasks, found, strict=True)
+                self.outcomes.update(zip(tasks, found, strict=True))
         return self.outcomes
 
     def _next(self) -> Iterator[TextTask]:
@@ -109,22 +111,35 @@ class _Summaries:
             candidate = self.candidates[self._asked]
             self._asked += 1
             if isinstance(candidate.operation, ContentOperation):
-                block = self.draft.messages[candidate.message].blocks[candidate.block]
-                for task in operations.summary_tasks(block, candidate.operation, self.draft.count, self.strictness):
+                for task in _tasks(self.draft, candidate, self.strictness):
                     expected -= self.draft.count(task.text) - task.max_tokens
                     yield task
 
 
+def _tasks(draft: Draft, candidate: Candidate, strictness: float) -> Iterator[TextTask]:
+    """The summaries that a candidate needs: none where the input says it all within the limit, by references.
+
+    An earlier run may have preferred these to a summary; what they name may be cut in this one, and then they grow.
+    """
+    operation = candidate.operation
+    if not isinstance(operation, ContentOperation) or operation.operation != "summarize":
+        return
+    limit = operations.limit_of(operation, strictness)
+    if not draft.is_short_by_references(candidate.message, candidate.block, limit):
+        block = draft.messages[candidate.message].blocks[candidate.block]
+        yield from operations.summary_tasks(block, operation, draft.count, strictness)
+
+
 def _apply(
-    message: Message,
-    block: Block,
-    operation: ContentOperation | ImageOperation,
-    draft: Draft,
-    strictness: float,
-    summaries: operations.Summaries,
+    draft: Draft, candidate: Candidate, strictness: float, summaries: operations.Summaries
 ) -> Block | Kept | Refused:
+    message, operation = draft.messages[candidate.message], candidate.operation
+    block = message.blocks[candidate.block]
     if isinstance(operation, ContentOperation):
-        return operations.apply(block, operation, draft.count, strictness, summaries)
+        if operation.operation == "summarize":
+            written = {task: summaries[task] for task in _tasks(draft, candidate, strictness)}
+            return operations.summarize(block, operation, draft.count, strictness, written)
+        return operations.apply(block, operation, draft.count, strictness)
     is_result = block.call_id is not None or message.role is Role.TOOL
     kind = BlockKind.TOOL_RESULT if is_result else BlockKind.TEXT
     return operations.leave_out_image(block, kind, operation, draft.count, strictness)

@@ -68,7 +68,7 @@ def _said_before(task: BatchTask) -> list[Message]:
     if not task.previous:
         return []
     place = Place(task.messages[0].blocks[0].place.record, ("previous",))
-    return [Message(-1, Role.ASSISTANT, (Block(BlockKind.TEXT, place, (), text=task.previous),))]
+    return [Message(-1, Role.ASSISTANT, (Block(BlockKind.TEXT, place, (), content=task.previous),))]
 
 
 def _places(messages: Sequence[Message]) -> dict[BlockKey, tuple[int, int]]:

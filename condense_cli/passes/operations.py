@@ -26,38 +26,46 @@ Rewrite = Callable[[str], str]
 Summaries = Mapping[TextTask, Outcome]
 
 
-def apply(
-    block: Block,
-    operation: ContentOperation,
-    count: Counter,
-    strictness: float = 1.0,
-    summaries: Summaries | None = None,
-) -> Block | Kept | Refused:
-    """What the operation makes of the block. `strictness` below 1 scales every limit and threshold down.
-
-    `summaries` are the outcomes of the block's `summary_tasks`; where one was refused, the block stays.
-    """
+def apply(block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0) -> Block | Kept:
+    """What the operation makes of the block. `strictness` below 1 scales every limit and threshold down."""
     if operation.operation == "keep":
         return Kept.CONFIGURED
     if count.block(block) < operation.min_tokens * strictness:
         return Kept.SMALL
-    if operation.operation == "summarize":
-        outcomes = {task.text: (summaries or {})[task] for task in summary_tasks(block, operation, count, strictness)}
-        refused = next((outcome for outcome in outcomes.values() if isinstance(outcome, Refused)), None)
-        if refused:
-            return refused
-        written = {text: _marked(text, outcome) for text, outcome in outcomes.items() if isinstance(outcome, Written)}
-        rewrite: Rewrite = lambda text: written.get(text, text)  # noqa: E731
-    else:
-        rewrite = _rewrite(operation, strictness)
+    return _rewritten(block, _rewrite(operation, strictness), count)
+
+
+def summarize(
+    block: Block, operation: ContentOperation, count: Counter, strictness: float, summaries: Summaries
+) -> Block | Kept | Refused:
+    """The block with the summaries of its `summary_tasks` in it; where one was refused, it stays."""
+    if count.block(block) < operation.min_tokens * strictness:
+        return Kept.SMALL
+    refused = next((outcome for outcome in summaries.values() if isinstance(outcome, Refused)), None)
+    if refused:
+        return refused
+    written = {
+        task.text: _marked(task.text, outcome) for task, outcome in summaries.items() if isinstance(outcome, Written)
+    }
+    return _rewritten(block, lambda text: written.get(text, text), count)
+
+
+def _rewritten(block: Block, rewrite: Rewrite, count: Counter) -> Block | Kept:
     if block.kind is BlockKind.TOOL_CALL:
         return _rewrite_arguments(block, rewrite, count)
-    text = rewrite(block.text)
-    if text == block.text:
+    old = block.text
+    text = rewrite(old)
+    if text == old:
         return Kept.WITHIN_LIMITS
-    if count(text) >= count(block.text):
+    if count(text) >= count(block.content):
         return Kept.NOT_SMALLER
     return block.with_text(text)
+
+
+def limit_of(operation: ContentOperation, strictness: float) -> int:
+    """Tokens that a summary may have."""
+    params = (operation.params and operation.params.summarize) or SummarizeParams()
+    return max(1, int(params.max_tokens * strictness))
 
 
 def summary_tasks(
@@ -67,7 +75,7 @@ def summary_tasks(
     if operation.operation != "summarize" or count.block(block) < operation.min_tokens * strictness:
         return
     params = (operation.params and operation.params.summarize) or SummarizeParams()
-    limit = max(1, int(params.max_tokens * strictness))
+    limit = limit_of(operation, strictness)
     texts: list[tuple[JsonPath, str]] = [((), block.text)]
     if block.kind is BlockKind.TOOL_CALL:
         texts = list(long_values(block, count))
@@ -126,7 +134,7 @@ def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block 
     if not edits:
         return Kept.NOT_SMALLER if found_long else Kept.SHORT_VALUES
     text = replace_arguments(block, edits)
-    if count(text) >= count(block.text):
+    if count(text) >= count(block.content):
         return Kept.NOT_SMALLER
     return block.with_edits(text, edits)
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
-from ..config.models import Configuration, ContentOperation, ImageOperation, PassConfig
+from ..config.models import Configuration, PassConfig
 from ..tokens import Counter
-from ..transcript import ContentType, Transcript
+from ..transcript import Message, Transcript
 from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
 from .batch import is_up_to_date, run_batch
 from .draft import Draft
 from .individual import run_individual
+from .limits import operations_of, strictnesses, target_of
 from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept
-from .reconcile import View, reconcile, view
+from .reconcile import reconcile, view
 from .selection import Selected, protect, select
-from .summaries import Summarizer
+from .summaries import Outcome, Summarizer, TextTask
 
 PRELUDE = "lossless-prelude"
 THINKING = "thinking"
@@ -146,10 +147,11 @@ class _Run:
         self.protection = protect(configuration, self.writer.messages, count)
         self.draft = Draft(transcript, count, self.writer, self.protection)
         self.tokens_before = count.transcript(transcript)
-        self.target = _target(configuration, self.tokens_before)
+        self.target = target_of(configuration, self.tokens_before)
         self.is_up_to_date = is_up_to_date(self.writer.messages)
         self.stop_at_target = stop_at_target
         self.clock = clock
+        self.cuts: dict[tuple[int, int], str] = {}
         self.passes: list[PassReceipt] = []
         self.receipts: list[Receipt] = []
 
@@ -180,7 +182,7 @@ class _Run:
             self.passes.append(self._skipped(PRELUDE, name, reason))
             return
         started = self.clock()
-        receipts = self._settled(PRELUDE, [], view(self.transcript.messages), REPEATED)
+        receipts = self._settled(PRELUDE, [], self.transcript.messages, REPEATED)
         changed_places = {(receipt.message, receipt.block) for receipt in receipts}
         self.receipts += receipts
         if not self.configuration.passes:
@@ -205,10 +207,11 @@ class _Run:
             )
         )  # fmt: skip
 
-    def _settled(self, id: str, receipts: list[Receipt], before: View, reason: str) -> list[Receipt]:
-        """The receipts of a step, once references are written anew."""
+    def _settled(self, id: str, receipts: list[Receipt], before: Sequence[Message], reason: str) -> list[Receipt]:
+        """The receipts of a step, once references are written anew; `before` are the messages as they were written."""
         if not self.writer.is_active:
             return receipts
+        self.cuts |= {(receipt.message, receipt.block): receipt.operation for receipt in receipts if receipt.is_change}
         self.draft.write()
         positions = {message.index: position for position, message in enumerate(self.draft.messages)}
 
@@ -216,10 +219,17 @@ class _Run:
             return self.draft.is_reference(positions[index], number)
 
         after = view(self.draft.written())
-        return reconcile(id, receipts, before, after, self.draft.count, is_reference, reason)
-
-    def _view(self) -> View:
-        return view(self.draft.written()) if self.writer.is_active else {}
+        found = reconcile(id, receipts, view(before), after, self.draft.count, is_reference, reason)
+        # A reference that stood for a cut of an earlier round gives way to the cut.
+        return [
+            replace(receipt, operation=self.cuts[receipt.message, receipt.block])
+            if receipt.is_change
+            and receipt.message in positions
+            and (receipt.message, receipt.block) in self.cuts
+            and not is_reference(receipt.message, receipt.block)
+            else receipt
+            for receipt in found
+        ]
 
     def _pass(self, config: PassConfig) -> PassReceipt:
         reason = self._reason_to_skip(config)
@@ -231,7 +241,7 @@ class _Run:
         works_to_target = config.stop_at_target or self.stop_at_target
         target = self.target if works_to_target else None
         changed_blocks: set[tuple[int, int]] = set()
-        for strictness in _strictnesses(config, self.target):
+        for strictness in strictnesses(config, self.target):
             receipts = self._round(config, selected, target, strictness)
             self.receipts += receipts
             changed_blocks |= {(receipt.message, receipt.block) for receipt in receipts if receipt.is_change}
@@ -244,21 +254,34 @@ class _Run:
         )  # fmt: skip
 
     def _round(self, config: PassConfig, selected: Selected, target: int | None, strictness: float) -> list[Receipt]:
-        """One round of a pass. Cutting what others refer to brings back tokens: it then goes on to the target."""
+        """One round of a pass. Cutting what others refer to brings back tokens.
+
+        It then goes on to the target, or, where what others say decides what is cut, until nothing changes any more.
+        """
         receipts: list[Receipt] = []
+        known: dict[TextTask, Outcome] = {}
         for _ in range(_ROUNDS):
-            before = self._view()
-            found = self._work(config, selected, target, strictness)
+            before = self.draft.written()
+            found = self._work(config, selected, target, strictness, known)
             found = self._settled(config.id, found, before, MOVED)
             receipts = [receipt for receipt in receipts if receipt.is_change] + found
-            is_done = target is None or self.draft.tokens <= target
+            is_done = not known if target is None else self.draft.tokens <= target
             if is_done or not self.writer.is_active or not any(receipt.is_change for receipt in found):
                 break
         return receipts
 
-    def _work(self, config: PassConfig, selected: Selected, target: int | None, strictness: float) -> list[Receipt]:
+    def _work(
+        self,
+        config: PassConfig,
+        selected: Selected,
+        target: int | None,
+        strictness: float,
+        known: dict[TextTask, Outcome],
+    ) -> list[Receipt]:
         if config.mode == "individual":
-            return run_individual(self.draft, config, selected, self.protection, target, self.summarizer, strictness)
+            return run_individual(
+                self.draft, config, selected, self.protection, target, self.summarizer, known, strictness
+            )
         before = view(self.draft.written())
         format = self.transcript.format
         return run_batch(self.draft, config, selected, self.protection, target, self.summarizer, format, before)
@@ -273,7 +296,7 @@ class _Run:
             if config.batch_config is None or config.batch_config.operation == "keep":
                 return KEEPS_ALL
             return "the conversation did not go on since the last summary" if self.is_up_to_date else ""
-        return KEEPS_ALL if all(operation.operation == "keep" for operation in _operations(config)) else ""
+        return KEEPS_ALL if all(operation.operation == "keep" for operation in operations_of(config)) else ""
 
     def references(self) -> dict[tuple[int, int], int]:
         """Tokens saved on each block that is written otherwise and still says everything."""
@@ -285,7 +308,7 @@ class _Run:
             if block.is_inserted:
                 continue
             message, number, old = before[key_of(block)]
-            if written.text != old.text:
+            if not written.reads_as(old):
                 found[message.index, number] = count(old) - count(written)
         return found
 
@@ -310,34 +333,9 @@ class _Run:
         ]
         filled = {message.index for message in self.draft.messages if message.blocks}
         self.draft.remove(places)
-        before_view = view(written) if self.writer.is_active else {}
         tidied = self.draft.tidy(THINKING, filled)
-        self.receipts += receipts + tidied + self._settled(THINKING, [], before_view, MOVED)
+        self.receipts += receipts + tidied + self._settled(THINKING, [], written, MOVED)
         self.passes.append(
             PassReceipt(THINKING, "Thinking", Status.COMPLETED, reason, before, self.draft.tokens, len(receipts))
         )
         return bool(tidied)
-
-
-def _target(configuration: Configuration, tokens: int) -> int | None:
-    if configuration.target_tokens is not None:
-        return configuration.target_tokens
-    if configuration.target_reduction_percent is not None:
-        return int(tokens * (100 - configuration.target_reduction_percent) / 100)
-    return None
-
-
-def _strictnesses(config: PassConfig, target: int | None) -> list[float]:
-    """How much of its limits each round of a pass uses: all of them, then ever less while a target is missed."""
-    if config.repeat is None or target is None:
-        return [1.0]
-    return [config.repeat.threshold_reduction_factor**round for round in range(config.repeat.max_passes)]
-
-
-def _operations(config: PassConfig) -> list[ContentOperation | ImageOperation]:
-    individual = config.individual_config
-    if individual is None:
-        return []
-    parts = [individual.defaults, *(override.operations for override in individual.overrides)]
-    found = [getattr(part, content_type.value) for part in parts for content_type in ContentType]
-    return [operation for operation in found if isinstance(operation, ContentOperation | ImageOperation)]

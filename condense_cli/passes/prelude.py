@@ -16,7 +16,7 @@ from ..lossless.reader import Reader
 from ..lossless.states import TAGS
 from ..models import binds_thinking
 from ..tokens import Counter
-from ..transcript import Block, BlockKind, JsonPath, Message, Place, Transcript
+from ..transcript import Block, BlockKind, JsonPath, Message, Place, Text, Transcript
 from .receipts import Kept
 from .selection import Protection
 
@@ -41,13 +41,13 @@ class Writer:
         self._reader = Reader()
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
-        self._texts: dict[BlockKey, str] = {}
+        self._texts: dict[BlockKey, Text] = {}
         if decoded.resolved:
             for raw, message in zip(transcript.messages, decoded.messages, strict=True):
                 for old, new in zip(raw.blocks, message.blocks, strict=True):
                     if old is not new:
                         self._as_read[key_of(old)] = old
-                        self._texts[key_of(old)] = new.text
+                        self._texts[key_of(old)] = new.content
 
     @property
     def is_active(self) -> bool:
@@ -75,9 +75,14 @@ class Writer:
     def as_read(self, block: Block) -> Block:
         """The block as the file has it, where it says the same with references; the block itself otherwise."""
         read = self._as_read.get(key_of(block))
-        return read if read is not None and read.text == block.text else block
+        return read if read is not None and read.reads_as(block) else block
 
-    def write(self, messages: Sequence[Message], protection: Protection, originals: Mapping[BlockKey, str]) -> Encoded:
+    def is_said_by_references(self, block: Block) -> bool:
+        """Whether the input says the block with references."""
+        said = self._texts.get(key_of(block))
+        return said is not None and str(said) == block.text
+
+    def write(self, messages: Sequence[Message], protection: Protection, originals: Mapping[BlockKey, Text]) -> Encoded:
         """The blocks that are written with references, by their positions in `messages`.
 
         `originals` are the texts of results that passes cut.
@@ -129,7 +134,7 @@ class Writer:
             (position, number): self._as_read[key_of(block)]
             for position, message in enumerate(messages)
             for number, block in enumerate(message.blocks)
-            if self._texts.get(key_of(block)) == block.text
+            if key_of(block) in self._texts and str(self._texts[key_of(block)]) == block.text
         }
         # What they name may have been cut since; nothing gives way to those.
         return verified(messages, read, {}, self._reader)

@@ -45,7 +45,7 @@ def facts_of(file: SessionFile) -> Facts:
     except CondenseError as error:
         return Facts(title, project, updated, problem=error.message)
     encoding = encoding_for(transcript.model)
-    count = Counter(encoding.name)
+    count = Counter.of(transcript)
     return Facts(
         title,
         project,

@@ -1,0 +1,31 @@
+"""What a pass is held to: the target, and how strict its limits are from round to round."""
+
+from __future__ import annotations
+
+from ..config.models import Configuration, ContentOperation, ImageOperation, PassConfig
+from ..transcript import ContentType
+
+
+def target_of(configuration: Configuration, tokens: int) -> int | None:
+    """The target of a configuration for a transcript of so many tokens."""
+    if configuration.target_tokens is not None:
+        return configuration.target_tokens
+    if configuration.target_reduction_percent is not None:
+        return int(tokens * (100 - configuration.target_reduction_percent) / 100)
+    return None
+
+
+def strictnesses(config: PassConfig, target: int | None) -> list[float]:
+    """How much of its limits each round of a pass uses: all of them, then ever less while a target is missed."""
+    if config.repeat is None or target is None:
+        return [1.0]
+    return [config.repeat.threshold_reduction_factor**round for round in range(config.repeat.max_passes)]
+
+
+def operations_of(config: PassConfig) -> list[ContentOperation | ImageOperation]:
+    individual = config.individual_config
+    if individual is None:
+        return []
+    parts = [individual.defaults, *(override.operations for override in individual.overrides)]
+    found = [getattr(part, content_type.value) for part in parts for content_type in ContentType]
+    return [operation for operation in found if isinstance(operation, ContentOperation | ImageOperation)]
