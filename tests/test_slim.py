@@ -379,8 +379,8 @@ def test_show_prints_what_the_marker_in_a_slimmed_file_stands_for(file: Path) ->
     (block,) = condense("show", file, content_hash(OLD), "--json").json["blocks"]
     assert (block["found"], block["message"], block["path"]) == ("display", 2, ["toolUseResult", "originalFile"])
     aside = file.with_name("aside.jsonl")
-    first, last = SESSION.split('"uuid": "3"')
-    head, line = first.rsplit("\n", 1)
-    aside.write_text(f'{head}\n{line.replace("false", "true")}"uuid": "3"{last}')
+    lines = SESSION.splitlines()
+    alone = json.loads(lines[2]) | {"uuid": "9", "parentUuid": None, "isSidechain": True}
+    aside.write_text("\n".join([*lines[:2], json.dumps(alone)]))
     (block,) = condense("show", aside, content_hash(OLD), "--json").json["blocks"]
     assert (block["found"], block["message"], block["role"], block["record"]) == ("display", None, None, 2)
