@@ -23,7 +23,6 @@ from .passes import pipeline
 from .passes.offline import Offline
 from .passes.pipeline import Condensation
 from .passes.summaries import Summarizer
-from .providers import native
 from .report.diff import Diff, compare
 from .tokens import Counter
 from .transcript import TEXT_CALL, Transcript
@@ -102,6 +101,8 @@ def _condensed(
     clock: Callable[[], float],
 ) -> Condensation:
     if configuration.provider == "native":
+        from .providers import native
+
         return native.condense(transcript, configuration, counter, summarizer=summarizer, clock=clock)
     return pipeline.condense(
         transcript, configuration, counter, summarizer=summarizer, stop_at_target=stops, clock=clock

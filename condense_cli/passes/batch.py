@@ -27,9 +27,7 @@ from .draft import Draft
 from .receipts import Kept, Receipt, changed, kept
 from .reconcile import View
 from .selection import Protection, Selected
-from .summaries import BatchTask, Refused, Summarizer, Written
-
-SUMMARIZE = "summarize"
+from .summaries import SUMMARIZE, BatchTask, Refused, Summarizer, Written
 
 _LONGEST_LEDGER: Final = 3_000
 _LEDGER_SHARE: Final = 10
@@ -37,16 +35,6 @@ _LEDGER_SHARE: Final = 10
 
 _FRAME: Final = 30
 """Tokens of the mark, and of what stands between summary and ledger."""
-
-
-def is_up_to_date(messages: Sequence[Message]) -> bool:
-    """Whether the conversation did not go on since its last summary: another one would summarize what was kept."""
-    for position in range(len(messages) - 1, -1, -1):
-        for block in messages[position].blocks:
-            mark = parse_summary(block.text) if block.is_summary else None
-            if mark:
-                return len(messages) - 1 - position <= mark.following
-    return False
 
 
 class _Chosen(Struct):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..extractive.parts import Key
-from ..extractive.shorten import shorten_each
-from ..extractive.summary import summarise
-from ..extractive.survey import Survey
 from ..tokens import Counter
 from ..transcript import Block, BlockKind, Message, Place, Role
 from .prelude import BlockKey, key_of
 from .summaries import BatchTask, Outcome, Refused, Task, TextTask, Written
+
+if TYPE_CHECKING:
+    from ..extractive.parts import Key
 
 NAME: Final = "offline"
 
@@ -23,7 +22,10 @@ _MOST: Final = 8_000
 
 
 class Offline:
-    """Summarizes with lines of the text itself, which stay as they stood; see `extractive`."""
+    """Summarizes with lines of the text itself, which stay as they stood; see `extractive`.
+
+    That is imported when it is needed: most runs summarize nothing.
+    """
 
     def __init__(self, count: Counter) -> None:
         self.count = count
@@ -39,14 +41,20 @@ class Offline:
         ]
 
     def _shortened(self, tasks: Sequence[TextTask], messages: Sequence[Message]) -> dict[TextTask, str]:
+        from ..extractive.shorten import shorten_each
+        from ..extractive.survey import Survey
+
         survey = Survey(messages, self.count)
         places = _places(messages)
-        keys = {task: _key(task, places, survey) for task in tasks}
+        keys = {task: _key(task, places) for task in tasks}
         limits = {key: task.max_tokens for task, key in keys.items()}
         texts = shorten_each(survey, limits)
         return {task: texts[key] for task, key in keys.items()}
 
     def _batch(self, task: BatchTask, messages: Sequence[Message]) -> Outcome:
+        from ..extractive.summary import summarise
+        from ..extractive.survey import Survey
+
         gone = {message.index for message in task.messages}
         first = next(position for position, message in enumerate(messages) if message.index in gone)
         after = [message for message in messages[first:] if message.index not in gone]
@@ -79,7 +87,7 @@ def _places(messages: Sequence[Message]) -> dict[BlockKey, tuple[int, int]]:
     }
 
 
-def _key(task: TextTask, places: Mapping[BlockKey, tuple[int, int]], survey: Survey) -> Key:
+def _key(task: TextTask, places: Mapping[BlockKey, tuple[int, int]]) -> Key:
     """The part of the survey that is the task's text: a block, or the value of a call."""
     position, number = places[key_of(task.block)]
     return (position, number, task.path)

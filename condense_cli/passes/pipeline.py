@@ -14,7 +14,6 @@ from ..tokens import Counter
 from ..transcript import Message, Transcript
 from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
-from .batch import is_up_to_date, run_batch
 from .draft import Draft
 from .individual import run_individual
 from .limits import operations_of, strictnesses, target_of
@@ -22,7 +21,7 @@ from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept
 from .reconcile import reconcile, view
 from .selection import Selected, protect, select
-from .summaries import Outcome, Summarizer, TextTask
+from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
 
 PRELUDE = "lossless-prelude"
 THINKING = "thinking"
@@ -282,6 +281,8 @@ class _Run:
             return run_individual(
                 self.draft, config, selected, self.protection, target, self.summarizer, known, strictness
             )
+        from .batch import run_batch  # With the ledger: only where messages are summarized.
+
         before = view(self.draft.written())
         format = self.transcript.format
         return run_batch(self.draft, config, selected, self.protection, target, self.summarizer, format, before)

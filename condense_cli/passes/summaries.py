@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
+from ..markers import parse_summary
 from ..transcript import Block, JsonPath, Message
+
+SUMMARIZE: Final = "summarize"
+"""The operation in the receipts of what a summary stands for, and of the summary itself."""
 
 
 class TextTask(Struct, frozen=True):
@@ -61,3 +65,13 @@ Outcome = Written | Refused
 class Summarizer(Protocol):
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
         """One outcome per task, in their order. `messages` are the whole conversation as it stands."""
+
+
+def is_up_to_date(messages: Sequence[Message]) -> bool:
+    """Whether the conversation did not go on since its last summary: another one would summarize what was kept."""
+    for position in range(len(messages) - 1, -1, -1):
+        for block in messages[position].blocks:
+            mark = parse_summary(block.text) if block.is_summary else None
+            if mark:
+                return len(messages) - 1 - position <= mark.following
+    return False

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..passes.batch import SUMMARIZE
 from ..passes.pipeline import Condensation
 from ..passes.receipts import Receipt
 from ..passes.reconcile import REFER
+from ..passes.summaries import SUMMARIZE
 
 
 def by_content(condensation: Condensation) -> list[tuple[str, str, int, int]]:
