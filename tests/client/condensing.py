@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -16,6 +17,13 @@ WAYS = {
     "summary": ["--config", str(Path(__file__).with_name("native.yaml"))],
     "no thinking": ["--preset", "quality", "--drop-thinking"],
 }
+
+
+def condensed_beside(path: Path, *destination: str) -> Path:
+    """The file that the command wrote where the client looks for its sessions."""
+    command = [*COMMAND, "run", str(path), "--preset", "speed", *destination, "--json"]
+    done = subprocess.run(command, check=True, capture_output=True, cwd=PROJECT)
+    return Path(json.loads(done.stdout)["output"])
 
 
 def condensed(data: bytes, way: str, folder: Path) -> bytes:

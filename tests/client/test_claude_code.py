@@ -10,13 +10,14 @@ import claude_cases
 import pytest
 import real
 
+from condense_cli.formats import parse
 from condense_cli.transcript import BlockKind, Transcript
 from condense_cli.validity import validate
 
 from . import claude_plan
 from .claude import ClaudeCode
 from .claude_messages import differences, of_request
-from .condensing import WAYS, condensed
+from .condensing import WAYS, condensed, condensed_beside
 from .install import Clients
 from .resuming import ANY_ID, NEXT, Session, resume_session
 
@@ -142,3 +143,16 @@ def test_a_summary_is_resumed_whatever_end_is_named(
     transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
     assert any(message.is_summary for message in transcript.messages)
     assert differences(transcript, request, NEXT) == []
+
+
+# What is written as a session beside the old one, or in its place, is what the client finds and resumes.
+@pytest.mark.parametrize("destination", ["--new-session", "--in-place"])
+def test_a_written_session_is_found(claude: ClaudeCode, recorded: Session, destination: str) -> None:
+    path = condensed_beside(claude.put(recorded.data, recorded.id), destination)
+    transcript = parse(path.read_bytes())
+    ran = claude.resume(path.stem, NEXT, model=transcript.model)
+    assert len(ran.requests) == 1, ran.output + ran.error
+    assert differences(transcript, ran.requests[0], NEXT) == []
+    if destination == "--new-session":
+        assert path.stem != recorded.id
+        assert claude.session(recorded.id).read_bytes() == recorded.data

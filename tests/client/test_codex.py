@@ -15,7 +15,7 @@ from condense_cli.validity import validate
 from . import codex_plan
 from .codex import Codex
 from .codex_items import differences, message, of_request
-from .condensing import WAYS, condensed
+from .condensing import WAYS, condensed, condensed_beside
 from .install import Clients
 from .loopback import Json
 from .resuming import NEXT, Rollout, resume_rollout
@@ -121,3 +121,17 @@ def test_the_condensed_sample_resumes(codex: Codex, way: str, tmp_path: Path) ->
     rollout = Rollout(condensed(data, way, tmp_path), f"rollout-2026-03-02T09-00-00-{session}.jsonl")
     after, request = resume_rollout(codex, rollout)
     assert differences(after, request, NEXT) == []
+
+
+# What is written as a session beside the old one, or in its place, is what the client finds and resumes.
+@pytest.mark.parametrize("destination", ["--new-session", "--in-place"])
+def test_a_written_session_is_found(codex: Codex, recorded: Rollout, destination: str) -> None:
+    old = codex.put(recorded.data, recorded.name)
+    path = condensed_beside(old, destination)
+    transcript = parse(path.read_bytes())
+    ran = codex.resume(path.stem[-36:], NEXT)
+    assert len(ran.requests) == 1, ran.output + ran.error
+    assert differences(transcript, ran.requests[0], NEXT) == []
+    if destination == "--new-session":
+        assert path.name != recorded.name
+        assert old.read_bytes() == recorded.data
