@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from ..config.models import Configuration
     from ..llm.calls import Caller, Progress
     from ..llm.summarizer import Summaries
+    from ..passes.summaries import Outcome, Task
     from ..report.facts import Summarized
     from ..tokens import Counter
+    from ..transcript import Message
 
 
 class Calls(Struct, frozen=True):
@@ -60,16 +62,30 @@ def _dollars(text: str | None) -> Decimal | None:
     return amount
 
 
-@contextmanager
-def summaries_for(configuration: Configuration, count: Counter, calls: Calls) -> Iterator[Summaries | None]:
-    """The summariser of a run; None where the configuration asks for no summary. Raises CondenseError."""
-    from ..config.checks import needs_summaries
+class OnDemand:
+    """A `Summarizer` that is made when a pass first asks for a summary: most runs ask for none."""
 
+    def __init__(self, open: Callable[[], AbstractContextManager[Summaries]], stack: ExitStack) -> None:
+        self.made: Summaries | None = None
+        self._open, self._stack = open, stack
+
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
+        if self.made is None:
+            self.made = self._stack.enter_context(self._open())
+        return self.made.summarize(tasks, messages)
+
+
+@contextmanager
+def summaries_for(configuration: Configuration, count: Counter, calls: Calls) -> Iterator[OnDemand]:
+    """The summariser of a run. Raises CondenseError, also when it is first used."""
     if calls.profile is not None:
         _check_profile(calls.profile)
-    if not needs_summaries(configuration):
-        yield None
-        return
+    with ExitStack() as stack:
+        yield OnDemand(lambda: _opened(configuration, count, calls), stack)
+
+
+@contextmanager
+def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Iterator[Summaries]:
     from datetime import UTC, datetime
 
     from ..config.user import load_user_configuration
@@ -172,7 +188,8 @@ class Told(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def told_of(summaries: Summaries | None) -> Told:
+def told_of(on_demand: OnDemand) -> Told:
+    summaries = on_demand.made
     if summaries is None:
         return Told()
     from ..report.summaries import known_cost, summarized
@@ -185,8 +202,9 @@ def told_of(summaries: Summaries | None) -> Told:
     return Told(used, known_cost(used), tuple(warnings))
 
 
-def status_of(summaries: Summaries | None, status: ExitStatus, *, allow_partial: bool) -> ExitStatus:
+def status_of(on_demand: OnDemand, status: ExitStatus, *, allow_partial: bool) -> ExitStatus:
     """The exit status of a run whose work is done otherwise: what was interrupted, or could not be summarized."""
+    summaries = on_demand.made
     if summaries is None:
         return status
     if summaries.is_interrupted:

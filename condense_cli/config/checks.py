@@ -36,20 +36,6 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
             yield (*path, "execution"), "a conditional execution needs a condition", hint
 
 
-def needs_summaries(configuration: Configuration) -> bool:
-    """Whether any pass summarizes."""
-    return configuration.provider == "native" or any(map(_summarizes, configuration.passes))
-
-
-def _summarizes(config: PassConfig) -> bool:
-    if config.mode == "batch":
-        return config.batch_config is not None and config.batch_config.operation == "summarize"
-    individual = config.individual_config
-    parts = [individual.defaults, *(override.operations for override in individual.overrides)] if individual else []
-    found = [getattr(part, content_type) for part in parts for content_type in CONTENT_TYPES]
-    return any(isinstance(each, ContentOperation) and each.operation == "summarize" for each in found)
-
-
 def warnings(configuration: Configuration) -> list[str]:
     """What is allowed and probably not wanted."""
     found = []
