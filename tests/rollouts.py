@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 TIME = "2026-01-02T03:04:05.000Z"
-ENVIRONMENT = "<environment_context>\n  <cwd>/work</cwd>\n</environment_context>"
+ENVIRONMENT = "<environment_context>\n  <cwd>/repo</cwd>\n</environment_context>"
 PATHS = st.sampled_from(["a.txt", "src/app.py", "a b/c.txt"])
 HEADERS = st.sampled_from(
     [
@@ -143,11 +143,11 @@ def rollout_records(draw: st.DrawFn, turns: st.SearchStrategy[list[Record]]) -> 
     mode = draw(st.sampled_from([{}, {"history_mode": "legacy"}, {"history_mode": "paginated"}]))
     records = [
         record(
-            "session_meta", id="s", cwd="/work", model_provider="openai", base_instructions={"text": "Help."}, **mode
+            "session_meta", id="s", cwd="/repo", model_provider="openai", base_instructions={"text": "Help."}, **mode
         ),
-        record("turn_context", cwd="/work", model=draw(st.sampled_from(["gpt-5.1-codex", "o4-mini"]))),
+        record("turn_context", cwd="/repo", model=draw(st.sampled_from(["gpt-5.1-codex", "o4-mini"]))),
         record("response_item", **message("developer", "<permissions instructions>all</permissions instructions>")),
-        record("response_item", **message("user", "# AGENTS.md instructions for /work\n\nBe brief.", ENVIRONMENT)),
+        record("response_item", **message("user", "# AGENTS.md instructions for /repo\n\nBe brief.", ENVIRONMENT)),
     ]
     sent: list[Record] = []
     for number, turn in enumerate(draw(turns)):

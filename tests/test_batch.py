@@ -350,7 +350,7 @@ def test_roo_hides_what_is_summarized() -> None:
 
 @pytest.mark.parametrize("is_paginated", [False, True])
 def test_codex_gets_one_compacted_record(is_paginated: bool) -> None:
-    meta: dict[str, Any] = {"id": "s", "cwd": "/work", "model_provider": "openai"}
+    meta: dict[str, Any] = {"id": "s", "cwd": "/repo", "model_provider": "openai"}
     records: Records = [codex_record("session_meta", **meta, **({"history_mode": "paginated"} if is_paginated else {}))]
     records.append(codex_record("response_item", **codex_message("user", "Please find the bug.")))
     for number in range(5):

@@ -25,7 +25,7 @@ from condense_cli.validity import validate
 
 HEADER = "Chunk ID: f4792a\nWall time: 0.1 seconds\nProcess exited with code 0\nOriginal token count: 4\nOutput:\n"
 PATCH = f"*** Begin Patch\n*** Update File: src/app.py\n@@\n{LONG}\n*** Add File: b.txt\n+x\n*** End Patch"
-HEAD = record("session_meta", id="s", cwd="/work", model_provider="openai", base_instructions={"text": "Help."})
+HEAD = record("session_meta", id="s", cwd="/repo", model_provider="openai", base_instructions={"text": "Help."})
 KEPT = 2
 """Lines that the passes of these tests leave of a text."""
 
@@ -84,7 +84,7 @@ DONE = message("assistant", "Done.")
 
 # What follows one another from the assistant is a turn, and so are the outputs that follow; others stand alone.
 def test_items_are_grouped_into_turns() -> None:
-    context = message("user", "# AGENTS.md instructions for /work", ENVIRONMENT)
+    context = message("user", "# AGENTS.md instructions for /repo", ENVIRONMENT)
     answer = [reasoning(), message("assistant", "I look."), function("a", cmd="ls"), custom("b", PATCH)]
     outputs = [output("a"), output("b", "ok", "custom_tool_call_output")]
     transcript = rollout(*items(message("developer", "Rules."), context, REQUEST, *answer, *outputs, DONE))
