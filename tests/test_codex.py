@@ -476,3 +476,11 @@ def test_restore_gives_the_same_bytes(path: Any) -> None:
     assert [json.loads(line) for line in api.dump(restored).splitlines()] == [
         json.loads(line) for line in path.read_bytes().splitlines()
     ]
+
+
+# Items of newer models that carry tools stand with the standing instructions.
+def test_an_item_of_the_developer_is_the_developers() -> None:
+    tools = record("response_item", type="additional_tools", role="developer", tools=[{"name": "t"}])
+    asked = record("response_item", **message("user", "Go."))
+    transcript = rollout(tools, asked)
+    assert [found.role for found in transcript.messages] == [Role.DEVELOPER, Role.USER]

@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from .. import jsontext
-from ..transcript import Block, BlockKind, JsonPath, Place, Role
+from ..transcript import STANDING_ROLES, Block, BlockKind, JsonPath, Place, Role
 from . import estimates
 from .codex_history import OUTPUTS, SUMMARY, Item
 from .codex_outputs import output_blocks, part_block
@@ -40,10 +40,13 @@ _ENCRYPTED: Final = "encrypted_content"
 
 def role_of(item: Item) -> Role:
     """Who speaks. What is neither a message nor the work of the assistant was put there by the client."""
+    role = _ROLES.get(str(item.value.get("role")))
     if item.kind == "message":
-        return _ROLES.get(str(item.value.get("role")), Role.USER)
+        return role or Role.USER
     if item.kind in OUTPUTS:
         return Role.TOOL
+    if role in STANDING_ROLES:  # `additional_tools` of newer models.
+        return role
     return Role.ASSISTANT if item.kind == "reasoning" or item.kind.endswith("_call") else Role.USER
 
 
