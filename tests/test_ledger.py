@@ -30,9 +30,9 @@ HOSTILE = st.one_of(
         [
             "",
             "src/app.py",
-            "/home/me/work/app/a.py",
-            "/home/me/work/app/b.py",
-            "/home/me/work/app/c d.py",
+            "/home/me/app/a.py",
+            "/home/me/app/b.py",
+            "/home/me/app/c d.py",
             "…/x",
             '"quoted"',
             "ok: no",

@@ -10,21 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import messages_api
-from .install import environment
+from .install import TIMEOUT, Ran, environment
 from .loopback import Json, Service, serve
-
-TIMEOUT = 120
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a run of the client printed and sent."""
-
-    output: str
-    error: str
-    status: int
-    requests: tuple[Json, ...]
-    """Bodies of the requests for a message of the conversation, in order."""
 
 
 @dataclass(frozen=True)

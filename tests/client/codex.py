@@ -8,22 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import responses_api
-from .install import environment
+from .install import TIMEOUT, Ran, environment
 from .loopback import Json, Service, serve
 
-TIMEOUT = 120
 _NO_SANDBOX = "--dangerously-bypass-approvals-and-sandbox"
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a run of the client printed and sent."""
-
-    output: str
-    error: str
-    status: int
-    requests: tuple[Json, ...]
-    """Bodies of the requests for a response, in order."""
 
 
 @dataclass(frozen=True)

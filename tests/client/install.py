@@ -1,4 +1,4 @@
-"""The real clients, installed from the npm registry."""
+"""The real clients, installed from the npm registry, and what a run of one gives."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+from .loopback import Json
+
+TIMEOUT = 120
+"""Seconds after which a client that was started is taken to hang."""
 
 PACKAGES = ("@anthropic-ai/claude-code@latest", "@openai/codex@latest")
 
@@ -30,6 +35,17 @@ class Clients:
         found = sorted(path for path in modules.glob(pattern) if os.access(path, os.X_OK))
         assert found, f"{modules} holds no {pattern}"
         return found[0]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run of a client printed and sent."""
+
+    output: str
+    error: str
+    status: int
+    requests: tuple[Json, ...]
+    """Bodies of the requests for an answer of the conversation, in order."""
 
 
 def install(folder: Path) -> Clients:
