@@ -328,6 +328,11 @@ class Transcript(Struct, frozen=True):
                 yield message, block
 
     @property
+    def has_new_summary(self) -> bool:
+        """Whether a message stands in it that is not in the source."""
+        return any(message.is_inserted for message in self.messages)
+
+    @property
     def is_changed(self) -> bool:
         """Whether the file is written otherwise than it was read."""
         return bool(self.removed or self.slimmed) or any(block.changed for _, block in self.blocks())

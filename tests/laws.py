@@ -64,7 +64,7 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
     """Law 1: a record that nothing changed comes out byte for byte; at most its links move."""
     before = result.before.source
     after = parse(data, format=result.transcript.format, lenient=bool(before.unparsed)).source
-    if any(message.is_inserted for message in result.transcript.messages):
+    if result.transcript.has_new_summary:
         if result.transcript.format in APPENDING:
             assert data.startswith(before.data)
             return
@@ -263,7 +263,7 @@ def protected_stays(result: Condensation, configuration: Configuration, count: C
                 had_reference = written[_where(block)] != block
                 assert after[_where(block)] == block or had_reference
                 assert _texts(meant[_where(block)]) == _texts(written[_where(block)])
-    is_summarized = any(message.is_inserted for message in result.transcript.messages)
+    is_summarized = result.transcript.has_new_summary
     if configuration.thinking == "auto" and not binds_thinking(result.before.model):
         assert is_summarized or not result.transcript.removed
 

@@ -15,6 +15,7 @@ from ..errors import ExitStatus, UsageError
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
+    from ..config.profiles import Access
     from ..llm.calls import Caller, Progress
     from ..llm.summarizer import Summaries
     from ..passes.summaries import Outcome, Task
@@ -108,10 +109,7 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
     now = datetime.now(UTC)
     with _progress() as progress:
 
-        def caller(access: object) -> Caller:
-            from ..config.profiles import Access
-
-            assert isinstance(access, Access)
+        def caller(access: Access) -> Caller:
             encoding = encoding_for(access.profile.model)
             own = count if encoding.name == count.encoding else type(count)(encoding.name)
             return Caller(

@@ -20,7 +20,7 @@ def slimmed(transcript: Transcript, plain: tuple[Message, ...], form: Format) ->
         return
     source = transcript.source
     style = jsontext.Style.of(source.data)
-    keeps_all = form.compaction is not None and any(message.is_inserted for message in transcript.messages)
+    keeps_all = form.compaction is not None and transcript.has_new_summary
     gone = frozenset() if keeps_all else gone_records(transcript)
     found = form.display(replace(transcript, messages=plain))
     for record, values in groupby(found, lambda value: value.place.record):

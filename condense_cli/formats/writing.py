@@ -36,7 +36,7 @@ def write(transcript: Transcript, form: Format) -> bytes:
             edits[block.place.record][block.owner] = jsontext.REMOVE
     form.complete(transcript, edits, gone, style)
     rewrite = Rewrite(transcript, edits, gone, style)
-    if form.compaction and any(message.is_inserted for message in transcript.messages):
+    if form.compaction and transcript.has_new_summary:
         for record, blocks in changed.items():
             edits[record].update(_edits(blocks, source, values, style))
         return form.compaction.write(rewrite)

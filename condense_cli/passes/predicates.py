@@ -51,7 +51,7 @@ def _ages(messages: Sequence[Message]) -> dict[int, int]:
     age = 0
     for message in reversed(messages):
         ages[message.index] = age
-        age += max(1, message.turns) if not message.is_summary else message.turns
+        age += message.turns if message.is_summary else 1
     return ages
 
 
