@@ -143,6 +143,16 @@ def test_a_document_of_the_sources_is_the_preset_of_the_same_name(file: str, tmp
 
 EVERY_KEY: dict[str, Any] = {
     "native": {"max_messages_to_keep": 4, "api_profile": "p", "custom_prompt": "c", "max_tokens": 900},
+    "lossless": {
+        "deduplicate_file_reads": False,
+        "consolidate_tool_results": False,
+        "remove_obsolete_state": False,
+        "keep": "earliest",
+        "keep_recent": 2,
+        "tool_parameters": True,
+        "fallback": "native",
+    },
+    "provider_config": {"name": "x"},
     "name": "all",
     "description": "every key there is",
     "provider": "smart",
@@ -173,6 +183,7 @@ EVERY_KEY: dict[str, Any] = {
             "description": "first",
             "selection": {
                 "type": "custom",
+                "selector": "mine",
                 "keep_recent_count": 3,
                 "keep_percentage": 30,
                 "tools": {"include": ["Read*"], "exclude": ["ReadMe"]},

@@ -161,7 +161,6 @@ def run(
         from msgspec.structs import replace
 
         from .. import api, formats
-        from ..config.overrides import apply as override
         from ..passes.flags import name_flags
         from ..report import facts
         from ..tokens import Counter, encoding_for
@@ -169,7 +168,6 @@ def run(
 
         status = ExitStatus.DONE
         configuration, name = _configuration(preset, config)
-        configuration = override(configuration, overrides)
         if lossless_only:
             name = "lossless only" if preset is None and config is None else f"{name}, lossless only"
         transcript = read_transcript(file, format, lenient)
@@ -193,6 +191,7 @@ def run(
                 summarizer=summaries,
                 clock=time.perf_counter,
                 slim=slim,
+                overrides=overrides,
             )
         result = name_flags(result, overrides)
         if strict and result.target is None:

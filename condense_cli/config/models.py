@@ -5,7 +5,7 @@ Field names are the snake_case keys; the loader also accepts their camelCase for
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -129,11 +129,15 @@ class Predicates(_Base, frozen=True, kw_only=True):
 
 
 class Selection(Predicates, frozen=True, kw_only=True):
-    """Which messages a pass may touch. `preserve_*` name what stays; predicates narrow any type down."""
+    """Which messages a pass may touch. `preserve_*` name what stays; predicates narrow any type down.
+
+    `selector` is the name of one that an installed package brings; it narrows the selection down as predicates do.
+    """
 
     type: Literal["preserve_recent", "preserve_percent", "custom"]
     keep_recent_count: Count | None = None
     keep_percentage: Annotated[float, Meta(ge=0, le=100)] | None = None
+    selector: str | None = None
 
 
 class Condition(_Base, frozen=True, kw_only=True):
@@ -196,15 +200,28 @@ class NativeConfig(_Base, frozen=True, kw_only=True):
     max_tokens: Positive | None = None
 
 
+class LosslessConfig(_Base, frozen=True, kw_only=True):
+    """Provider lossless: references alone; with a fallback, what it does next where a target is missed."""
+
+    deduplicate_file_reads: bool = True
+    consolidate_tool_results: bool = True
+    remove_obsolete_state: bool = True
+    keep: Literal["latest", "earliest"] = "latest"
+    keep_recent: Count = 0
+    tool_parameters: bool = False
+    fallback: Literal["native"] | None = None
+
+
 class Configuration(_Base, frozen=True, kw_only=True):
     """A whole configuration; the defaults change nothing.
 
-    `profile` names the access to a model for passes that name none of their own.
+    `profile` names the access to a model for passes that name none of their own. `provider_config` are the settings
+    of a provider that an installed package brings.
     """
 
     name: str = ""
     description: str = ""
-    provider: Literal["smart", "native"] = "smart"
+    provider: str = "smart"
     profile: str | None = None
     target_tokens: Positive | None = None
     target_reduction_percent: Annotated[float, Meta(gt=0, lt=100)] | None = None
@@ -215,3 +232,5 @@ class Configuration(_Base, frozen=True, kw_only=True):
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()
     native: NativeConfig | None = None
+    lossless: LosslessConfig | None = None
+    provider_config: dict[str, Any] | None = None
