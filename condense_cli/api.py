@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from . import formats
+from .config.checks import section_warnings
 from .config.models import Configuration
 from .config.presets import DEFAULT_PRESET, load_preset
 from .errors import BrokenOutputError
@@ -74,7 +75,7 @@ def condense(
     if configuration is None:
         configuration = load_preset(preset or DEFAULT_PRESET)
     if target_tokens is not None:
-        configuration = msgspec.structs.replace(configuration, target_tokens=target_tokens)
+        configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = counter or Counter.of(transcript)
@@ -104,9 +105,15 @@ def _condensed(
         from .providers import native
 
         return native.condense(transcript, configuration, counter, summarizer=summarizer, clock=clock)
-    return pipeline.condense(
+    warnings = section_warnings(configuration)
+    if configuration.provider != "smart" or configuration.has_phases:
+        from .providers.compiled import compiled
+
+        configuration = compiled(configuration)
+    result = pipeline.condense(
         transcript, configuration, counter, summarizer=summarizer, stop_at_target=stops, clock=clock
     )
+    return replace(result, warnings=(*result.warnings, *warnings))
 
 
 class Restoration(Struct, frozen=True):

@@ -38,8 +38,14 @@ class Refusal(StrEnum):
 
 
 def compiled(configuration: Configuration) -> Configuration:
-    """The passes that do the provider's work."""
-    native = configuration.native or NativeConfig()
+    """The passes that do the provider's work, without its refusals."""
+    middle = summary_pass(configuration.native or NativeConfig(), PASS, NAME)
+    keep_first = max(1, configuration.keep_first)
+    return replace(configuration, provider="smart", native=None, keep_first=keep_first, passes=(middle,))
+
+
+def summary_pass(native: NativeConfig, id: str, name: str) -> PassConfig:
+    """One summary of everything between the first message and the newest turns."""
     summarization = SummarizationConfig(
         api_profile=native.api_profile,
         custom_prompt=native.custom_prompt,
@@ -47,14 +53,13 @@ def compiled(configuration: Configuration) -> Configuration:
         keep_first=0,
         keep_last=0,
     )
-    middle = PassConfig(
-        id=PASS,
-        name=NAME,
+    return PassConfig(
+        id=id,
+        name=name,
         selection=Selection(type="preserve_recent", keep_recent_count=native.max_messages_to_keep),
         mode="batch",
         batch_config=BatchConfig(operation="summarize", summarization_config=summarization),
     )
-    return replace(configuration, keep_first=max(1, configuration.keep_first), passes=(middle,))
 
 
 def refusal(transcript: Transcript, count: Counter) -> Refusal | None:
