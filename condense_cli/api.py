@@ -81,7 +81,7 @@ def condense(
     if configuration is None:
         configuration = load_preset(preset or DEFAULT_PRESET)
     if target_tokens is not None:
-        configuration = msgspec.structs.replace(configuration, target_tokens=target_tokens)
+        configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = counter or Counter.of(transcript)

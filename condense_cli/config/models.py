@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
-Percent = Annotated[float, Meta(gt=0, le=100)]
-Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
-Positive = Annotated[int, Meta(ge=1, le=1_000_000_000)]
-ContentTypeName = Literal["message_text", "tool_parameters", "tool_results", "images"]
+from .base import Base as _Base
+from .base import Count, Positive
+from .phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
+
+ContentTypeName = Literal[
+    "message_text", "tool_parameters", "tool_results", "images", "assistant_reasoning", "user_messages"
+]
 RoleName = Literal["system", "developer", "user", "assistant", "tool"]
-
-
-class _Base(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    pass
 
 
 class TruncateParams(_Base, frozen=True, kw_only=True):
@@ -28,9 +27,12 @@ class TruncateParams(_Base, frozen=True, kw_only=True):
 
 
 class SummarizeParams(_Base, frozen=True, kw_only=True):
+    """How single texts are summarized: with at most `max_parallel_calls` at a time, where the profile allows more."""
+
     api_profile: str | None = None
     max_tokens: Positive = 100
     custom_prompt: str | None = None
+    max_parallel_calls: Positive | None = None
 
 
 class OperationParams(_Base, frozen=True, kw_only=True):
@@ -54,10 +56,18 @@ class ImageOperation(_Base, frozen=True, kw_only=True):
 
 
 class ContentTypeOperations(_Base, frozen=True, kw_only=True):
+    """One operation for each content type.
+
+    Two kinds of message text may have one of their own: that of assistant turns without calls, and that of user
+    messages without results.
+    """
+
     message_text: ContentOperation = ContentOperation()
     tool_parameters: ContentOperation = ContentOperation()
     tool_results: ContentOperation = ContentOperation()
     images: ImageOperation = ImageOperation()
+    assistant_reasoning: ContentOperation | UnsetType = UNSET
+    user_messages: ContentOperation | UnsetType = UNSET
 
 
 class PartialOperations(_Base, frozen=True, kw_only=True):
@@ -65,6 +75,8 @@ class PartialOperations(_Base, frozen=True, kw_only=True):
     tool_parameters: ContentOperation | UnsetType = UNSET
     tool_results: ContentOperation | UnsetType = UNSET
     images: ImageOperation | UnsetType = UNSET
+    assistant_reasoning: ContentOperation | UnsetType = UNSET
+    user_messages: ContentOperation | UnsetType = UNSET
 
 
 class Override(_Base, frozen=True, kw_only=True):
@@ -212,11 +224,23 @@ class LosslessConfig(_Base, frozen=True, kw_only=True):
     fallback: Literal["native"] | None = None
 
 
+class TruncationConfig(_Base, frozen=True, kw_only=True):
+    """Provider truncation: old results and parameters are cut, or results suppressed; the newest turns stay."""
+
+    preserve_recent_count: Count = 5
+    truncation_mode: Literal["suppress", "truncate"] = "truncate"
+    max_tool_result_lines: Positive = 5
+    max_tool_param_chars: Positive = 100
+    preserve_user_messages: bool = True
+    preserve_assistant_text: bool = True
+
+
 class Configuration(_Base, frozen=True, kw_only=True):
     """A whole configuration; the defaults change nothing.
 
-    `profile` names the access to a model for passes that name none of their own. `provider_config` are the settings
-    of a provider that an installed package brings.
+    `profile` names the access to a model for passes that name none of their own. Provider smart works with `passes`
+    or with phases; where one phase is given, the others have their defaults. `provider_config` are the settings of a
+    provider that an installed package brings.
     """
 
     name: str = ""
@@ -234,3 +258,14 @@ class Configuration(_Base, frozen=True, kw_only=True):
     native: NativeConfig | None = None
     lossless: LosslessConfig | None = None
     provider_config: dict[str, Any] | None = None
+    truncation: TruncationConfig | None = None
+    lossless_phase: LosslessPhase | None = None
+    selection_phase: SelectionPhase | None = None
+    lossy_phase: LossyPhase | None = None
+    llm_phase: LlmPhase | None = None
+    fallback_phase: FallbackPhase | None = None
+
+    @property
+    def has_phases(self) -> bool:
+        phases = (self.lossless_phase, self.selection_phase, self.lossy_phase, self.llm_phase, self.fallback_phase)
+        return any(phase is not None for phase in phases)

@@ -100,9 +100,6 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
         prelude = structs.replace(prelude, keep_recent=count)
         passes = _with_selections(passes, lambda selection: _preserving(selection, count))
     if overrides.only_tools:
-        if configuration.provider == "native":
-            hint = "--except-tools leaves calls and their results alone."
-            raise UsageError("--only-tools cannot be used with provider native: it summarizes whole messages.", hint)
         # Results and calls of other tools; a pass with globs of its own leaves text alone already.
         if prelude.enabled or any(_has_own_tools(config.selection) for config in passes):
             pins.append(Predicates(tools=Globs(exclude=overrides.only_tools)))

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.checks import Problem
+from ..config.checks import Problem, section_warnings
 from ..config.loading import as_typed
 from ..config.models import Configuration
 from ..config.yaml_reading import Positions
@@ -105,6 +105,10 @@ class Provider(Generic[S]):
         """What is wrong with settings whose types are right."""
         yield from ()
 
+    def default_configuration(self) -> Configuration:
+        """What a run does for which nothing but the provider is named."""
+        return Configuration(provider=self.id)
+
     def settings_of(self, configuration: Configuration, positions: Positions | None = None) -> S:
         """The provider's settings in a configuration. Raises ConfigurationError."""
         given = getattr(configuration, self.section)
@@ -129,9 +133,10 @@ class Provider(Generic[S]):
 
     def warnings(self, configuration: Configuration) -> list[str]:
         """What is allowed and probably not wanted."""
+        found = section_warnings(configuration)
         if configuration.passes and not self.runs_passes:
-            return [f"The passes of the configuration do not run: provider {self.id} does not use them."]
-        return []
+            found.append(f"The passes of the configuration do not run: provider {self.id} does not use them.")
+        return found
 
     def condense(self, transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
         """Condense a transcript. Raises CondenseError where the configuration or the flags are wrong.

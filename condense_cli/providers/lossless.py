@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..config.models import Configuration, LosslessConfig, NativeConfig, Prelude, PreludeOperations
+from ..config.models import Configuration, LosslessConfig, Prelude, PreludeOperations
 from ..passes.condensation import Condensation
 from . import native
 from .base import Capabilities, Provider
@@ -38,7 +38,7 @@ class Lossless(Provider[LosslessConfig]):
             file_tools=configuration.lossless_prelude.file_tools,
             state_tags=configuration.lossless_prelude.state_tags,
         )
-        return replace(configuration, lossless_prelude=prelude, passes=())
+        return replace(configuration, provider="smart", lossless=None, lossless_prelude=prelude, passes=())
 
     def strategy(self, run: Run[LosslessConfig]) -> Condensation:
         alone = run.pipeline(self.compiled(run.configuration, run.settings))
@@ -47,9 +47,9 @@ class Lossless(Provider[LosslessConfig]):
         refused = native.refusal(run.transcript, run.context.count)
         if refused:
             return replace(alone, passes=(*alone.passes, native.skipped(run, refused)))
+        # From the start: the references then go into what stays of the conversation.
         referring = self.compiled(run.configuration, run.settings)
-        middle = native.PROVIDER.compiled(referring, run.configuration.native or NativeConfig())
-        return native.summarized(run.pipeline(middle))
+        return native.summarized(run.pipeline(native.compiled(referring)))
 
 
 PROVIDER: Final = Lossless()

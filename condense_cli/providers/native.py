@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..config.models import BatchConfig, Configuration, NativeConfig, PassConfig, Selection, SummarizationConfig
+from ..errors import UsageError
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept, PassReceipt, Status
 from ..tokens import Counter
@@ -34,6 +35,31 @@ class Refusal(StrEnum):
     CONDENSED_RECENTLY = f"there are fewer than {_LEAST_SINCE_SUMMARY} messages since the last summary"
     NO_MODEL = "no summary was written"
     GREW = "the summary is not smaller than what it stands for"
+
+
+def compiled(configuration: Configuration) -> Configuration:
+    """The passes that do the provider's work, without its refusals."""
+    middle = summary_pass(configuration.native or NativeConfig(), PASS, _NAME)
+    keep_first = max(1, configuration.keep_first)
+    return replace(configuration, provider="smart", native=None, keep_first=keep_first, passes=(middle,))
+
+
+def summary_pass(native: NativeConfig, id: str, name: str) -> PassConfig:
+    """One summary of everything between the first message and the newest turns."""
+    summarization = SummarizationConfig(
+        api_profile=native.api_profile,
+        custom_prompt=native.custom_prompt,
+        max_tokens=native.max_tokens,
+        keep_first=0,
+        keep_last=0,
+    )
+    return PassConfig(
+        id=id,
+        name=name,
+        selection=Selection(type="preserve_recent", keep_recent_count=native.max_messages_to_keep),
+        mode="batch",
+        batch_config=BatchConfig(operation="summarize", summarization_config=summarization),
+    )
 
 
 def refusal(transcript: Transcript, count: Counter) -> Refusal | None:
@@ -81,24 +107,13 @@ class Native(Provider[NativeConfig]):
     section = "native"
 
     def compiled(self, configuration: Configuration, settings: NativeConfig) -> Configuration:
-        summarization = SummarizationConfig(
-            api_profile=settings.api_profile,
-            custom_prompt=settings.custom_prompt,
-            max_tokens=settings.max_tokens,
-            keep_first=0,
-            keep_last=0,
-        )
-        middle = PassConfig(
-            id=PASS,
-            name=_NAME,
-            selection=Selection(type="preserve_recent", keep_recent_count=settings.max_messages_to_keep),
-            mode="batch",
-            batch_config=BatchConfig(operation="summarize", summarization_config=summarization),
-        )
-        return replace(configuration, keep_first=max(1, configuration.keep_first), passes=(middle,))
+        return compiled(replace(configuration, native=settings))
 
     def strategy(self, run: Run[NativeConfig]) -> Condensation:
         """One summary of the middle, or the transcript as it was with the reason of the refusal."""
+        if run.context.overrides.only_tools:
+            hint = "--except-tools leaves calls and their results alone."
+            raise UsageError("--only-tools cannot be used with provider native: it summarizes whole messages.", hint)
         refused = refusal(run.transcript, run.context.count)
         if refused:
             return run.unchanged(skipped(run, refused))

@@ -13,12 +13,17 @@ from ..config.provider_settings import ProviderSettings
 from ..config.yaml_reading import Positions
 from ..errors import ConfigurationError
 from ..nearest import nearest
-from . import lossless, native, smart
+from . import lossless, native, smart, truncation
 from .base import OWN_SECTION, Capabilities, Provider
 
 AnyProvider = Provider[Any]
 
-BUILT_IN: Final[tuple[AnyProvider, ...]] = (smart.PROVIDER, native.PROVIDER, lossless.PROVIDER)
+BUILT_IN: Final[tuple[AnyProvider, ...]] = (
+    smart.PROVIDER,
+    lossless.PROVIDER,
+    truncation.PROVIDER,
+    native.PROVIDER,
+)
 DEFAULT: Final = smart.PROVIDER.id
 _BUILT_IN: Final = "built in"
 
@@ -117,7 +122,7 @@ class Registry:
         """The configuration with the user's settings of its provider, where it gives none itself."""
         given = self.settings(configuration.provider).config
         provider = self.get(configuration.provider)
-        if given is None or getattr(configuration, provider.section) is not None:
+        if given is None or provider.settings_of(configuration) != provider.settings():
             return configuration
         settings = as_typed(given, provider.settings, Positions(f"providers.{provider.id}.config", is_file=False))
         return provider.with_settings(configuration, settings)
