@@ -199,7 +199,9 @@ class NativeConfig(_Base, frozen=True, kw_only=True):
 class Configuration(_Base, frozen=True, kw_only=True):
     """A whole configuration; the defaults change nothing.
 
-    `profile` names the access to a model for passes that name none of their own.
+    `profile` names the access to a model for passes that name none of their own. `auto_condense_context_percent` is
+    the share of the context window from which on a conversation should be condensed; `fallback` is what happens to
+    one that is over its limit when the provider failed.
     """
 
     name: str = ""
@@ -215,3 +217,12 @@ class Configuration(_Base, frozen=True, kw_only=True):
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()
     native: NativeConfig | None = None
+    auto_condense_context: bool = True
+    auto_condense_context_percent: Annotated[float, Meta(ge=5, le=100)] = 100
+    fallback: Literal["none", "sliding_window"] = "none"
+
+
+class FileConfiguration(Configuration, frozen=True, kw_only=True):
+    """What a file may say: a configuration, or a preset and what is different from it."""
+
+    preset: str | None = None
