@@ -125,7 +125,7 @@ def test_a_preset_of_a_file_must_name_none_itself(tmp_path: Path) -> None:
 
 
 def test_an_unknown_preset_is_named_with_its_line() -> None:
-    with pytest.raises(ConfigurationError, match="p.yaml:2:1: There is no preset named 'sped'") as caught:
+    with pytest.raises(ConfigurationError, match=r"p\.yaml:2:1: There is no preset named 'sped'") as caught:
         parse_with_positions("keep_first: 1\npreset: sped\n", "p.yaml")
     assert "speed" in caught.value.hint
 
