@@ -163,7 +163,6 @@ def run(
         from msgspec.structs import replace
 
         from .. import api, formats
-        from ..config.overrides import apply as override
         from ..config.presets import DEFAULT_PRESET
         from ..passes.flags import name_flags
         from ..passes.limits import target_of
@@ -173,7 +172,7 @@ def run(
 
         status = ExitStatus.DONE
         settings = settings_for(preset, config, no_config=no_config)
-        configuration, name = override(settings.configuration, overrides), settings.name
+        configuration, name = settings.configuration, settings.name
         if lossless_only:
             name = "lossless only" if name == DEFAULT_PRESET and preset is None else f"{name}, lossless only"
         transcript = read_transcript(file, format, lenient)
@@ -199,6 +198,7 @@ def run(
                 summarizer=summaries,
                 clock=time.perf_counter,
                 slim=slim,
+                overrides=overrides,
             )
         result = name_flags(result, overrides)
         if strict and result.target is None:

@@ -27,11 +27,15 @@ _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud80
 
 
 class Positions(Struct, frozen=True):
-    """Line and column (from 1) of every key of a file by its path, and how the file spells the key."""
+    """Line and column (from 1) of every key of a file by its path, and how the file spells the key.
+
+    Of values that stand in no file there is only the name: what gave them.
+    """
 
     name: str
     marks: dict[KeyPath, tuple[int, int]] = field(default_factory=dict)
     spellings: dict[KeyPath, str] = field(default_factory=dict)
+    is_file: bool = True
 
     def mark(self, path: KeyPath) -> tuple[int, int]:
         """Line and column of a key; what has none of its own, such as what an alias stands for, has that around it."""
@@ -46,7 +50,8 @@ class Positions(Struct, frozen=True):
     def error(self, path: KeyPath, what: str, hint: str = "") -> ConfigurationError:
         line, column = self.mark(path)
         where = f" at {self._spell(path)}" if path else ""
-        return ConfigurationError(f"{self.name}:{line}:{column}: {what}{where}.", hint)
+        place = f"{self.name}:{line}:{column}" if self.is_file else self.name
+        return ConfigurationError(f"{place}: {what}{where}.", hint)
 
     def spelling(self, path: KeyPath) -> str:
         return self.spellings.get(path, str(path[-1]) if path else "")
