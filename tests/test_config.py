@@ -155,6 +155,7 @@ EVERY_KEY: dict[str, Any] = {
     "provider_config": {"name": "x"},
     "name": "all",
     "description": "every key there is",
+    "preset": "cost",
     "provider": "smart",
     "profile": "gpt-4o-mini",
     "target_tokens": 60_000,
@@ -162,6 +163,9 @@ EVERY_KEY: dict[str, Any] = {
     "keep_first": 2,
     "min_saving": 10,
     "thinking": "keep",
+    "auto_condense_context": False,
+    "auto_condense_context_percent": 80,
+    "fallback": "sliding_window",
     "pins": [{"roles": ["user"], "regex": "TODO"}],
     "lossless_prelude": {
         "enabled": True,

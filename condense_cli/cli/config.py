@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ConfigurationError, ExitStatus, UsageError
+from ..errors import ConfigurationError, ExitStatus
 from ..report.visible import visible
 from .console import exits, say, write_text
-from .options import ExceptTools, KeepRecent, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
+from .options import ExceptTools, KeepRecent, NoConfig, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
+from .settings import settings_for
 
 config_app = typer.Typer(
     help="Check configurations, show every value in use, print the schema.",
@@ -35,8 +36,9 @@ def validate(
     """
     with exits():
         from ..config.checks import warnings
+        from ..config.files import user_configuration_path
         from ..config.loading import load_configuration
-        from ..config.user import load_user_configuration, user_configuration_path
+        from ..config.user import load_user_configuration
 
         status = ExitStatus.DONE
         for file in files:
@@ -63,6 +65,7 @@ def show(
     config: Annotated[
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration instead.")
     ] = None,
+    no_config: NoConfig = False,
     keep_recent: KeepRecent = None,
     only_tools: OnlyTools = None,
     except_tools: ExceptTools = None,
@@ -73,8 +76,8 @@ def show(
 ) -> None:
     """Show the configuration that a run with the same flags would use.
 
-    Every default is filled in. A comment beside each value says where it came from: a flag, a line of the file,
-    the preset, or the default.
+    Every default is filled in. A comment beside each value says where it came from: a flag, a variable, a line of the
+    project's file or of your own, the preset, or the default.
 
     Examples:
 
@@ -84,34 +87,30 @@ def show(
     condense config show --preset speed --json | jq .origins
     """
     with exits():
-        if preset is not None and config is not None:
-            raise UsageError("--preset and --config cannot be used together.", "Name one configuration.")
-
         from ..config.effective import effective
-        from ..config.loading import load_with_positions
-        from ..config.presets import DEFAULT_PRESET, find_preset, preset_names
         from ..report.facts import to_json
         from ..report.settings import as_report, as_yaml
 
         overrides = overrides_of(keep_recent, only_tools, except_tools, range, pin, target_tokens)
-        name = str(config) if config is not None else preset or DEFAULT_PRESET
-        is_preset = config is None and name in preset_names()
-        loaded = load_with_positions(config if config is not None else find_preset(name))
-        settings = effective(loaded, overrides, preset=name if is_preset else None)
-        write_text(to_json(as_report(settings, name)) if json else as_yaml(settings))
+        settings = settings_for(preset, config, no_config=no_config)
+        shown = effective(settings, overrides)
+        write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown))
 
 
 @config_app.command("schema")
-def schema() -> None:
-    """Print the JSON Schema of a configuration, for editors.
+def schema(
+    own: Annotated[bool, typer.Option("--own", help="The schema of your own file, with profiles, instead.")] = False,
+) -> None:
+    """Print the JSON Schema of a configuration or a project's condense.yaml, for editors.
 
     Examples:
 
     \b
     condense config schema > condense.schema.json
+    condense config schema --own > own.schema.json
     """
     with exits():
-        from ..config.schema import configuration_schema
+        from ..config.schema import configuration_schema, own_schema
         from ..report.facts import to_json
 
-        write_text(to_json(configuration_schema()))
+        write_text(to_json(own_schema() if own else configuration_schema()))

@@ -20,6 +20,7 @@ from .options import (
     MaxCost,
     MaxSummaryTokens,
     NoCache,
+    NoConfig,
     OnlyTools,
     OverheadTokens,
     Pins,
@@ -32,11 +33,11 @@ from .options import (
     overrides_of,
 )
 from .reading import input_file, name_of, read_transcript
+from .settings import settings_for
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from ..config.models import Configuration
     from ..passes.pipeline import Condensation
     from ..report.facts import Cost, Report
     from ..tokens import Counter
@@ -67,6 +68,7 @@ def run(
     config: Annotated[
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration to run instead.")
     ] = None,
+    no_config: NoConfig = False,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the condensed transcript there.")
     ] = None,
@@ -140,7 +142,7 @@ def run(
     condense undo takes that back.
     """
     with exits():
-        _check_usage(preset, config, target_tokens, target_percent)
+        _check_targets(target_tokens, target_percent)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
@@ -161,15 +163,18 @@ def run(
         from msgspec.structs import replace
 
         from .. import api, formats
+        from ..config.presets import DEFAULT_PRESET
         from ..passes.flags import name_flags
+        from ..passes.limits import target_of
         from ..report import facts
         from ..tokens import Counter, encoding_for
         from .summarizing import calls_of, status_of, summaries_for, told_of
 
         status = ExitStatus.DONE
-        configuration, name = _configuration(preset, config)
+        settings = settings_for(preset, config, no_config=no_config)
+        configuration, name = settings.configuration, settings.name
         if lossless_only:
-            name = "lossless only" if preset is None and config is None else f"{name}, lossless only"
+            name = "lossless only" if name == DEFAULT_PRESET and preset is None else f"{name}, lossless only"
         transcript = read_transcript(file, format, lenient)
         is_writable = formats.format_named(transcript.format).is_writable
         to.check(transcript)
@@ -179,6 +184,8 @@ def run(
         counter = Counter.of(transcript)
         if target_percent is not None:
             target_tokens = int(counter.transcript(transcript) * target_percent / 100)
+        elif target_tokens is None and settings.has_own_target:
+            target_tokens = target_of(configuration, counter.transcript(transcript))
         calls = calls_of(
             profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
         )
@@ -240,29 +247,11 @@ def run(
 run.__doc__ = (run.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
 
 
-def _check_usage(
-    preset: str | None,
-    config: Path | None,
-    target_tokens: int | None,
-    target_percent: float | None,
-) -> None:
-    if preset is not None and config is not None:
-        raise UsageError("--preset and --config cannot be used together.", "Name one configuration.")
+def _check_targets(target_tokens: int | None, target_percent: float | None) -> None:
     if target_tokens is not None and target_percent is not None:
         raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
     if target_percent is not None and not 0 < target_percent < 100:
         raise UsageError(f"--target-percent must be more than 0 and less than 100, not {target_percent:g}.")
-
-
-def _configuration(preset: str | None, config: Path | None) -> tuple[Configuration, str]:
-    """The configuration to run and its name to show."""
-    from ..config.loading import load_configuration
-    from ..config.presets import DEFAULT_PRESET, load_preset
-
-    if config is not None:
-        return load_configuration(config), str(config)
-    name = preset or DEFAULT_PRESET
-    return load_preset(name), name
 
 
 def _cost(result: Condensation, counter: Counter, overhead_tokens: int | None, summaries: Decimal) -> Cost:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
 
-from .loading import Loaded
 from .models import Configuration
 from .overrides import Overrides, apply
-from .yaml_reading import KeyPath
+from .yaml_reading import KeyPath, is_at, value_at
 
 DEFAULT: Final = "default"
 
@@ -28,6 +27,16 @@ _FLAG_OF_KEY: Final = {
 }
 
 
+class Settled(Protocol):
+    """A configuration that knows where its values are from: of one file, or of several layers."""
+
+    @property
+    def configuration(self) -> Configuration: ...
+
+    def origin(self, path: KeyPath) -> str | None:
+        """The preset, the file and line, or the variable that a value comes from; None for a default."""
+
+
 class Effective(Struct, frozen=True):
     """The values as plain values; `origins` by the path of each value that is no mapping and no list of mappings."""
 
@@ -36,18 +45,16 @@ class Effective(Struct, frozen=True):
     origins: dict[KeyPath, str]
 
 
-def effective(loaded: Loaded, overrides: Overrides, *, preset: str | None = None) -> Effective:
+def effective(settled: Settled, overrides: Overrides) -> Effective:
     """The configuration as a run with these flags would use it. Values of a preset name it, others file and line."""
-    configuration = apply(loaded.configuration, overrides)
-    before, values = _plain(loaded.configuration), _plain(configuration)
+    configuration = apply(settled.configuration, overrides)
+    before, values = _plain(settled.configuration), _plain(configuration)
     origins = {}
     for path, value in leaves(values):
-        if _at(before, path) != (value,):
-            origins[path] = _flag(path, value)
-        elif _at(loaded.value, path):
-            origins[path] = f"preset {preset}" if preset else f"{loaded.name}:{_line(loaded, path)}"
+        if is_at(before, path) and value_at(before, path) == value:
+            origins[path] = settled.origin(path) or DEFAULT
         else:
-            origins[path] = DEFAULT
+            origins[path] = _flag(path, value)
     return Effective(configuration, values, origins)
 
 
@@ -74,23 +81,6 @@ def _plain(value: Any) -> Any:
         fields = {name: getattr(value, name) for name in value.__struct_fields__}
         return {name: _plain(item) for name, item in fields.items() if item is not msgspec.UNSET}
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _at(value: Any, path: KeyPath) -> tuple[Any] | None:
-    """The value at the path, in a tuple; None where there is none."""
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return (value,)
-
-
-def _line(loaded: Loaded, path: KeyPath) -> int:
-    # What an alias stands for has no position of its own: the nearest key around it has.
-    while path and path not in loaded.positions.marks:
-        path = path[:-1]
-    return loaded.positions.marks.get(path, (1, 1))[0]
 
 
 def _flag(path: KeyPath, value: Any) -> str:

@@ -240,7 +240,9 @@ class Configuration(_Base, frozen=True, kw_only=True):
 
     `profile` names the access to a model for passes that name none of their own. Provider smart works with `passes`
     or with phases; where one phase is given, the others have their defaults. `provider_config` are the settings of a
-    provider that an installed package brings.
+    provider that an installed package brings. `auto_condense_context_percent` is the share of the context window from
+    which on a conversation should be condensed; `fallback` is what happens to one that is over its limit when the
+    provider failed.
     """
 
     name: str = ""
@@ -256,6 +258,9 @@ class Configuration(_Base, frozen=True, kw_only=True):
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()
     native: NativeConfig | None = None
+    auto_condense_context: bool = True
+    auto_condense_context_percent: Annotated[float, Meta(ge=5, le=100)] = 100
+    fallback: Literal["none", "sliding_window"] = "none"
     lossless: LosslessConfig | None = None
     provider_config: dict[str, Any] | None = None
     truncation: TruncationConfig | None = None
@@ -269,3 +274,9 @@ class Configuration(_Base, frozen=True, kw_only=True):
     def has_phases(self) -> bool:
         phases = (self.lossless_phase, self.selection_phase, self.lossy_phase, self.llm_phase, self.fallback_phase)
         return any(phase is not None for phase in phases)
+
+
+class FileConfiguration(Configuration, frozen=True, kw_only=True):
+    """What a file may say: a configuration, or a preset and what is different from it."""
+
+    preset: str | None = None
