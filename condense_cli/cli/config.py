@@ -11,6 +11,7 @@ from ..errors import ConfigurationError, ExitStatus
 from ..report.visible import visible
 from .console import exits, say, write_text
 from .options import ExceptTools, KeepRecent, NoConfig, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
+from .providing import checked, registry_of_user
 from .settings import settings_for
 
 config_app = typer.Typer(
@@ -37,22 +38,24 @@ def validate(
     with exits():
         from ..config.checks import warnings
         from ..config.files import user_configuration_path
-        from ..config.loading import load_configuration
+        from ..config.loading import load_with_positions
         from ..config.user import load_user_configuration
 
         status = ExitStatus.DONE
+        registry = registry_of_user()
         for file in files:
             try:
                 if file.absolute() == user_configuration_path():
                     load_user_configuration(file)
                     typer.echo(visible(f"{file}: valid, your own configuration"))
                     continue
-                configuration = load_configuration(file)
+                configuration = checked(load_with_positions(file), registry)
             except ConfigurationError as error:
                 say(f"condense: {error.message}" + (f"\n{error.hint}" if error.hint else ""))
                 status = error.status
                 continue
-            for warning in warnings(configuration):
+            of_provider = registry.get(configuration.provider).warnings(configuration)
+            for warning in dict.fromkeys([*warnings(configuration), *of_provider]):
                 say(f"condense: warning: {file}: {warning}")
             number = len(configuration.passes)
             typer.echo(visible(f"{file}: valid, {number} pass{'' if number == 1 else 'es'}"))

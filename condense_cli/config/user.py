@@ -1,4 +1,4 @@
-"""The user's own configuration: profiles, the main one among them, and whether models may be called.
+"""The user's own configuration: profiles, the main one among them, whether models may be called, and providers.
 
 It alone may say these things. A project's files and presets only name profiles, so that a cloned repository
 cannot send a session anywhere.
@@ -20,6 +20,7 @@ from .files import user_configuration_path
 from .loading import Loaded, as_typed, read_text, typed_file
 from .models import FileConfiguration
 from .profiles import BUILT_IN, OFFLINE, Profile
+from .provider_settings import ProviderSettings
 from .yaml_reading import Positions, read_yaml
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/@-]*")
@@ -39,13 +40,15 @@ class UserConfiguration(Struct, frozen=True):
     profile: str | None = None
     allow_calls: bool = False
     profiles: dict[str, KnownProfile] = field(default_factory=lambda: _built_in())
+    providers: dict[str, ProviderSettings] = field(default_factory=dict)
 
 
 class OwnFile(FileConfiguration, frozen=True, kw_only=True):
-    """What the user's own file may say: what any may, whether models may be called, and profiles."""
+    """What the user's own file may say: what any may, whether models may be called, profiles, and providers."""
 
     allow_calls: bool = False
     profiles: dict[str, Any] = field(default_factory=dict)
+    providers: dict[str, ProviderSettings] = field(default_factory=dict)
 
 
 def load_user_configuration(path: Path | None = None) -> UserConfiguration:
@@ -80,7 +83,8 @@ def parse_user_configuration(text: str, name: str) -> UserConfiguration:
         profiles[spelled] = KnownProfile(profile, f"{name}:{positions.marks.get(path, (1, 1))[0]}")
     if file.profile is not None and file.profile not in profiles:
         raise unknown_profile(file.profile, profiles, positions)
-    return UserConfiguration(file.profile, file.allow_calls, profiles)
+    providers = {positions.spelling(("providers", key)): given for key, given in file.providers.items()}
+    return UserConfiguration(file.profile, file.allow_calls, profiles, providers)
 
 
 def unknown_profile(
