@@ -28,7 +28,9 @@ def providers(context: typer.Context) -> None:
 
 @providers_app.command("list")
 def list_providers(json: Json = False) -> None:
-    """Compare the providers: the built-in ones and those of installed packages.
+    """Compare the providers.
+
+    The built-in ones and those of installed packages; the figures are measured, and a note says on what.
 
     Examples:
 
@@ -62,7 +64,9 @@ def show(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_provider, help="Name of a provider.")],
     json: Json = False,
 ) -> None:
-    """Show what a provider does, what it can do, and its settings with their defaults.
+    """Show a provider with its settings.
+
+    What it does, what it can do, every setting with its default and what it takes, and an example.
 
     Examples:
 

@@ -18,17 +18,21 @@ class Option(Struct, frozen=True):
     takes: str
 
 
-def options_of(settings: type[Struct], prefix: str = "") -> Iterator[Option]:
-    """Every setting, those inside of others included; where a whole part may be missing, its defaults."""
+def options_of(settings: type[Struct], prefix: str = "", values: Struct | None = None) -> Iterator[Option]:
+    """Every setting, then those inside of others; where a whole part may be missing, its defaults.
+
+    `values` are the defaults where they are not those of the type.
+    """
     found = types.type_info(settings)
     assert isinstance(found, types.StructType)
-    for field in found.fields:
+    for field in sorted(found.fields, key=lambda field: _struct_in(field.type) is not None):
         key = f"{prefix}{field.encode_name}"
+        default = _default(field) if values is None else getattr(values, field.name)
         part = _struct_in(field.type)
         if part is not None:
-            yield from options_of(part, f"{key}.")
+            yield from options_of(part, f"{key}.", default if isinstance(default, part) else None)
         else:
-            yield Option(key, _default(field), takes(field.type))
+            yield Option(key, msgspec.to_builtins(default), takes(field.type))
 
 
 def _struct_in(kind: types.Type) -> type[Struct] | None:
@@ -39,15 +43,17 @@ def _struct_in(kind: types.Type) -> type[Struct] | None:
 
 def _default(field: types.Field) -> Any:
     value = field.default_factory() if field.default_factory is not msgspec.NODEFAULT else field.default
-    return None if value in (msgspec.NODEFAULT, msgspec.UNSET) else msgspec.to_builtins(value)
+    return None if value is msgspec.NODEFAULT or value is msgspec.UNSET else value
 
 
 def takes(kind: types.Type) -> str:
     """What a setting takes, in words."""
     if isinstance(kind, types.UnionType):
-        return " or ".join(takes(member) for member in kind.types)
+        # "text", not "text or nothing": what is not given is shown as the default.
+        return " or ".join(takes(member) for member in kind.types if not isinstance(member, types.NoneType))
     if isinstance(kind, types.LiteralType):
-        return ", ".join(map(str, kind.values))
+        *others, last = map(str, kind.values)
+        return f"{', '.join(others)} or {last}" if others else last
     if isinstance(kind, types.IntType | types.FloatType):
         name = "whole number" if isinstance(kind, types.IntType) else "number"
         return f"{name}{_bounds(kind)}"
@@ -62,7 +68,6 @@ def takes(kind: types.Type) -> str:
 _WORDS = (
     (types.BoolType, "true or false"),
     (types.StrType, "text"),
-    (types.NoneType, "nothing"),
     (types.StructType, "mappings"),
     (types.DictType, "mapping"),
 )
@@ -71,9 +76,8 @@ _LARGE = 1_000_000
 
 
 def _bounds(kind: types.IntType | types.FloatType) -> str:
-    low = f"{kind.ge:g}" if kind.ge is not None else f"above {kind.gt:g}" if kind.gt is not None else ""
     most = kind.le if kind.le is not None else kind.lt
     if most is None or most > _LARGE:
-        return f", {low} or more" if kind.ge is not None else f" {low}" if low else ""
-    high = f"{most:g}" if kind.le is not None else f"below {most:g}"
-    return f" from {low} to {high}" if kind.ge is not None and kind.le is not None else f", {low}, {high}"
+        return "" if kind.ge is None else f", {kind.ge:g} or more"
+    low = f" from {kind.ge:g}" if kind.ge is not None else f" above {kind.gt:g}" if kind.gt is not None else ""
+    return f"{low} {'to' if kind.le is not None else 'and below'} {most:g}"

@@ -17,13 +17,13 @@ from rich.text import Text
 
 from ..providers.base import Capabilities
 from ..providers.registry import Registered
-from .cost_text import dollars
 from .provider_options import Option, options_of
 from .visible import visible
 
 _GAP = 2
 _YES = {True: "yes", False: "no"}
 _UNKNOWN = "?"
+_LONGEST_DEFAULT = 12
 
 
 class Figures(Struct, frozen=True):
@@ -105,9 +105,10 @@ def comparison(entries: Sequence[ProviderFacts], figures: Measured, width: int) 
             line.rstrip()
             yield line
         yield Text()
-    names = max(len(entry.id) for entry in entries)
-    for entry in entries:
-        yield from _wrapped(entry.id.ljust(names), f"{entry.name}. Best for {entry.best_for}.", width)
+    names = [f"{entry.id} (default)" if entry.default else entry.id for entry in entries]
+    longest = max(map(len, names))
+    for name, entry in zip(names, entries, strict=True):
+        yield from _wrapped(name.ljust(longest), f"{entry.name}. Best for {entry.best_for}.", width)
     yield Text()
     for sentence in _footnotes(entries, figures):
         yield from _wrapped("", sentence, width, style="dim")
@@ -116,8 +117,7 @@ def comparison(entries: Sequence[ProviderFacts], figures: Measured, width: int) 
 def _cells(entry: ProviderFacts) -> dict[str, str]:
     can, figures = entry.capabilities, entry.measured
     return {
-        "speed": can.speed,
-        "seconds": f"{figures.seconds:.2f}" if figures else _UNKNOWN,
+        "speed": f"{can.speed}, {figures.seconds:.2f} s" if figures else can.speed,
         "token reduction": _range(figures.saved_percent) if figures else _UNKNOWN,
         "information loss": ("none" if not can.lossy else _range(figures.lost_percent)) if figures else _UNKNOWN,
         "API cost": _cost(figures.cost) if figures else _UNKNOWN,
@@ -152,15 +152,15 @@ def _range(bounds: tuple[float, float]) -> str:
 
 
 def _cost(bounds: tuple[str, str]) -> str:
-    low, high = (dollars(amount) for amount in bounds)
-    return low if low == high else f"{low}–{high}"
+    low, high = (f"{float(amount):.2g}" for amount in bounds)
+    return f"${low}" if low == high else f"${low}–{high}"
 
 
 def _footnotes(entries: Sequence[ProviderFacts], figures: Measured) -> Iterator[str]:
     yield (
-        f"Measured on {figures.date} on {figures.transcripts} sample transcripts with default settings: seconds for "
-        "100,000 tokens without a model; loss: facts that were needed later and stand on no line any more; cost: "
-        f"summaries by {figures.model}, {figures.prices}."
+        f"Measured on {figures.date} on {figures.transcripts} sample transcripts, with default settings. Speed: "
+        "seconds for 100,000 tokens without a model. Loss: of the facts that were needed later, those that stand on no "
+        f"line any more. Cost: summaries by {figures.model} ({figures.prices})."
     )
     if any(entry.measured is None for entry in entries):
         yield "? has not been measured: condense estimate says what a provider makes of your transcript."
@@ -188,7 +188,8 @@ def description(entry: Registered, facts: ProviderFacts, width: int) -> Iterator
     yield from _options(options, width)
     yield Text()
     yield Text("Example", style="bold")
-    yield Text(f"  condense run FILE --provider {visible(facts.id)}{_example(options)}")
+    example = f" --set {provider.example}" if provider.example else ""
+    yield Text(visible(f"  condense run FILE --provider {facts.id}{example}"))
 
 
 def _version(facts: ProviderFacts) -> str:
@@ -200,22 +201,27 @@ def _options(options: Sequence[Option], width: int) -> Iterator[Text]:
         yield Text("It has no settings.")
         return
     yield Text("Settings, for --set or in a configuration", style="bold")
-    keys = max(len(option.key) for option in options)
-    defaults = max(len(_plain(option.default)) for option in options)
+    keys = max(len(option.key.rpartition(".")[2]) for option in options)
+    defaults = max(len(text) for option in options if len(text := _plain(option.default)) <= _LONGEST_DEFAULT)
+    part = ""
     for option in options:
-        start = f"  {option.key:{keys}}  {_plain(option.default):{defaults}}  "
-        lines = textwrap.wrap(option.takes, max(16, width - len(start))) or [""]
-        yield Text.assemble(start, (lines[0], "dim"))
-        for line in lines[1:]:
+        inside, _, key = option.key.rpartition(".")
+        if inside != part:
+            part = inside
+            yield Text(f"  {inside}.", style="dim")
+        default, about = _plain(option.default), option.takes
+        if len(default) > _LONGEST_DEFAULT:
+            default, about = "", f"{about}; by default {default}"
+        start = f"    {key:{keys}}  {default:{defaults}}  " if part else f"  {key:{keys}}  {default:{defaults}}  "
+        first, *rest = textwrap.wrap(about, max(20, min(width, 100) - len(start)))
+        yield Text.assemble(start, (first, "dim"))
+        for line in rest:
             yield Text(" " * len(start) + line, style="dim")
-
-
-def _example(options: Sequence[Option]) -> str:
-    option = next((option for option in options if isinstance(option.default, str | int | bool)), None)
-    return f" --set {option.key}={_plain(option.default)}" if option else ""
 
 
 def _plain(value: Any) -> str:
     if value is None:
         return "none"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_plain, value))}]"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
