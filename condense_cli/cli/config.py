@@ -37,6 +37,7 @@ def validate(
         from ..config.checks import warnings
         from ..config.loading import load_configuration
         from ..config.user import load_user_configuration, user_configuration_path
+        from ..providers.compiled import compiled as in_passes
 
         status = ExitStatus.DONE
         for file in files:
@@ -52,7 +53,7 @@ def validate(
                 continue
             for warning in warnings(configuration):
                 say(f"condense: warning: {file}: {warning}")
-            number = len(configuration.passes)
+            number = len(in_passes(configuration).passes)
             typer.echo(visible(f"{file}: valid, {number} pass{'' if number == 1 else 'es'}"))
         raise SystemExit(int(status))
 
@@ -69,6 +70,12 @@ def show(
     range: Range = None,
     pin: Pins = None,
     target_tokens: TargetTokens = None,
+    compiled: Annotated[
+        bool,
+        typer.Option(
+            "--compiled", help="Show the passes that a provider's settings, or phases, become; they run as they are."
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Show the configuration that a run with the same flags would use.
@@ -81,6 +88,7 @@ def show(
     \b
     condense config show
     condense config show --config mine.yaml --keep-recent 20
+    condense config show --config phases.yaml --compiled > passes.yaml
     condense config show --preset speed --json | jq .origins
     """
     with exits():
@@ -90,6 +98,7 @@ def show(
         from ..config.effective import effective
         from ..config.loading import load_with_positions
         from ..config.presets import DEFAULT_PRESET, find_preset, preset_names
+        from ..providers.compiled import compiled as in_passes
         from ..report.facts import to_json
         from ..report.settings import as_report, as_yaml
 
@@ -97,7 +106,10 @@ def show(
         name = str(config) if config is not None else preset or DEFAULT_PRESET
         is_preset = config is None and name in preset_names()
         loaded = load_with_positions(config if config is not None else find_preset(name))
-        settings = effective(loaded, overrides, preset=name if is_preset else None)
+        passes = in_passes(loaded.configuration) if compiled else None
+        settings = effective(loaded, overrides, preset=name if is_preset else None, compiled=passes)
+        if passes is not None and loaded.configuration.provider == "native":
+            say("condense: Provider native leaves short conversations alone besides, which passes cannot say.")
         write_text(to_json(as_report(settings, name)) if json else as_yaml(settings))
 
 

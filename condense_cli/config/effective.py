@@ -14,6 +14,8 @@ from .overrides import Overrides, apply
 from .yaml_reading import KeyPath
 
 DEFAULT: Final = "default"
+COMPILED: Final = "compiled"
+"""The origin of what provider settings or phases became."""
 
 _FLAG_OF_KEY: Final = {
     "target_tokens": "--target-tokens",
@@ -36,14 +38,23 @@ class Effective(Struct, frozen=True):
     origins: dict[KeyPath, str]
 
 
-def effective(loaded: Loaded, overrides: Overrides, *, preset: str | None = None) -> Effective:
-    """The configuration as a run with these flags would use it. Values of a preset name it, others file and line."""
-    configuration = apply(loaded.configuration, overrides)
-    before, values = _plain(loaded.configuration), _plain(configuration)
+def effective(
+    loaded: Loaded, overrides: Overrides, *, preset: str | None = None, compiled: Configuration | None = None
+) -> Effective:
+    """The configuration as a run with these flags would use it. Values of a preset name it, others file and line.
+
+    `compiled` are the passes that the loaded one becomes, to be shown in its place, without what they leave open.
+    """
+    base = compiled or loaded.configuration
+    configuration = apply(base, overrides)
+    given, before = _plain(loaded.configuration), _plain(base)
+    values = _plain(configuration, brief=compiled is not None)
     origins = {}
     for path, value in leaves(values):
         if _at(before, path) != (value,):
             origins[path] = _flag(path, value)
+        elif _at(given, path) != (value,):
+            origins[path] = COMPILED
         elif _at(loaded.value, path):
             origins[path] = f"preset {preset}" if preset else f"{loaded.name}:{_line(loaded, path)}"
         else:
@@ -68,12 +79,16 @@ def spelled(path: KeyPath) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def _plain(value: Any) -> Any:
-    """Mappings, lists and scalars; what an override leaves open is left out."""
+def _plain(value: Any, *, brief: bool = False) -> Any:
+    """Mappings, lists and scalars; what an override leaves open is left out, and if `brief`, every empty default."""
     if isinstance(value, msgspec.Struct):
-        fields = {name: getattr(value, name) for name in value.__struct_fields__}
-        return {name: _plain(item) for name, item in fields.items() if item is not msgspec.UNSET}
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+        fields = [(field, getattr(value, field.name)) for field in msgspec.structs.fields(value)]
+        return {
+            field.name: _plain(item, brief=brief)
+            for field, item in fields
+            if item is not msgspec.UNSET and not (brief and item in (None, "", ()) and item == field.default)
+        }
+    return [_plain(item, brief=brief) for item in value] if isinstance(value, tuple) else value
 
 
 def _at(value: Any, path: KeyPath) -> tuple[Any] | None:
