@@ -107,7 +107,7 @@ def show(
         passes = None
         if compiled:
             registry = registry_of_user()
-            check(settings.configuration, registry, settings.layers.get("provider"))
+            check(settings.configuration, registry, settings.layers)
             provider = registry.get(settings.configuration.provider)
             passes = registry.compiled(settings.configuration)
             if provider.besides:

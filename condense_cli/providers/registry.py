@@ -151,8 +151,7 @@ class Registry:
             names = " and ".join(one.origin for one in found)
             self._warnings[id] = f"{names} all register the provider {id!r}: that of {found[0].origin} is used."
         for one in found[:1]:
-            provider = _instance(one.thing)
-            fault = one.error or fault_of(provider, id)
+            provider, fault = (None, one.error) if one.error else _examined(one.thing, id)
             if fault:
                 self._warnings[id] = f"The provider {id!r} of {one.origin} cannot be used: {fault}."
             else:
@@ -167,8 +166,16 @@ class Registry:
         return _error(f"there is no provider named {id!r}", hint, positions)
 
 
-def fault_of(provider: Any, id: str) -> str:
-    """Why something that a package registers as a provider is none, or nothing."""
+def _examined(thing: Any, id: str) -> tuple[Any, str]:
+    """What a package registers as a provider, and why it is none, or nothing."""
+    try:
+        provider = thing() if isinstance(thing, type) and issubclass(thing, Provider) else thing
+        return provider, _fault(provider, id)
+    except Exception as error:  # A package's own code may do anything.
+        return None, f"{type(error).__name__}: {error}"
+
+
+def _fault(provider: Any, id: str) -> str:
     if not isinstance(provider, Provider):
         return f"it is no Provider but {type(provider).__name__}"
     for field in ("id", "name", "description", "version"):
@@ -184,10 +191,6 @@ def fault_of(provider: Any, id: str) -> str:
     if provider.section != OWN_SECTION:
         return f"it takes the section {provider.section!r}, which is not its own"
     return ""
-
-
-def _instance(thing: Any) -> Any:
-    return thing() if isinstance(thing, type) and issubclass(thing, Provider) else thing
 
 
 def _error(what: str, hint: str, positions: Positions | None) -> ConfigurationError:
