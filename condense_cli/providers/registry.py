@@ -151,7 +151,7 @@ class Registry:
             names = " and ".join(one.origin for one in found)
             self._warnings[id] = f"{names} all register the provider {id!r}: that of {found[0].origin} is used."
         for one in found[:1]:
-            provider, fault = (None, one.error) if one.error else _examined(one.thing, id)
+            provider, fault = _examined(one, id)
             if fault:
                 self._warnings[id] = f"The provider {id!r} of {one.origin} cannot be used: {fault}."
             else:
@@ -166,8 +166,11 @@ class Registry:
         return _error(f"there is no provider named {id!r}", hint, positions)
 
 
-def _examined(thing: Any, id: str) -> tuple[Any, str]:
+def _examined(found: Found, id: str) -> tuple[Any, str]:
     """What a package registers as a provider, and why it is none, or nothing."""
+    if found.error:
+        return None, found.error
+    thing = found.thing
     try:
         provider = thing() if isinstance(thing, type) and issubclass(thing, Provider) else thing
         return provider, _fault(provider, id)
