@@ -9,6 +9,7 @@ import typer
 
 from .. import __version__
 from .cache import cache_app
+from .check import check
 from .config import config_app
 from .console import DEBUG_VARIABLE, prepare_process
 from .diff import diff
@@ -35,6 +36,7 @@ app = typer.Typer(
     "condense restore small.jsonl -o whole.jsonl\n"
     "condense diff session.jsonl small.jsonl\n"
     "condense estimate session.jsonl\n"
+    "condense check session.jsonl --threshold 80\n"
     "condense inspect session.jsonl\n"
     "condense sessions\n"
     "condense run --session latest\n"
@@ -42,7 +44,7 @@ app = typer.Typer(
     "condense presets new mine.yaml\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
     "or a reference not restored, "
-    "4 target missed with --strict, 5 model calls failed, 130 interrupted.",
+    "4 target missed with --strict or check says yes, 5 model calls failed, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -54,6 +56,7 @@ app.command()(restore)
 app.command()(undo)
 app.command()(diff)
 app.command()(estimate)
+app.command()(check)
 app.command()(inspect)
 app.command()(show)
 app.command()(validate)

@@ -38,13 +38,14 @@ def validate(
         from ..config.checks import warnings
         from ..config.files import user_configuration_path
         from ..config.loading import load_configuration
-        from ..config.user import load_user_configuration
+        from ..config.user import load_user_configuration, load_user_settings
 
         status = ExitStatus.DONE
         for file in files:
             try:
                 if file.absolute() == user_configuration_path():
                     load_user_configuration(file)
+                    load_user_settings(file)
                     typer.echo(visible(f"{file}: valid, your own configuration"))
                     continue
                 configuration = load_configuration(file)
