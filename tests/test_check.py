@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -176,9 +177,9 @@ def test_no_is_status_0_and_yes_is_status_4() -> None:
     assert no.status == ExitStatus.DONE
     assert no.stdout.startswith(b"no: ")
     yes = checked("--context-window", "100000", "--overhead-tokens", "99000")
-    assert yes.status == ExitStatus.SHOULD_CONDENSE == 4
+    assert yes.status == ExitStatus.SHOULD_CONDENSE
     assert yes.stdout.startswith(b"yes: ")
-    assert b"overhead   99,000  option" in yes.stdout
+    assert re.search(rb"overhead +99,000  option", yes.stdout)
 
 
 def test_an_unknown_window_is_said_and_never_guessed() -> None:

@@ -12,7 +12,7 @@ import yaml
 from helpers import condense_on_terminal, condense_process
 from test_config import EVERY_KEY
 
-from condense_cli.config import models
+from condense_cli.config import base, models
 from condense_cli.config.effective import Effective, effective, spelled
 from condense_cli.config.loading import parse_configuration, parse_with_positions
 from condense_cli.config.overrides import Overrides, apply, overrides_from
@@ -227,7 +227,7 @@ def test_the_schema_has_every_key_and_no_other() -> None:
     structs = [kind for kind in vars(models).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
     for kind in structs:
         # A file may say all that a configuration is, and name a preset.
-        if kind not in (msgspec.Struct, models._Base, models.Configuration):
+        if kind not in (msgspec.Struct, base.Base, models.Configuration):
             definition = definitions[kind.__name__]
             assert set(definition["properties"]) == set(kind.__struct_fields__)
             assert definition["additionalProperties"] is False
