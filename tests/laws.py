@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from build import compiled
 from msgspec.structs import replace
 from references import named_lines_stay
 
@@ -53,6 +54,7 @@ def check_all(
 
 def check_content(result: Condensation, configuration: Configuration, count: Counter) -> None:
     """The laws that need no written file."""
+    configuration = compiled(configuration)
     valid_in_valid_out(result)
     never_larger(result, count)
     lossless(result)
@@ -210,6 +212,7 @@ def _says(blocks: dict[tuple[Place, tuple[int, int] | None], Block], block: Bloc
 
 def idempotent(result: Condensation, configuration: Configuration, data: bytes, summarizer: Summarizer | None) -> None:
     """Law 4: the same configuration changes nothing in its own output."""
+    configuration = compiled(configuration)
     if configuration.target_reduction_percent is not None:
         return  # A percentage of what is left is a new target.
     if len(result.transcript.messages) < len(result.before.messages) and _names_indices(configuration):

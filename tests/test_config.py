@@ -311,7 +311,8 @@ def test_every_key_is_understood_in_snake_case_and_in_camel_case() -> None:
     assert snake.lossless_prelude.operations.remove_obsolete_state is False
     phased = parse_configuration(json.dumps(EVERY_PHASE))
     assert phased == parse_configuration(json.dumps(_in_camel_case(EVERY_PHASE)))
-    assert phased.lossy_phase and phased.lossy_phase.processing_order == ("user_messages", "tool_params")
+    assert phased.lossy_phase
+    assert phased.lossy_phase.processing_order == ("user_messages", "tool_params")
 
 
 def test_the_document_with_every_key_is_complete() -> None:

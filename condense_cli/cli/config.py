@@ -11,6 +11,7 @@ from ..errors import ConfigurationError, ExitStatus
 from ..report.visible import visible
 from .console import exits, say, write_text
 from .options import ExceptTools, KeepRecent, NoConfig, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
+from .providing import check, checked, registry_of_user
 from .settings import settings_for
 
 config_app = typer.Typer(
@@ -37,10 +38,16 @@ def validate(
     with exits():
         from ..config.checks import warnings
         from ..config.files import user_configuration_path
+<<<<<<< HEAD
         from ..config.loading import load_configuration
         from ..config.user import load_user_configuration, load_user_settings
+=======
+        from ..config.loading import load_with_positions
+        from ..config.user import load_user_configuration
+>>>>>>> providers
 
         status = ExitStatus.DONE
+        registry = registry_of_user()
         for file in files:
             try:
                 if file.absolute() == user_configuration_path():
@@ -48,14 +55,16 @@ def validate(
                     load_user_settings(file)
                     typer.echo(visible(f"{file}: valid, your own configuration"))
                     continue
-                configuration = load_configuration(file)
+                configuration = checked(load_with_positions(file), registry)
             except ConfigurationError as error:
                 say(f"condense: {error.message}" + (f"\n{error.hint}" if error.hint else ""))
                 status = error.status
                 continue
-            for warning in warnings(configuration):
+            provider = registry.get(configuration.provider)
+            of_provider = provider.warnings(configuration)
+            for warning in dict.fromkeys([*warnings(configuration), *of_provider]):
                 say(f"condense: warning: {file}: {warning}")
-            number = len(configuration.passes)
+            number = len(registry.compiled(configuration).passes)
             typer.echo(visible(f"{file}: valid, {number} pass{'' if number == 1 else 'es'}"))
         raise SystemExit(int(status))
 
@@ -73,6 +82,12 @@ def show(
     range: Range = None,
     pin: Pins = None,
     target_tokens: TargetTokens = None,
+    compiled: Annotated[
+        bool,
+        typer.Option(
+            "--compiled", help="Show the passes that a provider's settings, or phases, become; they run as they are."
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Show the configuration that a run with the same flags would use.
@@ -85,6 +100,7 @@ def show(
     \b
     condense config show
     condense config show --config mine.yaml --keep-recent 20
+    condense config show --config phases.yaml --compiled > passes.yaml
     condense config show --preset speed --json | jq .origins
     """
     with exits():
@@ -94,7 +110,15 @@ def show(
 
         overrides = overrides_of(keep_recent, only_tools, except_tools, range, pin, target_tokens)
         settings = settings_for(preset, config, no_config=no_config)
-        shown = effective(settings, overrides)
+        passes = None
+        if compiled:
+            registry = registry_of_user()
+            check(settings.configuration, registry, settings.layers.get("provider"))
+            provider = registry.get(settings.configuration.provider)
+            passes = registry.compiled(settings.configuration)
+            if provider.besides:
+                say(f"condense: Provider {provider.id} {provider.besides}, which passes cannot say.")
+        shown = effective(settings, overrides, passes)
         write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown))
 
 

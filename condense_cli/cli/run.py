@@ -32,8 +32,8 @@ from .options import (
     TargetTokens,
     overrides_of,
 )
+from .providing import Assignments, Provider, registry_of_user, say_error, settings_with
 from .reading import input_file, name_of, read_transcript
-from .settings import settings_for
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -51,6 +51,7 @@ EXAMPLES = (
     "condense run session.jsonl --in-place       condense undo takes it back\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
     "condense run session.jsonl --slim -o small.jsonl\n"
+    "condense run session.jsonl --provider truncation --set max_tool_result_lines=20\n"
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
@@ -69,6 +70,8 @@ def run(
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration to run instead.")
     ] = None,
     no_config: NoConfig = False,
+    provider: Provider = None,
+    assignments: Assignments = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the condensed transcript there.")
     ] = None,
@@ -171,7 +174,8 @@ def run(
         from .summarizing import calls_of, status_of, summaries_for, told_of
 
         status = ExitStatus.DONE
-        settings = settings_for(preset, config, no_config=no_config)
+        registry = registry_of_user()
+        settings = settings_with(preset, config, provider, assignments, registry, no_config=no_config)
         configuration, name = settings.configuration, settings.name
         if lossless_only:
             name = "lossless only" if name == DEFAULT_PRESET and preset is None else f"{name}, lossless only"
@@ -199,6 +203,7 @@ def run(
                 clock=time.perf_counter,
                 slim=slim,
                 overrides=overrides,
+                registry=registry,
             )
         result = name_flags(result, overrides)
         if strict and result.target is None:
@@ -208,6 +213,9 @@ def run(
         if strict and result.is_target_missed:
             status = ExitStatus.TARGET_MISSED
         status = status_of(summaries, status, allow_partial=allow_partial)
+        if result.error is not None:
+            say_error(result)
+            status = ExitStatus.FAILED
         if quiet and not json and report is None:
             raise SystemExit(int(status))
         told = told_of(summaries)
@@ -227,7 +235,7 @@ def run(
             summaries=told.used,
             backup=written.backup,
             new_session=written.new_session,
-            warnings=(*written.warnings, *told.warnings),
+            warnings=(*written.warnings, *told.warnings, *([str(result.error)] if result.error else ())),
         )
         if report is not None:
             from ..files import write_bytes

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from ..config.layers import Layer, Settings
 
 
-def settings_for(preset: str | None, config: Path | None, *, no_config: bool = False) -> Settings:
+def settings_for(
+    preset: str | None, config: Path | None, *, no_config: bool = False, flags: Layer | None = None
+) -> Settings:
     """The settings of a run. `no_config` leaves the project's file and the user's settings out.
+
+    `flags` say what is done where neither a preset nor a configuration does.
 
     Raises ConfigurationError, and UsageError when both a preset and a configuration are given.
     """
@@ -29,6 +33,8 @@ def settings_for(preset: str | None, config: Path | None, *, no_config: bool = F
         named, no_config = load_with_positions(config), True
     elif preset is not None:
         named = load_named(preset)
+    else:
+        named = flags
     layers = [*_files(no_config), read_variables(os.environ), named]
     return settle([layer for layer in layers if layer is not None], named)
 

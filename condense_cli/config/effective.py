@@ -13,6 +13,8 @@ from .overrides import Overrides, apply
 from .yaml_reading import KeyPath, is_at, value_at
 
 DEFAULT: Final = "default"
+COMPILED: Final = "compiled"
+"""The origin of what provider settings or phases became."""
 
 _FLAG_OF_KEY: Final = {
     "target_tokens": "--target-tokens",
@@ -45,16 +47,23 @@ class Effective(Struct, frozen=True):
     origins: dict[KeyPath, str]
 
 
-def effective(settled: Settled, overrides: Overrides) -> Effective:
-    """The configuration as a run with these flags would use it. Values of a preset name it, others file and line."""
-    configuration = apply(settled.configuration, overrides)
-    before, values = _plain(settled.configuration), _plain(configuration)
+def effective(settled: Settled, overrides: Overrides, compiled: Configuration | None = None) -> Effective:
+    """The configuration as a run with these flags would use it. Values of a preset name it, others file and line.
+
+    `compiled` are the passes that the settled one becomes, to be shown in its place, without what they leave open.
+    """
+    base = compiled or settled.configuration
+    configuration = apply(base, overrides)
+    given, before = _plain(settled.configuration), _plain(base)
+    values = _plain(configuration, brief=compiled is not None)
     origins = {}
     for path, value in leaves(values):
-        if is_at(before, path) and value_at(before, path) == value:
-            origins[path] = settled.origin(path) or DEFAULT
-        else:
+        if not _is(before, path, value):
             origins[path] = _flag(path, value)
+        elif not _is(given, path, value):
+            origins[path] = COMPILED
+        else:
+            origins[path] = settled.origin(path) or DEFAULT
     return Effective(configuration, values, origins)
 
 
@@ -75,12 +84,20 @@ def spelled(path: KeyPath) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def _plain(value: Any) -> Any:
-    """Mappings, lists and scalars; what an override leaves open is left out."""
+def _plain(value: Any, *, brief: bool = False) -> Any:
+    """Mappings, lists and scalars; what an override leaves open is left out, and if `brief`, every empty default."""
     if isinstance(value, msgspec.Struct):
-        fields = {name: getattr(value, name) for name in value.__struct_fields__}
-        return {name: _plain(item) for name, item in fields.items() if item is not msgspec.UNSET}
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+        fields = [(field, getattr(value, field.name)) for field in msgspec.structs.fields(value)]
+        return {
+            field.name: _plain(item, brief=brief)
+            for field, item in fields
+            if item is not msgspec.UNSET and not (brief and item in (None, "", ()) and item == field.default)
+        }
+    return [_plain(item, brief=brief) for item in value] if isinstance(value, tuple) else value
+
+
+def _is(values: Any, path: KeyPath, value: Any) -> bool:
+    return is_at(values, path) and bool(value_at(values, path) == value)
 
 
 def _flag(path: KeyPath, value: Any) -> str:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from .loading import TARGETS, Loaded
 from .models import Configuration
 from .presets import DEFAULT_PRESET, load_named
-from .yaml_reading import KeyPath
+from .yaml_reading import KeyPath, is_at
 
 ONE_BY_ONE: Final = frozenset(
     {
@@ -53,6 +53,25 @@ class Layer(Protocol):
     def values(self) -> dict[str, Any]: ...
 
     def origin(self, path: KeyPath) -> str | None: ...
+
+
+class Flags(Struct, frozen=True):
+    """What a flag of the command says about what is done."""
+
+    title: str
+    value: dict[str, Any]
+    flag: str
+
+    @property
+    def base(self) -> None:
+        return None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return self.value
+
+    def origin(self, path: KeyPath) -> str | None:
+        return self.flag if is_at(self.value, path) else None
 
 
 class Settings(Struct, frozen=True):

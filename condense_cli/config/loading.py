@@ -195,7 +195,7 @@ def in_words(what: str) -> str:
     return f"{text}, got {_WORDS.get(match['got'], match['got'])}" if match["got"] else text
 
 
-def _types_at(root: type[Struct], path: KeyPath) -> Iterator[Any]:
+def types_at(root: type[Struct], path: KeyPath) -> Iterator[Any]:
     """The declared types at a path of the configuration."""
     types: list[Any] = [root]
     for step in path:
@@ -219,7 +219,7 @@ def _union(kind: Any) -> list[Any]:
 def _fields_at(root: type[Struct], path: KeyPath) -> list[str]:
     return [
         field.name
-        for kind in _types_at(root, path)
+        for kind in types_at(root, path)
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
         for field in msgspec.structs.fields(kind)
     ]
@@ -228,7 +228,7 @@ def _fields_at(root: type[Struct], path: KeyPath) -> list[str]:
 def _choices_at(root: type[Struct], path: KeyPath) -> list[str]:
     return [
         choice
-        for kind in _types_at(root, path)
+        for kind in types_at(root, path)
         if type(kind).__name__ == "_LiteralGenericAlias"
         for choice in get_args(kind)
     ]

@@ -1,4 +1,4 @@
-"""The user's own configuration: profiles, the main one among them, and whether models may be called.
+"""The user's own configuration: profiles, the main one among them, whether models may be called, and providers.
 
 It alone may say these things. A project's files and presets only name profiles, so that a cloned repository
 cannot send a session anywhere. YAML is imported where there is a file to read.
@@ -19,10 +19,15 @@ from ..errors import ConfigurationError
 from .files import user_configuration_path
 from .models import FileConfiguration
 from .profiles import BUILT_IN, OFFLINE, Profile
+<<<<<<< HEAD
 
 if TYPE_CHECKING:
     from .loading import Loaded
     from .yaml_reading import Positions
+=======
+from .provider_settings import ProviderSettings
+from .yaml_reading import Positions, read_yaml
+>>>>>>> providers
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/@-]*")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -41,13 +46,15 @@ class UserConfiguration(Struct, frozen=True):
     profile: str | None = None
     allow_calls: bool = False
     profiles: dict[str, KnownProfile] = field(default_factory=lambda: _built_in())
+    providers: dict[str, ProviderSettings] = field(default_factory=dict)
 
 
 class OwnFile(FileConfiguration, frozen=True, kw_only=True):
-    """What the user's own file may say: what any may, whether models may be called, and profiles."""
+    """What the user's own file may say: what any may, whether models may be called, profiles, and providers."""
 
     allow_calls: bool = False
     profiles: dict[str, Any] = field(default_factory=dict)
+    providers: dict[str, ProviderSettings] = field(default_factory=dict)
 
 
 def load_user_configuration(path: Path | None = None) -> UserConfiguration:
@@ -86,7 +93,8 @@ def parse_user_configuration(text: str, name: str) -> UserConfiguration:
         profiles[spelled] = KnownProfile(profile, f"{name}:{positions.marks.get(path, (1, 1))[0]}")
     if file.profile is not None and file.profile not in profiles:
         raise unknown_profile(file.profile, profiles, positions)
-    return UserConfiguration(file.profile, file.allow_calls, profiles)
+    providers = {positions.spelling(("providers", key)): given for key, given in file.providers.items()}
+    return UserConfiguration(file.profile, file.allow_calls, profiles, providers)
 
 
 def _mapping(text: str, name: str) -> tuple[dict[str, Any], Positions]:

@@ -21,7 +21,9 @@ class Lossless(Provider[LosslessConfig]):
         "With `fallback: native` one summary of the middle follows where that misses the target."
     )
     best_for = "keeping every word"
+    example = "keep_recent=4"
     capabilities = Capabilities(lossless=True, fallback=True, speed="fast")
+    besides = "falls back to one summary where it may and a target is missed"
     settings = LosslessConfig
     section = "lossless"
 
