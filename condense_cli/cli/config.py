@@ -38,13 +38,8 @@ def validate(
     with exits():
         from ..config.checks import warnings
         from ..config.files import user_configuration_path
-<<<<<<< HEAD
-        from ..config.loading import load_configuration
-        from ..config.user import load_user_configuration, load_user_settings
-=======
         from ..config.loading import load_with_positions
-        from ..config.user import load_user_configuration
->>>>>>> providers
+        from ..config.user import load_user_configuration, load_user_settings
 
         status = ExitStatus.DONE
         registry = registry_of_user()

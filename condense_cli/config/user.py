@@ -19,15 +19,11 @@ from ..errors import ConfigurationError
 from .files import user_configuration_path
 from .models import FileConfiguration
 from .profiles import BUILT_IN, OFFLINE, Profile
-<<<<<<< HEAD
+from .provider_settings import ProviderSettings
 
 if TYPE_CHECKING:
     from .loading import Loaded
     from .yaml_reading import Positions
-=======
-from .provider_settings import ProviderSettings
-from .yaml_reading import Positions, read_yaml
->>>>>>> providers
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/@-]*")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
