@@ -24,7 +24,7 @@ from .lossless.references import SPELLED
 from .passes.condensation import Condensation
 from .passes.offline import Offline
 from .passes.summaries import Summarizer
-from .plugins import Installed
+from .plugins import Installed, parse
 from .providers.registry import Registry
 from .providers.run import Context
 from .report.diff import Diff, compare
@@ -46,7 +46,7 @@ def load(path: str | Path, *, format: str | None = None, lenient: bool = False) 
     Raises UnreadableError, NotJsonError, UnknownFormatError. With `lenient`, lines that are not JSON
     are kept as they are.
     """
-    return formats.parse(read_bytes(path), name=str(path), format=format, lenient=lenient)
+    return parse(read_bytes(path), name=str(path), format=format, lenient=lenient)
 
 
 def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:
@@ -62,7 +62,7 @@ def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenie
             data = msgspec.json.encode(data, enc_hook=_as_json)
         except UnicodeEncodeError:  # A lone surrogate: JSON can spell it.
             data = json.dumps(data, default=_as_json).encode()
-    return formats.parse(bytes(data), format=format, lenient=lenient)
+    return parse(bytes(data), format=format, lenient=lenient)
 
 
 def _as_json(value: Any) -> Any:

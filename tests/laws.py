@@ -212,10 +212,10 @@ def _says(blocks: dict[tuple[Place, tuple[int, int] | None], Block], block: Bloc
 
 def idempotent(result: Condensation, configuration: Configuration, data: bytes, summarizer: Summarizer | None) -> None:
     """Law 4: the same configuration changes nothing in its own output."""
-    configuration = compiled(configuration)
-    if configuration.target_reduction_percent is not None:
+    in_passes = compiled(configuration)
+    if in_passes.target_reduction_percent is not None:
         return  # A percentage of what is left is a new target.
-    if len(result.transcript.messages) < len(result.before.messages) and _names_indices(configuration):
+    if len(result.transcript.messages) < len(result.before.messages) and _names_indices(in_passes):
         return  # An index names another message once a message before it went.
     again = parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed))
     again = replace(again, model=result.transcript.model)

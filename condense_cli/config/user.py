@@ -18,7 +18,7 @@ from msgspec.structs import astuple
 from ..errors import ConfigurationError
 from .files import user_configuration_path
 from .models import FileConfiguration
-from .profiles import BUILT_IN, OFFLINE, Profile
+from .profiles import BUILT_IN, INSTALLED, OFFLINE, Profile
 from .provider_settings import ProviderSettings
 
 if TYPE_CHECKING:
@@ -125,6 +125,12 @@ def _problems(name: str, profile: Profile) -> Iterator[tuple[str, str, str]]:
     if name == OFFLINE or profile.api == OFFLINE:
         if name != OFFLINE or profile.api != OFFLINE:
             yield "api", "offline is built in, and no other profile", "Name the profile `offline` where you want it."
+        return
+    if (profile.api == INSTALLED) != (profile.summarizer is not None):
+        hint = "For example `{api: installed, summarizer: NAME}`."
+        yield "", "api installed and the key summarizer go together", hint
+        return
+    if profile.api == INSTALLED:
         return
     if not profile.model:
         yield "", "the key 'model' is missing", ""
