@@ -39,7 +39,7 @@ def validate(
         from ..config.checks import warnings
         from ..config.files import user_configuration_path
         from ..config.loading import load_with_positions
-        from ..config.user import load_user_configuration
+        from ..config.user import load_user_configuration, load_user_settings
 
         status = ExitStatus.DONE
         registry = registry_of_user()
@@ -47,6 +47,7 @@ def validate(
             try:
                 if file.absolute() == user_configuration_path():
                     load_user_configuration(file)
+                    load_user_settings(file)
                     typer.echo(visible(f"{file}: valid, your own configuration"))
                     continue
                 configuration = checked(load_with_positions(file), registry)
