@@ -41,6 +41,7 @@ def check_all(
     """Run a configuration and check every law on the result."""
     count = count or Counter()
     result = api.condense(transcript, configuration, counter=count, summarizer=summarizer)
+    assert result.error is None, result.error.traceback
     data = api.dump(result)
     untouched_is_untouched(result, data)
     links_stay_whole(result, data)

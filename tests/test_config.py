@@ -143,8 +143,19 @@ def test_a_document_of_the_sources_is_the_preset_of_the_same_name(file: str, tmp
 
 EVERY_KEY: dict[str, Any] = {
     "native": {"max_messages_to_keep": 4, "api_profile": "p", "custom_prompt": "c", "max_tokens": 900},
+    "lossless": {
+        "deduplicate_file_reads": False,
+        "consolidate_tool_results": False,
+        "remove_obsolete_state": False,
+        "keep": "earliest",
+        "keep_recent": 2,
+        "tool_parameters": True,
+        "fallback": "native",
+    },
+    "provider_config": {"name": "x"},
     "name": "all",
     "description": "every key there is",
+    "preset": "cost",
     "provider": "smart",
     "profile": "gpt-4o-mini",
     "target_tokens": 60_000,
@@ -152,6 +163,9 @@ EVERY_KEY: dict[str, Any] = {
     "keep_first": 2,
     "min_saving": 10,
     "thinking": "keep",
+    "auto_condense_context": False,
+    "auto_condense_context_percent": 80,
+    "fallback": "sliding_window",
     "pins": [{"roles": ["user"], "regex": "TODO"}],
     "lossless_prelude": {
         "enabled": True,
@@ -173,6 +187,7 @@ EVERY_KEY: dict[str, Any] = {
             "description": "first",
             "selection": {
                 "type": "custom",
+                "selector": "mine",
                 "keep_recent_count": 3,
                 "keep_percentage": 30,
                 "tools": {"include": ["Read*"], "exclude": ["ReadMe"]},

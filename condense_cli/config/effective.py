@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
 
-from .loading import Loaded
 from .models import Configuration
 from .overrides import Overrides, apply
-from .yaml_reading import KeyPath
+from .yaml_reading import KeyPath, is_at, value_at
 
 DEFAULT: Final = "default"
 COMPILED: Final = "compiled"
@@ -30,6 +29,16 @@ _FLAG_OF_KEY: Final = {
 }
 
 
+class Settled(Protocol):
+    """A configuration that knows where its values are from: of one file, or of several layers."""
+
+    @property
+    def configuration(self) -> Configuration: ...
+
+    def origin(self, path: KeyPath) -> str | None:
+        """The preset, the file and line, or the variable that a value comes from; None for a default."""
+
+
 class Effective(Struct, frozen=True):
     """The values as plain values; `origins` by the path of each value that is no mapping and no list of mappings."""
 
@@ -38,28 +47,28 @@ class Effective(Struct, frozen=True):
     origins: dict[KeyPath, str]
 
 
-def effective(
-    loaded: Loaded, overrides: Overrides, *, preset: str | None = None, compiled: Configuration | None = None
-) -> Effective:
+def effective(settled: Settled, overrides: Overrides, *, compiled: Configuration | None = None) -> Effective:
     """The configuration as a run with these flags would use it. Values of a preset name it, others file and line.
 
-    `compiled` are the passes that the loaded one becomes, to be shown in its place, without what they leave open.
+    `compiled` are the passes that it becomes, to be shown in its place, without what they leave open.
     """
-    base = compiled or loaded.configuration
+    base = compiled or settled.configuration
     configuration = apply(base, overrides)
-    given, before = _plain(loaded.configuration), _plain(base)
+    given, before = _plain(settled.configuration), _plain(base)
     values = _plain(configuration, brief=compiled is not None)
     origins = {}
     for path, value in leaves(values):
-        if _at(before, path) != (value,):
+        if not _has(before, path, value):
             origins[path] = _flag(path, value)
-        elif _at(given, path) != (value,):
+        elif not _has(given, path, value):
             origins[path] = COMPILED
-        elif _at(loaded.value, path):
-            origins[path] = f"preset {preset}" if preset else f"{loaded.name}:{_line(loaded, path)}"
         else:
-            origins[path] = DEFAULT
+            origins[path] = settled.origin(path) or DEFAULT
     return Effective(configuration, values, origins)
+
+
+def _has(values: Any, path: KeyPath, value: Any) -> bool:
+    return is_at(values, path) and bool(value_at(values, path) == value)
 
 
 def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
@@ -89,23 +98,6 @@ def _plain(value: Any, *, brief: bool = False) -> Any:
             if item is not msgspec.UNSET and not (brief and item in (None, "", ()) and item == field.default)
         }
     return [_plain(item, brief=brief) for item in value] if isinstance(value, tuple) else value
-
-
-def _at(value: Any, path: KeyPath) -> tuple[Any] | None:
-    """The value at the path, in a tuple; None where there is none."""
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return (value,)
-
-
-def _line(loaded: Loaded, path: KeyPath) -> int:
-    # What an alias stands for has no position of its own: the nearest key around it has.
-    while path and path not in loaded.positions.marks:
-        path = path[:-1]
-    return loaded.positions.marks.get(path, (1, 1))[0]
 
 
 def _flag(path: KeyPath, value: Any) -> str:

@@ -5,7 +5,7 @@ Field names are the snake_case keys; the loader also accepts their camelCase for
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -141,11 +141,15 @@ class Predicates(_Base, frozen=True, kw_only=True):
 
 
 class Selection(Predicates, frozen=True, kw_only=True):
-    """Which messages a pass may touch. `preserve_*` name what stays; predicates narrow any type down."""
+    """Which messages a pass may touch. `preserve_*` name what stays; predicates narrow any type down.
+
+    `selector` is the name of one that an installed package brings; it narrows the selection down as predicates do.
+    """
 
     type: Literal["preserve_recent", "preserve_percent", "custom"]
     keep_recent_count: Count | None = None
     keep_percentage: Annotated[float, Meta(ge=0, le=100)] | None = None
+    selector: str | None = None
 
 
 class Condition(_Base, frozen=True, kw_only=True):
@@ -208,6 +212,18 @@ class NativeConfig(_Base, frozen=True, kw_only=True):
     max_tokens: Positive | None = None
 
 
+class LosslessConfig(_Base, frozen=True, kw_only=True):
+    """Provider lossless: references alone; with a fallback, what it does next where a target is missed."""
+
+    deduplicate_file_reads: bool = True
+    consolidate_tool_results: bool = True
+    remove_obsolete_state: bool = True
+    keep: Literal["latest", "earliest"] = "latest"
+    keep_recent: Count = 0
+    tool_parameters: bool = False
+    fallback: Literal["native"] | None = None
+
+
 class TruncationConfig(_Base, frozen=True, kw_only=True):
     """Provider truncation: old results and parameters are cut, or results suppressed; the newest turns stay."""
 
@@ -223,12 +239,15 @@ class Configuration(_Base, frozen=True, kw_only=True):
     """A whole configuration; the defaults change nothing.
 
     `profile` names the access to a model for passes that name none of their own. Provider smart works with `passes`
-    or with phases; where one phase is given, the others have their defaults.
+    or with phases; where one phase is given, the others have their defaults. `provider_config` are the settings of a
+    provider that an installed package brings. `auto_condense_context_percent` is the share of the context window from
+    which on a conversation should be condensed; `fallback` is what happens to one that is over its limit when the
+    provider failed.
     """
 
     name: str = ""
     description: str = ""
-    provider: Literal["smart", "native", "truncation"] = "smart"
+    provider: str = "smart"
     profile: str | None = None
     target_tokens: Positive | None = None
     target_reduction_percent: Annotated[float, Meta(gt=0, lt=100)] | None = None
@@ -239,6 +258,11 @@ class Configuration(_Base, frozen=True, kw_only=True):
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()
     native: NativeConfig | None = None
+    auto_condense_context: bool = True
+    auto_condense_context_percent: Annotated[float, Meta(ge=5, le=100)] = 100
+    fallback: Literal["none", "sliding_window"] = "none"
+    lossless: LosslessConfig | None = None
+    provider_config: dict[str, Any] | None = None
     truncation: TruncationConfig | None = None
     lossless_phase: LosslessPhase | None = None
     selection_phase: SelectionPhase | None = None
@@ -250,3 +274,9 @@ class Configuration(_Base, frozen=True, kw_only=True):
     def has_phases(self) -> bool:
         phases = (self.lossless_phase, self.selection_phase, self.lossy_phase, self.llm_phase, self.fallback_phase)
         return any(phase is not None for phase in phases)
+
+
+class FileConfiguration(Configuration, frozen=True, kw_only=True):
+    """What a file may say: a configuration, or a preset and what is different from it."""
+
+    preset: str | None = None

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import Configuration, PassConfig
 from ..tokens import Counter
 from ..transcript import Message, Transcript
-from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
+from .condensation import Condensation
 from .draft import Draft
 from .individual import run_individual
 from .limits import operations_of, strictnesses, target_of
 from .prelude import Writer, key_of
-from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept
+from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import reconcile, view
-from .selection import Selected, protect, select
+from .selection import FindSelector, Selected, no_selectors, protect, select
 from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
+
+__all__ = ["Condensation", "condense"]
 
 PRELUDE = "lossless-prelude"
 THINKING = "thinking"
@@ -34,51 +34,6 @@ _ROUNDS = 5
 """Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
 
 
-class Condensation(Struct, frozen=True, dict=True):
-    """What came of a run. The token difference is the sum of the receipts that are changes."""
-
-    before: Transcript
-    transcript: Transcript
-    passes: tuple[PassReceipt, ...]
-    receipts: tuple[Receipt, ...]
-    tokens_before: int
-    tokens_after: int
-    target: int | None = None
-    warnings: tuple[str, ...] = ()
-    references: dict[tuple[int, int], int] = {}
-    """Tokens saved on blocks that still say everything, by message and block as receipts name them.
-
-    Below 0 where a reference of the input had to become lines again.
-    """
-    keeps_thinking: bool = False
-    """The configuration asked to keep thinking even where a change made it invalid."""
-
-    @property
-    def changes(self) -> list[Receipt]:
-        return [receipt for receipt in self.receipts if receipt.is_change]
-
-    @property
-    def lossless_saved(self) -> int:
-        """Tokens that references saved; the rest of what was saved is left out."""
-        return sum(self.references.values())
-
-    @cached_property
-    def old_violations(self) -> list[Violation]:
-        """Rules that the input broke already."""
-        return validate(self.before)
-
-    @cached_property
-    def new_violations(self) -> list[Violation]:
-        """Rules that the result breaks and the input kept: there must be none."""
-        known = {(violation.rule, violation.about) for violation in self.old_violations}
-        found = [violation for violation in validate(self.transcript) if (violation.rule, violation.about) not in known]
-        return [violation for violation in found if not (self.keeps_thinking and violation.rule == BOUND_THINKING)]
-
-    @property
-    def is_target_missed(self) -> bool:
-        return self.target is not None and self.tokens_after > self.target
-
-
 def condense(
     transcript: Transcript,
     configuration: Configuration,
@@ -87,14 +42,15 @@ def condense(
     summarizer: Summarizer,
     stop_at_target: bool = False,
     clock: Callable[[], float] = lambda: 0.0,
+    selectors: FindSelector = no_selectors,
 ) -> Condensation:
     """Run the prelude and the passes of a configuration.
 
     With `stop_at_target` every pass works only until the target is reached, as if the configuration
-    said so for each. `clock` gives seconds for the receipts. A transcript that would not become
-    smaller, or by less than `min_saving`, comes back unchanged.
+    said so for each. `clock` gives seconds for the receipts, `selectors` the selectors that passes name.
+    A transcript that would not become smaller, or by less than `min_saving`, comes back unchanged.
     """
-    run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock)
+    run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock, selectors)
     run.all()
     warnings = [*transcript.warnings, *configuration_warnings(configuration), *run.writer.warnings]
     saved = run.tokens_before - run.draft.tokens
@@ -103,7 +59,7 @@ def condense(
         what = f"save {saved:,} tokens, {wanted}" if saved >= 0 else f"be {-saved:,} tokens larger"
         warnings.append(f"Nothing was changed: the result would {what}.")
         return Condensation(
-            transcript, transcript, tuple(map(_undone, run.passes)), (),
+            transcript, transcript, tuple(map(undone, run.passes)), (),
             run.tokens_before, run.tokens_before, run.target, tuple(warnings),
         )  # fmt: skip
     return Condensation(
@@ -120,12 +76,6 @@ def condense(
     )
 
 
-def _undone(receipt: PassReceipt) -> PassReceipt:
-    if not receipt.changes:
-        return receipt
-    return replace(receipt, tokens_after=receipt.tokens_before, changes=0, reason="undone: the run saved too little")
-
-
 class _Run:
     """One run of a configuration: the draft and the receipts so far."""
 
@@ -137,6 +87,7 @@ class _Run:
         summarizer: Summarizer,
         stop_at_target: bool,
         clock: Callable[[], float],
+        selectors: FindSelector,
     ) -> None:
         self.configuration = configuration
         self.summarizer = summarizer
@@ -150,6 +101,7 @@ class _Run:
         self.is_up_to_date = is_up_to_date(self.writer.messages)
         self.stop_at_target = stop_at_target
         self.clock = clock
+        self.selectors = selectors
         self.cuts: dict[tuple[int, int], str] = {}
         self.passes: list[PassReceipt] = []
         self.receipts: list[Receipt] = []
@@ -236,7 +188,7 @@ class _Run:
             return self._skipped(config.id, config.name or config.id, reason)
         started = self.clock()
         before = self.draft.tokens
-        selected = select(config.selection, self.draft.messages, self.draft.count)
+        selected = select(config.selection, self.draft.messages, self.draft.count, self.selectors)
         works_to_target = config.stop_at_target or self.stop_at_target
         target = self.target if works_to_target else None
         changed_blocks: set[tuple[int, int]] = set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..transcript import Block, BlockKind, ContentType, Message
 
@@ -109,3 +110,10 @@ def changed(
         after,
         reason=reason,
     )
+
+
+def undone(receipt: PassReceipt) -> PassReceipt:
+    """The receipt of a pass in a run that comes to nothing."""
+    if not receipt.changes:
+        return receipt
+    return replace(receipt, tokens_after=receipt.tokens_before, changes=0, reason="undone: the run saved too little")

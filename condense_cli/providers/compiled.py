@@ -1,18 +1,17 @@
-"""What a configuration does, as passes: providers with settings of their own, and phases, become passes of `smart`."""
+"""What a configuration does, as passes: settings of a provider, and phases, become a prelude and passes of `smart`."""
 
 from __future__ import annotations
 
 from ..config.models import Configuration
-from . import native, phases, truncation
+from .registry import Registry
 
 
-def compiled(configuration: Configuration) -> Configuration:
+def compiled(configuration: Configuration, registry: Registry | None = None) -> Configuration:
     """The configuration with its prelude and its passes written out. It says of itself all that a run needs.
 
-    Besides, provider `native` leaves short conversations alone (`native.refusal`), which no pass can say.
+    Of a provider with a strategy of its own it says only the passes. Raises ConfigurationError.
     """
-    if configuration.provider == "native":
-        return native.compiled(configuration)
-    if configuration.provider == "truncation":
-        return truncation.compiled(configuration)
-    return phases.compiled(configuration) if configuration.has_phases else configuration
+    registry = registry or Registry()
+    provider = registry.get(configuration.provider)
+    configuration = registry.configured(configuration)
+    return provider.compiled(configuration, provider.settings_of(configuration))

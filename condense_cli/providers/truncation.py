@@ -17,6 +17,7 @@ from ..config.models import (
     TruncateParams,
     TruncationConfig,
 )
+from .base import Capabilities, Provider
 
 PASS: Final = "truncation"
 NAME: Final = "Mechanical truncation"
@@ -53,3 +54,22 @@ def compiled(configuration: Configuration) -> Configuration:
 def cut(*, max_lines: int | None = None, max_chars: int | None = None, min_tokens: int = 0) -> ContentOperation:
     params = OperationParams(truncate=TruncateParams(max_lines=max_lines, max_chars=max_chars))
     return ContentOperation(operation="truncate", params=params, min_tokens=min_tokens)
+
+
+class Truncation(Provider[TruncationConfig]):
+    id = "truncation"
+    name = "Mechanical truncation"
+    description = (
+        "Old tool results and the parameters of old calls are cut to a few lines and characters, or results are left "
+        "out altogether. What the user and the assistant said stays, and so do the newest turns."
+    )
+    best_for = "much room at once, without a model"
+    capabilities = Capabilities(lossy=True, thresholds=True, speed="fast")
+    settings = TruncationConfig
+    section = "truncation"
+
+    def compiled(self, configuration: Configuration, settings: TruncationConfig) -> Configuration:
+        return compiled(replace(configuration, truncation=settings))
+
+
+PROVIDER: Final = Truncation()
