@@ -19,6 +19,7 @@ from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import reconcile, view
 from .selection import FindSelector, Selected, no_selectors, protect, select
+from .sliding_window import SlidingWindow, drop_older_half
 from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
 
 __all__ = ["Condensation", "condense"]
@@ -233,9 +234,11 @@ class _Run:
             return run_individual(
                 self.draft, config, selected, self.protection, target, self.summarizer, known, strictness
             )
+        before = view(self.draft.written())
+        if isinstance(config, SlidingWindow):
+            return drop_older_half(self.draft, config, selected, self.protection, before)
         from .batch import run_batch  # With the ledger: only where messages are summarized.
 
-        before = view(self.draft.written())
         format = self.transcript.format
         return run_batch(self.draft, config, selected, self.protection, target, self.summarizer, format, before)
 
@@ -245,6 +248,8 @@ class _Run:
             return "the target was reached before"
         if config.execution.type == "conditional" and condition and self.draft.tokens <= condition.token_threshold:
             return f"{self.draft.tokens:,} tokens are not above its {condition.token_threshold:,}"
+        if isinstance(config, SlidingWindow):  # What is left after it has a new older half.
+            return "it ran already" if config.id in self._seen_ids() else ""
         if config.mode == "batch":
             if config.batch_config is None or config.batch_config.operation == "keep":
                 return KEEPS_ALL

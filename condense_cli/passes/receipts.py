@@ -36,6 +36,7 @@ class Kept(StrEnum):
     NOTHING_NEW = "nothing new to summarize"
     AT_END = "at an end of the selection"
     EXCHANGE = "its call or result stays"
+    NEWER_HALF = "in the newer half of the exchanges"
 
 
 class Status(StrEnum):

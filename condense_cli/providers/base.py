@@ -87,6 +87,8 @@ class Provider(Generic[S]):
     description: ClassVar[str]
     version: ClassVar[str] = "1.0.0"
     best_for: ClassVar[str] = ""
+    example: ClassVar[str] = ""
+    """A setting to show in an example: KEY=VALUE."""
     capabilities: ClassVar[Capabilities]
     runs_passes: ClassVar[bool] = False
     """Whether it runs the passes of the configuration."""

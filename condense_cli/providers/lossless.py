@@ -21,6 +21,7 @@ class Lossless(Provider[LosslessConfig]):
         "With `fallback: native` one summary of the middle follows where that misses the target."
     )
     best_for = "keeping every word"
+    example = "keep_recent=4"
     capabilities = Capabilities(lossless=True, fallback=True, speed="fast")
     settings = LosslessConfig
     section = "lossless"

@@ -102,6 +102,7 @@ class Native(Provider[NativeConfig]):
         "do by themselves when a conversation is full."
     )
     best_for = "long talks with little to look up again"
+    example = "max_messages_to_keep=6"
     capabilities = Capabilities(lossy=True, summaries=True, speed="medium")
     settings = NativeConfig
     section = "native"

@@ -109,14 +109,20 @@ class Registry:
             raise _error(f"the provider {id!r} is switched off", hint, positions)
         return provider
 
+    def entry(self, id: str) -> Registered:
+        """A provider, enabled or not, with what is known of it. Raises ConfigurationError."""
+        provider = self._lookup(id)
+        if provider is None:
+            raise self._unknown(id, None)
+        return Registered(provider, self._origins[id], self.settings(id))
+
     def all(self) -> list[Registered]:
         """Every provider that there is, the highest priority first. Loads what is installed."""
         for name in self._installed.providers():
             if self._origins.get(name) == _BUILT_IN:
                 self._warnings[name] = f"An installed package registers {name!r}: the built-in provider is used."
             self._lookup(name)
-        entries = [Registered(provider, self._origins[id], self.settings(id)) for id, provider in self._table.items()]
-        return sorted(entries, key=lambda entry: -entry.settings.priority)
+        return sorted(map(self.entry, self._table), key=lambda entry: -entry.settings.priority)
 
     def configured(self, configuration: Configuration) -> Configuration:
         """The configuration with the user's settings of its provider, where it gives none itself."""

@@ -64,6 +64,7 @@ class Truncation(Provider[TruncationConfig]):
         "out altogether. What the user and the assistant said stays, and so do the newest turns."
     )
     best_for = "much room at once, without a model"
+    example = "max_tool_result_lines=20"
     capabilities = Capabilities(lossy=True, thresholds=True, speed="fast")
     settings = TruncationConfig
     section = "truncation"
