@@ -14,8 +14,8 @@ from strategies import FILES, MODELS, REPEATING_FILES, configurations
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Predicates, Prelude
-from condense_cli.formats import parse
 from condense_cli.exchanges import cut_before, stretches
+from condense_cli.formats import parse
 from condense_cli.passes import pipeline
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.offline import Offline
