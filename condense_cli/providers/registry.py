@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Mapping
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from ..errors import ConfigurationError
 from ..nearest import nearest
 from . import lossless, native, smart, truncation
 from .base import OWN_SECTION, Capabilities, Provider
+from .installed import Found, Installed, NothingInstalled
 
 AnyProvider = Provider[Any]
 
@@ -26,33 +27,6 @@ BUILT_IN: Final[tuple[AnyProvider, ...]] = (
 )
 DEFAULT: Final = smart.PROVIDER.id
 _BUILT_IN: Final = "built in"
-
-
-class Found(Struct, frozen=True):
-    """What a package registered under a name: the thing itself, or why it cannot be had."""
-
-    name: str
-    origin: str
-    thing: Any = None
-    error: str = ""
-
-
-class Installed(Protocol):
-    """What installed packages register as providers. Asked only for what the table does not know."""
-
-    def providers(self) -> Sequence[str]:
-        """Their names, without loading any."""
-
-    def provider(self, name: str) -> Sequence[Found]:
-        """Those registered under a name; more than one where packages clash."""
-
-
-class NothingInstalled(Struct, frozen=True):
-    def providers(self) -> Sequence[str]:
-        return ()
-
-    def provider(self, name: str) -> Sequence[Found]:
-        return ()
 
 
 class Registered(Struct, frozen=True):
