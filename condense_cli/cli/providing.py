@@ -46,9 +46,13 @@ Assignments = Annotated[
 
 def registry_of_user() -> Registry:
     """The providers there are, as the user's own configuration orders and configures them."""
-    from ..config.user import load_user_configuration
+    from ..config.files import user_configuration_path
     from ..plugins import Installed
     from ..providers.registry import Registry
+
+    if not os.path.lexists(user_configuration_path()):
+        return Registry(installed=Installed())
+    from ..config.user import load_user_configuration
 
     return Registry(load_user_configuration().providers, installed=Installed())
 
