@@ -82,7 +82,7 @@ def check(
         window = window_of(transcript.model, configuration, load_user_configuration(), asked)
         count = Counter.of(transcript)
         overhead, overhead_source = overhead_of(transcript, count, overhead_tokens)
-        decision = decide(window.context(count.transcript(transcript), overhead, configuration))
+        decision = decide(window.sizes(count.transcript(transcript), overhead, configuration))
         if decision.reason is Reason.UNKNOWN_WINDOW:
             raise window.unknown
         found = facts.build(

@@ -15,12 +15,16 @@ from .receipts import PassReceipt, Receipt
 
 
 class Metrics(Struct, frozen=True):
-    """The provider that ran, how many seconds it took, and how many changes each of its operations made."""
+    """The provider that ran, how many seconds it took, and how many changes each of its operations made.
+
+    `fallback` names what ran after it when it had failed.
+    """
 
     provider: str
     version: str
     seconds: float
     operations: dict[str, int]
+    fallback: str | None = None
 
 
 class RunError(Struct, frozen=True):
