@@ -128,7 +128,7 @@ def condense(
     )
     sizing = sizing or _sizing(transcript, configuration, counter, context_window, if_needed=if_needed)
     result = Manager(registry).condense(transcript, configuration, context, sizing)
-    if slim:
+    if slim and result.is_needed:
         result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
     return result
 

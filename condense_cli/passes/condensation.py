@@ -58,6 +58,8 @@ class Condensation(Struct, frozen=True, dict=True):
     keeps_thinking: bool = False
     """The configuration asked to keep thinking even where a change made it invalid."""
     metrics: Metrics | None = None
+    is_needed: bool = True
+    """Whether anything was to be done; if not, `metrics` are None."""
     error: RunError | None = None
     """What stopped the provider; the transcript is then as it was."""
 

@@ -72,8 +72,11 @@ class Manager:
             if decision.reason is Reason.UNKNOWN_WINDOW:
                 raise sizing.window().unknown
             if not decision.should_condense:
-                return _not_needed(Run(transcript, configuration, NoSettings(), context), decision)
+                run = Run(transcript, configuration, NoSettings(), context)
+                return _warned(_not_needed(run, decision), *sizing.window().warnings)
         result = provider.condense(transcript, configuration, context)
+        if sizing.only_if_needed:
+            result = _warned(result, *sizing.window().warnings)
         failure = failure_of(result)
         if not failure or configuration.fallback != SLIDING_WINDOW or not sizing.may_fall_back():
             return result
@@ -126,8 +129,8 @@ def failure_of(result: Condensation) -> str:
 def _not_needed(run: Run[NoSettings], decision: Decision) -> Condensation:
     tokens = decision.sizes.tokens
     receipt = PassReceipt(CHECK, _NAME, Status.SKIPPED, str(decision), tokens, tokens)
-    return run.unchanged(receipt, warning=f"Nothing was done: {decision}")
+    return replace(run.unchanged(receipt, warning=f"Nothing was done: {decision}"), is_needed=False)
 
 
-def _warned(result: Condensation, warning: str) -> Condensation:
-    return replace(result, warnings=(*result.warnings, warning))
+def _warned(result: Condensation, *warnings: str) -> Condensation:
+    return replace(result, warnings=(*result.warnings, *warnings))
