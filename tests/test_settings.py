@@ -124,6 +124,12 @@ def test_a_preset_of_a_file_must_name_none_itself(tmp_path: Path) -> None:
         parse_with_positions(loop.read_text(), str(loop))
 
 
+@pytest.mark.parametrize("preset", ["/dev/zero", "./gone.yaml", "."])
+def test_a_preset_of_a_file_must_be_a_file(preset: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"p\.yaml:1:1: "):
+        parse_with_positions(f"preset: {preset}\n", "p.yaml")
+
+
 def test_an_unknown_preset_is_named_with_its_line() -> None:
     with pytest.raises(ConfigurationError, match=r"p\.yaml:2:1: There is no preset named 'sped'") as caught:
         parse_with_positions("keep_first: 1\npreset: sped\n", "p.yaml")
@@ -205,6 +211,14 @@ def test_without_a_repository_up_to_the_home_and_never_outside(tmp_path: Path) -
     assert found(home / "notes", home) == home / "condense.yaml"
 
 
+def test_links_on_the_way_change_nothing(tmp_path: Path) -> None:
+    real = tmp_path / "data" / "home"
+    (real / "notes").mkdir(parents=True)
+    (real / "condense.yaml").touch()
+    (tmp_path / "home").symlink_to(real)
+    assert found(real / "notes", tmp_path / "home") == real / "condense.yaml"
+
+
 def test_the_users_own_file_is_no_projects(repository: Path) -> None:
     own = repository / "src" / "condense.yaml"
     own.touch()
@@ -281,6 +295,15 @@ def test_a_link_that_leads_nowhere_is_an_error(repository: Path) -> None:
     done = condense_process("config", "show", cwd=repository)
     assert done.status == ExitStatus.USAGE
     assert "Cannot read the configuration condense.yaml" in done.stderr
+
+
+# A folder that is gone has no project file, and a pipe needs none.
+def test_a_run_in_a_folder_that_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    data = as_lines(session())
+    done = condense_process("run", "-", "-p", "speed", stdin=data, cwd=gone, before_start=gone.rmdir)
+    assert done.stdout == condensed(data, CUT)
 
 
 # The functions of the package read no settings: what a program gets must not depend on the folder it runs in.

@@ -70,4 +70,7 @@ def _paths() -> tuple[Path | None, Path]:
     from ..config.files import find_project_file, user_configuration_path
 
     own = user_configuration_path()
-    return find_project_file(Path.cwd(), Path.home(), own), own
+    try:
+        return find_project_file(Path.cwd(), Path(os.path.expanduser("~")), own), own
+    except OSError:  # The current folder is gone, or one above it may not be looked into.
+        return None, own

@@ -140,6 +140,10 @@ def _base(preset: str, positions: Positions, folder: Path) -> Loaded:
         path = find_preset(preset)
     except ConfigurationError as error:
         raise positions.error(("preset",), error.message.removesuffix("."), error.hint) from None
+    if not (folder / path).is_file():  # Of a device there is no end.
+        raise positions.error(
+            ("preset",), f"there is no file {preset}", "Its path counts from the folder of this file."
+        )
     return replace(load_preset_file(folder / path), preset=preset if preset in preset_names() else None)
 
 
