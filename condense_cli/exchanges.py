@@ -40,7 +40,10 @@ def cut_before(messages: Sequence[Message], position: int) -> int:
 def stretches(messages: Sequence[Message]) -> list[range]:
     """The smallest stretches of messages that can go without separating a call from its result, as positions."""
     last_answer = {
-        block.answers: position for position, m in enumerate(messages) for block in m.blocks if block.answers
+        block.call_id: position
+        for position, message in enumerate(messages)
+        for block in message.blocks
+        if block.answers
     }
     found: list[range] = []
     start = reach = 0

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from build import compiled
 from msgspec.structs import replace
 from references import named_lines_stay
 
 from condense_cli import api, jsontext, validity
-from condense_cli.config.models import Configuration, PassConfig
+from condense_cli.config.models import Configuration
 from condense_cli.formats import format_named, parse, serialize
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference
 from condense_cli.markers import gaps_in, parse_gap
 from condense_cli.models import binds_thinking
-from condense_cli.passes.limits import operations_of
 from condense_cli.passes.pipeline import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.reconcile import REFER
 from condense_cli.passes.selection import protect
 from condense_cli.passes.summaries import Summarizer
-from condense_cli.providers.compiled import compiled
 from condense_cli.tokens import Counter
 from condense_cli.tools import arguments_of, string_values
 from condense_cli.transcript import Block, BlockKind, Place, Source, Transcript
@@ -213,34 +212,16 @@ def _says(blocks: dict[tuple[Place, tuple[int, int] | None], Block], block: Bloc
 
 def idempotent(result: Condensation, configuration: Configuration, data: bytes, summarizer: Summarizer | None) -> None:
     """Law 4: the same configuration changes nothing in its own output."""
-    configuration = compiled(configuration)
-    if configuration.target_reduction_percent is not None:
+    in_passes = compiled(configuration)
+    if in_passes.target_reduction_percent is not None:
         return  # A percentage of what is left is a new target.
-    if len(result.transcript.messages) < len(result.before.messages) and _names_indices(configuration):
+    if len(result.transcript.messages) < len(result.before.messages) and _names_indices(in_passes):
         return  # An index names another message once a message before it went.
     again = parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed))
     again = replace(again, model=result.transcript.model)
     second = api.condense(again, configuration, counter=Counter(), summarizer=summarizer)
-    has_references = decode(result.before.messages).resolved > 0
-    if (has_references and any(map(_summarizes_blocks, configuration.passes))) or _cuts_summaries(configuration):
-        # What references of the input named was summarized, or a reference took the place of a summary that a later
-        # threshold had passed: the next run may find shorter ones, and nothing worse.
-        assert second.tokens_after <= result.tokens_after
-        return
     assert second.changes == []
     assert api.dump(second) == data
-
-
-def _summarizes_blocks(config: PassConfig) -> bool:
-    return any(operation.operation == "summarize" for operation in operations_of(config))
-
-
-def _cuts_summaries(configuration: Configuration) -> bool:
-    """Whether a pass with thresholds follows one that summarizes blocks, with references in their places."""
-    passes = configuration.passes
-    first = next((number for number, config in enumerate(passes) if _summarizes_blocks(config)), len(passes))
-    later = [operation for config in passes[first + 1 :] for operation in operations_of(config)]
-    return configuration.lossless_prelude.enabled and any(operation.min_tokens for operation in later)
 
 
 def _names_indices(configuration: Configuration) -> bool:

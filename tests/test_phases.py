@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from build import LONG, anthropic, assistant, call, configuration, result, text, thinking, user
+from build import LONG, anthropic, assistant, call, compiled, configuration, result, text, thinking, user
 from summarizers import Short
 
 from condense_cli import api
@@ -16,7 +16,6 @@ from condense_cli.markers import gaps_in, parse_summary
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.summaries import Outcome, Task, TextTask, Written
-from condense_cli.providers.compiled import compiled
 from condense_cli.providers.phases import FALLBACK, LLM, LOSSY
 from condense_cli.transcript import Block, BlockKind, Message, Role, Transcript
 

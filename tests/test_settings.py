@@ -14,8 +14,8 @@ from condense_cli.config.environment import read_variables
 from condense_cli.config.files import find_project_file
 from condense_cli.config.layers import Layer, Settings, settle
 from condense_cli.config.loading import parse_with_positions
-from condense_cli.config.models import FileConfiguration
 from condense_cli.config.presets import load_named, load_preset
+from condense_cli.config.schema import configuration_schema
 from condense_cli.config.variables import KEYS, variable_of
 from condense_cli.errors import ConfigurationError, ExitStatus
 
@@ -134,17 +134,16 @@ def test_an_unknown_preset_is_named_with_its_line() -> None:
 
 
 def test_every_key_that_one_word_can_say_has_a_variable() -> None:
-    plain = {key for key, default in _defaults().items() if not isinstance(default, tuple) and _is_scalar(default)}
-    assert set(KEYS) == plain - {"name", "description", "native"}
+    properties = configuration_schema()["$defs"]["FileConfiguration"]["properties"]
+    plain = {key for key, schema in properties.items() if not {"object", "array", None} & _types(schema)}
+    assert set(KEYS) == plain - {"name", "description"}
 
 
-def _defaults() -> dict[str, Any]:
-    configuration = FileConfiguration()
-    return {name: getattr(configuration, name) for name in configuration.__struct_fields__}
-
-
-def _is_scalar(default: Any) -> bool:
-    return default is None or isinstance(default, str | bool | int | float)
+def _types(schema: dict[str, Any]) -> set[str | None]:
+    """The types of JSON that a schema takes; None where it refers to another one."""
+    if "enum" in schema:
+        return {"string"}
+    return set().union(*map(_types, schema["anyOf"])) if "anyOf" in schema else {schema.get("type")}
 
 
 def test_no_variable_permits_calls() -> None:

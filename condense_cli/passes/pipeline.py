@@ -11,10 +11,10 @@ from ..config.models import Configuration, PassConfig
 from ..tokens import Counter
 from ..transcript import Message, Transcript
 from . import thinking
-from .condensation import Condensation
+from .condensation import Condensation, joined
 from .draft import Draft
 from .individual import run_individual
-from .limits import operations_of, strictnesses, target_of
+from .limits import operations_of, strictnesses, summarizes_blocks, target_of
 from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import reconcile, view
@@ -52,29 +52,19 @@ def condense(
     A transcript that would not become smaller, or by less than `min_saving`, comes back unchanged.
     """
     run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock, selectors)
-    run.all()
-    warnings = [*transcript.warnings, *configuration_warnings(configuration), *run.writer.warnings]
-    saved = run.tokens_before - run.draft.tokens
-    if any(receipt.is_change for receipt in run.receipts) and saved < max(1, configuration.min_saving):
-        wanted = f"less than min_saving ({configuration.min_saving})" if configuration.min_saving else "not smaller"
-        what = f"save {saved:,} tokens, {wanted}" if saved >= 0 else f"be {-saved:,} tokens larger"
-        warnings.append(f"Nothing was changed: the result would {what}.")
-        return Condensation(
-            transcript, transcript, tuple(map(undone, run.passes)), (),
-            run.tokens_before, run.tokens_before, run.target, tuple(warnings),
-        )  # fmt: skip
-    return Condensation(
-        transcript,
-        run.draft.finish(transcript),
-        tuple(run.passes),
-        tuple(run.receipts),
-        run.tokens_before,
-        run.draft.tokens,
-        run.target,
-        tuple(warnings),
-        run.references(),
-        configuration.thinking == "keep",
-    )
+    result = run.result()
+    summarizes = any(map(summarizes_blocks, configuration.passes))
+    if not (result.changes and run.writer.has_read_references and summarizes):
+        return result
+    # What references of the input named was summarized, and other lines may be found again now: on to where a run
+    # on its own output changes nothing.
+    settled = replace(configuration, target_tokens=run.target, target_reduction_percent=None, min_saving=0)
+    for _ in range(_ROUNDS):
+        again = _Run(result.transcript, settled, count, summarizer, stop_at_target, clock, selectors).result()
+        if not again.changes:
+            break
+        result = joined(result, again)
+    return result
 
 
 class _Run:
@@ -106,6 +96,34 @@ class _Run:
         self.cuts: dict[tuple[int, int], str] = {}
         self.passes: list[PassReceipt] = []
         self.receipts: list[Receipt] = []
+
+    def result(self) -> Condensation:
+        """All of the run; the transcript as it was where too little would be saved."""
+        self.all()
+        configuration, transcript = self.configuration, self.transcript
+        warnings = [*transcript.warnings, *configuration_warnings(configuration), *self.writer.warnings]
+        saved = self.tokens_before - self.draft.tokens
+        if any(receipt.is_change for receipt in self.receipts) and saved < max(1, configuration.min_saving):
+            least = configuration.min_saving
+            wanted = f"less than min_saving ({least})" if least else "not smaller"
+            what = f"save {saved:,} tokens, {wanted}" if saved >= 0 else f"be {-saved:,} tokens larger"
+            warnings.append(f"Nothing was changed: the result would {what}.")
+            return Condensation(
+                transcript, transcript, tuple(map(undone, self.passes)), (),
+                self.tokens_before, self.tokens_before, self.target, tuple(warnings),
+            )  # fmt: skip
+        return Condensation(
+            transcript,
+            self.draft.finish(transcript),
+            tuple(self.passes),
+            tuple(self.receipts),
+            self.tokens_before,
+            self.draft.tokens,
+            self.target,
+            tuple(warnings),
+            self.references(),
+            configuration.thinking == "keep",
+        )
 
     def all(self) -> None:
         self._prelude()

@@ -90,6 +90,8 @@ class Provider(Generic[S]):
     example: ClassVar[str] = ""
     """A setting to show in an example: KEY=VALUE."""
     capabilities: ClassVar[Capabilities]
+    besides: ClassVar[str] = ""
+    """What it does besides its passes: "leaves short conversations alone"."""
     runs_passes: ClassVar[bool] = False
     """Whether it runs the passes of the configuration."""
     section: ClassVar[str] = OWN_SECTION
@@ -98,6 +100,10 @@ class Provider(Generic[S]):
     def compiled(self, configuration: Configuration, settings: S) -> Configuration:
         """The configuration with the prelude and the passes that do the provider's work."""
         return configuration
+
+    def in_passes(self, configuration: Configuration) -> Configuration:
+        """The same of a configuration whose settings are not checked yet. Raises ConfigurationError."""
+        return self.compiled(configuration, self.validate_config(configuration))
 
     def strategy(self, run: Run[S]) -> Condensation:
         """The provider's work. Whatever it raises ends the run, and the transcript stays as it was."""

@@ -23,6 +23,7 @@ class Lossless(Provider[LosslessConfig]):
     best_for = "keeping every word"
     example = "keep_recent=4"
     capabilities = Capabilities(lossless=True, fallback=True, speed="fast")
+    besides = "falls back to one summary where it may and a target is missed"
     settings = LosslessConfig
     section = "lossless"
 

@@ -133,6 +133,13 @@ class Registry:
         settings = as_typed(given, provider.settings, Positions(f"providers.{provider.id}.config", is_file=False))
         return provider.with_settings(configuration, settings)
 
+    def compiled(self, configuration: Configuration) -> Configuration:
+        """The configuration with its prelude and its passes written out. Raises ConfigurationError.
+
+        It says all that the provider does, but for what its `besides` names.
+        """
+        return self.get(configuration.provider).in_passes(self.configured(configuration))
+
     def _lookup(self, id: str) -> AnyProvider | None:
         if id not in self._table and id not in self._warnings:
             self._look_up_installed(id)
