@@ -17,6 +17,7 @@ from .config.loading import parse_configuration
 from .config.models import Configuration
 from .config.overrides import NO_OVERRIDES, Overrides, without_passes
 from .config.presets import DEFAULT_PRESET, load_preset
+from .config.user import UserConfiguration
 from .errors import BrokenOutputError, UsageError
 from .files import read_bytes
 from .lossless.decode import count_gaps, decode
@@ -25,9 +26,12 @@ from .passes.condensation import Condensation
 from .passes.offline import Offline
 from .passes.summaries import Summarizer
 from .plugins import Installed, parse
+from .providers.manager import Manager, Sizing
 from .providers.registry import Registry
 from .providers.run import Context
+from .providers.window import Asked, window_of
 from .report.diff import Diff, compare
+from .report.facts import overhead_of
 from .tokens import Counter, encoding_for
 from .transcript import TEXT_CALL, Container, Transcript
 
@@ -85,6 +89,9 @@ def condense(
     slim: bool = False,
     overrides: Overrides = NO_OVERRIDES,
     registry: Registry | None = None,
+    if_needed: bool = False,
+    context_window: int | None = None,
+    sizing: Sizing | None = None,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
@@ -92,8 +99,11 @@ def condense(
     With `target_tokens` the passes work only until the target is reached. `model` is the model that
     will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
     on top, what only a client shows; the conversation is the same with and without. `overrides` are the flags of a
-    run, `registry` the providers there are. Raises ConfigurationError; an error inside a provider is the result's
-    `error`.
+    run, `registry` the providers there are.
+    With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
+    too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
+    the place of both. Raises ConfigurationError, and UsageError where the window would decide and is not known; an
+    error inside a provider is the result's `error`.
     """
     if configuration is None:
         configuration = load_preset(preset or DEFAULT_PRESET)
@@ -116,11 +126,23 @@ def condense(
         stop_at_target=target_tokens is not None,
         selectors=installed.selector,
     )
-    provider = registry.get(configuration.provider)
-    result = provider.condense(transcript, registry.configured(configuration), context)
-    if slim:
+    sizing = sizing or _sizing(transcript, configuration, counter, context_window, if_needed=if_needed)
+    result = Manager(registry).condense(transcript, configuration, context, sizing)
+    if slim and result.is_needed:
         result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
     return result
+
+
+def _sizing(
+    transcript: Transcript, configuration: Configuration, count: Counter, context_window: int | None, *, if_needed: bool
+) -> Sizing:
+    """How the functions here decide: from the transcript and what is given, whoever the user is."""
+    asked = Asked(window=context_window)
+    return Sizing(
+        lambda: window_of(transcript.model, configuration, UserConfiguration(), asked),
+        lambda: overhead_of(transcript, count)[0],
+        only_if_needed=if_needed,
+    )
 
 
 def estimate(
@@ -140,7 +162,6 @@ def estimate(
     from .config.presets import preset_names
     from .report import estimate as facts
     from .report.costs import PriceSource
-    from .report.facts import overhead_of
 
     if model is not None:
         transcript = replace(transcript, model=model)

@@ -16,7 +16,7 @@ from condense_cli.config.models import Configuration
 from condense_cli.config.profiles import Profile
 from condense_cli.config.user import KnownProfile, UserConfiguration
 from condense_cli.errors import ConfigurationError, ExitStatus
-from condense_cli.providers.decision import Context, Decision, Reason, decide
+from condense_cli.providers.decision import Sizes, Decision, Reason, decide
 from condense_cli.providers.window import Asked, Window, window_of
 
 SMALL = as_lines(conversation())
@@ -28,21 +28,21 @@ SMALL = as_lines(conversation())
 @pytest.mark.parametrize(
     ("context", "reason"),
     [
-        (Context(49_999, 0, 100_000, threshold=50), Reason.BELOW),
-        (Context(50_000, 0, 100_000, threshold=50), Reason.THRESHOLD),
-        (Context(30_000, 20_000, 100_000, threshold=50), Reason.THRESHOLD),
+        (Sizes(49_999, 0, 100_000, threshold=50), Reason.BELOW),
+        (Sizes(50_000, 0, 100_000, threshold=50), Reason.THRESHOLD),
+        (Sizes(30_000, 20_000, 100_000, threshold=50), Reason.THRESHOLD),
         # The limit: 200,000 x 0.9 - 8,192 = 171,808.
-        (Context(171_808, 0, 200_000), Reason.BELOW),
-        (Context(171_809, 0, 200_000), Reason.LIMIT),
-        (Context(171_000, 809, 200_000), Reason.LIMIT),
-        (Context(171_809, 0, 200_000, reserved=8_191), Reason.BELOW),
-        (Context(200_000, 0, 200_000), Reason.THRESHOLD),
-        (Context(300_000, 0, 200_000, is_automatic=False), Reason.SWITCHED_OFF),
-        (Context(300_000, 0, None), Reason.UNKNOWN_WINDOW),
-        (Context(1, 0, 8_192), Reason.LIMIT),
+        (Sizes(171_808, 0, 200_000), Reason.BELOW),
+        (Sizes(171_809, 0, 200_000), Reason.LIMIT),
+        (Sizes(171_000, 809, 200_000), Reason.LIMIT),
+        (Sizes(171_809, 0, 200_000, reserved=8_191), Reason.BELOW),
+        (Sizes(200_000, 0, 200_000), Reason.THRESHOLD),
+        (Sizes(300_000, 0, 200_000, is_automatic=False), Reason.SWITCHED_OFF),
+        (Sizes(300_000, 0, None), Reason.UNKNOWN_WINDOW),
+        (Sizes(1, 0, 8_192), Reason.LIMIT),
     ],
 )
-def test_threshold_and_limit(context: Context, reason: Reason) -> None:
+def test_threshold_and_limit(context: Sizes, reason: Reason) -> None:
     decision = decide(context)
     assert decision.reason is reason
     assert decision.should_condense is (reason in (Reason.THRESHOLD, Reason.LIMIT))
@@ -53,7 +53,7 @@ SIZES = st.integers(0, 2_000_000)
 
 @given(
     st.builds(
-        Context,
+        Sizes,
         SIZES,
         SIZES,
         st.one_of(st.none(), st.integers(1, 2_000_000)),
@@ -63,10 +63,10 @@ SIZES = st.integers(0, 2_000_000)
     ),
     st.integers(1, 100_000),
 )
-def test_more_tokens_never_turn_a_yes_into_a_no(context: Context, more: int) -> None:
+def test_more_tokens_never_turn_a_yes_into_a_no(context: Sizes, more: int) -> None:
     def with_more(tokens: int, overhead: int) -> Decision:
         return decide(
-            Context(
+            Sizes(
                 context.tokens + tokens,
                 context.overhead + overhead,
                 context.window,
@@ -83,8 +83,8 @@ def test_more_tokens_never_turn_a_yes_into_a_no(context: Context, more: int) -> 
 
 
 def test_a_limit_does_not_depend_on_the_switch() -> None:
-    assert decide(Context(300_000, 0, 200_000, is_automatic=False)).is_over_limit
-    assert not decide(Context(300_000, 0, None)).is_over_limit
+    assert decide(Sizes(300_000, 0, 200_000, is_automatic=False)).is_over_limit
+    assert not decide(Sizes(300_000, 0, None)).is_over_limit
 
 
 # --- The window, the threshold and the reserve ------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import typer
 from ..errors import ExitStatus
 from ..report.visible import visible
 from .console import exits, write_text
+from .needing import ContextWindow, Threshold
 from .options import File, FormatOption, NoConfig, OverheadTokens, Session
 from .profiles import complete_profile
 from .reading import input_file, name_of, read_transcript
@@ -40,16 +41,8 @@ def check(
             help="Profile of the model that continues; nothing is called.  [default: the one with that model]",
         ),
     ] = None,
-    context_window: Annotated[
-        int | None,
-        typer.Option("--context-window", metavar="N", min=1, help="Tokens of its window.  [default: looked up]"),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--threshold", metavar="P", min=5, max=100, help="Percentage of the window from which on to condense."
-        ),
-    ] = None,
+    context_window: ContextWindow = None,
+    threshold: Threshold = None,
     overhead_tokens: OverheadTokens = None,
     no_config: NoConfig = False,
     json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
@@ -82,7 +75,7 @@ def check(
         window = window_of(transcript.model, configuration, load_user_configuration(), asked)
         count = Counter.of(transcript)
         overhead, overhead_source = overhead_of(transcript, count, overhead_tokens)
-        decision = decide(window.context(count.transcript(transcript), overhead, configuration))
+        decision = decide(window.sizes(count.transcript(transcript), overhead, configuration))
         if decision.reason is Reason.UNKNOWN_WINDOW:
             raise window.unknown
         found = facts.build(

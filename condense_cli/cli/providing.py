@@ -117,7 +117,7 @@ def say_error(result: Condensation) -> None:
     """Say what stopped the provider, if something did."""
     if result.error is None:
         return
-    say(f"condense: {result.error}\nThe transcript is as it was.")
+    say(f"condense: {result.error}" + ("" if result.transcript.is_changed else "\nThe transcript is as it was."))
     if os.environ.get(DEBUG_VARIABLE):
         say(result.error.traceback)
 

@@ -10,6 +10,7 @@ import typer
 
 from ..errors import ExitStatus, UsageError
 from .console import console, exits, say, write_text
+from .needing import ContextWindow, IfNeeded, Threshold, sizing_for
 from .options import (
     AllowCalls,
     AllowPartial,
@@ -34,6 +35,7 @@ from .options import (
 )
 from .providing import Assignments, Provider, registry_of_user, say_error, settings_with
 from .reading import input_file, name_of, read_transcript
+from .run_log import LogJson, log_run
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -58,6 +60,7 @@ EXAMPLES = (
     "condense run --session latest               the newest session of this project\n"
     "condense run session.jsonl --cost           and when that pays\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
+    "condense run session.jsonl --if-needed --in-place    only when it is nearly full\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent"
 )
 
@@ -125,6 +128,9 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False,
     cost: Annotated[bool, typer.Option("--cost", help="Show what the next turn costs and when it pays.")] = False,
     overhead_tokens: OverheadTokens = None,
+    if_needed: IfNeeded = False,
+    context_window: ContextWindow = None,
+    threshold: Threshold = None,
     explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False,
     profile: Profile = None,
     allow_calls: AllowCalls = False,
@@ -137,6 +143,7 @@ def run(
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff, timings and costs.")] = False,
+    log_json: LogJson = False,
 ) -> None:
     """Condense a transcript.
 
@@ -169,9 +176,10 @@ def run(
         from ..config.presets import DEFAULT_PRESET
         from ..passes.flags import name_flags
         from ..passes.limits import target_of
+        from ..providers.window import Asked
         from ..report import facts
         from ..tokens import Counter, encoding_for
-        from .summarizing import calls_of, status_of, summaries_for, told_of
+        from .summarizing import calls_of, status_of, summaries_for, told_of, was_interrupted
 
         status = ExitStatus.DONE
         registry = registry_of_user()
@@ -204,9 +212,18 @@ def run(
                 slim=slim,
                 overrides=overrides,
                 registry=registry,
+                sizing=sizing_for(
+                    transcript,
+                    configuration,
+                    counter,
+                    Asked(None, context_window, threshold),
+                    overhead_tokens,
+                    if_needed=if_needed,
+                    may_fall_back=lambda: not dry_run and not was_interrupted(summaries),
+                ),
             )
         result = name_flags(result, overrides)
-        if strict and result.target is None:
+        if strict and result.is_needed and result.target is None:
             raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
         data = api.dump(result) if is_writable else b""
         written = to.write(data, transcript)
@@ -216,7 +233,7 @@ def run(
         if result.error is not None:
             say_error(result)
             status = ExitStatus.FAILED
-        if quiet and not json and report is None:
+        if quiet and not (json or report or log_json):
             raise SystemExit(int(status))
         told = told_of(summaries)
         is_cost_wanted = cost or verbose or json or report is not None
@@ -243,12 +260,17 @@ def run(
             write_bytes(report, facts.to_json(facts_of_run).encode())
         if json:
             write_text(facts.to_json(facts_of_run))
-        elif not quiet:
+        elif not result.is_needed and not quiet and not log_json:
+            for warning in facts_of_run.warnings:
+                say(f"condense: {warning}")
+        elif not quiet and not (log_json and to.writes_stdout):
             _show(result, facts_of_run, counter, to.writes_stdout, verbose, explain)
             for line in written.said:
                 console().print(line, style="bold", soft_wrap=True)
             if to.kind is Kind.NOWHERE and not dry_run and result.transcript.is_changed:
                 console().print(proposal(file, transcript.format, is_writable=is_writable), style="dim", soft_wrap=True)
+        if log_json or verbose:
+            log_run(result, facts_of_run, configuration, status, as_json=log_json)
         raise SystemExit(int(status))
 
 

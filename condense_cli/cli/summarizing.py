@@ -210,6 +210,10 @@ def told_of(on_demand: OnDemand) -> Told:
     return Told(used, known_cost(used), tuple(warnings))
 
 
+def was_interrupted(on_demand: OnDemand) -> bool:
+    return on_demand.made is not None and on_demand.made.is_interrupted
+
+
 def status_of(on_demand: OnDemand, status: ExitStatus, *, allow_partial: bool) -> ExitStatus:
     """The exit status of a run whose work is done otherwise: what was interrupted, or could not be summarized."""
     summaries = on_demand.made

@@ -15,12 +15,16 @@ from .receipts import PassReceipt, Receipt
 
 
 class Metrics(Struct, frozen=True):
-    """The provider that ran, how many seconds it took, and how many changes each of its operations made."""
+    """The provider that ran, how many seconds it took, and how many changes each of its operations made.
+
+    `fallback` names what ran after it when it had failed.
+    """
 
     provider: str
     version: str
     seconds: float
     operations: dict[str, int]
+    fallback: str | None = None
 
 
 class RunError(Struct, frozen=True):
@@ -54,6 +58,8 @@ class Condensation(Struct, frozen=True, dict=True):
     keeps_thinking: bool = False
     """The configuration asked to keep thinking even where a change made it invalid."""
     metrics: Metrics | None = None
+    is_needed: bool = True
+    """Whether anything was to be done; if not, `metrics` are None."""
     error: RunError | None = None
     """What stopped the provider; the transcript is then as it was."""
 

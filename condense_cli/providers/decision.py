@@ -22,7 +22,7 @@ class Reason(StrEnum):
     BELOW = "below"
 
 
-class Context(Struct, frozen=True):
+class Sizes(Struct, frozen=True):
     """What is decided about. All in tokens; `overhead` is sent with every request besides the messages.
 
     `threshold` is the percentage of the `window` from which on to condense. `reserved` stays free for the answer.
@@ -47,7 +47,7 @@ class Decision(Struct, frozen=True):
     Both are None where the window is unknown. `is_over_limit` does not depend on whether condensing is switched off.
     """
 
-    context: Context
+    sizes: Sizes
     reason: Reason
     percent: float | None = None
     limit: int | None = None
@@ -58,42 +58,42 @@ class Decision(Struct, frozen=True):
 
     @property
     def is_over_limit(self) -> bool:
-        return self.limit is not None and self.context.used > self.limit
+        return self.limit is not None and self.sizes.used > self.limit
 
     def __str__(self) -> str:
         """The reason in a sentence, with the numbers that decided."""
-        context = self.context
+        sizes = self.sizes
         if self.percent is None or self.limit is None:
-            share = f"{context.used:,} tokens are in use, and the context window of the model is not known"
+            share = f"{sizes.used:,} tokens are in use, and the context window of the model is not known"
         else:
-            share = f"{context.used:,} of {context.window:,} tokens are in use ({self.percent:.1f} %)"
+            share = f"{sizes.used:,} of {sizes.window:,} tokens are in use ({self.percent:.1f} %)"
         match self.reason:
             case Reason.SWITCHED_OFF:
                 return f"{share}; auto_condense_context is false."
             case Reason.UNKNOWN_WINDOW:
                 return f"{share}."
             case Reason.THRESHOLD:
-                return f"{share}, and the threshold is {context.threshold:g} %."
+                return f"{share}, and the threshold is {sizes.threshold:g} %."
             case Reason.LIMIT:
                 return f"{share}, above the limit of {self.limit:,}."
             case Reason.BELOW:
-                return f"{share}, below the threshold of {context.threshold:g} % and the limit of {self.limit:,}."
+                return f"{share}, below the threshold of {sizes.threshold:g} % and the limit of {self.limit:,}."
 
 
-def decide(context: Context) -> Decision:
+def decide(sizes: Sizes) -> Decision:
     """Condense when the share in use reaches the threshold, or the tokens leave too little room for the answer."""
     percent = limit = None
-    if context.window is not None:
-        percent = 100 * context.used / context.window
-        limit = context.window * (100 - _BUFFER_PERCENT) // 100 - context.reserved
-    return Decision(context, _reason(context, percent, limit), percent, limit)
+    if sizes.window is not None:
+        percent = 100 * sizes.used / sizes.window
+        limit = sizes.window * (100 - _BUFFER_PERCENT) // 100 - sizes.reserved
+    return Decision(sizes, _reason(sizes, percent, limit), percent, limit)
 
 
-def _reason(context: Context, percent: float | None, limit: int | None) -> Reason:
-    if not context.is_automatic:
+def _reason(sizes: Sizes, percent: float | None, limit: int | None) -> Reason:
+    if not sizes.is_automatic:
         return Reason.SWITCHED_OFF
     if percent is None or limit is None:
         return Reason.UNKNOWN_WINDOW
-    if percent >= context.threshold:
+    if percent >= sizes.threshold:
         return Reason.THRESHOLD
-    return Reason.LIMIT if context.used > limit else Reason.BELOW
+    return Reason.LIMIT if sizes.used > limit else Reason.BELOW

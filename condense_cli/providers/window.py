@@ -11,7 +11,7 @@ from ..config.profiles import INHERIT, OFFLINE, Profile, threshold_of
 from ..config.user import UserConfiguration, unknown_profile
 from ..errors import UsageError
 from ..prices import bare_name, context_window
-from .decision import RESERVED_TOKENS, Context
+from .decision import RESERVED_TOKENS, Sizes
 
 
 class Asked(Struct, frozen=True):
@@ -45,10 +45,10 @@ class Window(Struct, frozen=True):
             return UsageError("The context window is not known: the transcript names no model.", hint)
         return UsageError(f"The context window of {self.model} is not known.", hint)
 
-    def context(self, tokens: int, overhead: int, configuration: Configuration) -> Context:
+    def sizes(self, tokens: int, overhead: int, configuration: Configuration) -> Sizes:
         """What is decided about, for a conversation of so many tokens."""
         automatic = configuration.auto_condense_context
-        return Context(tokens, overhead, self.tokens, self.threshold, self.reserved, automatic)
+        return Sizes(tokens, overhead, self.tokens, self.threshold, self.reserved, automatic)
 
 
 def window_of(

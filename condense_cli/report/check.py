@@ -66,7 +66,7 @@ def build(
     estimated: int,
 ) -> Check:
     """`threshold_source` is where the common threshold is from; `estimated` tokens cannot be counted."""
-    context = decision.context
+    sizes = decision.sizes
     return Check(
         SHAPE,
         source,
@@ -75,12 +75,12 @@ def build(
         decision.should_condense,
         decision.reason.value,
         str(decision),
-        Used(context.tokens, context.overhead, overhead_source, context.used, encoding.exact and not estimated),
+        Used(sizes.tokens, sizes.overhead, overhead_source, sizes.used, encoding.exact and not estimated),
         Size(window.tokens, window.source),
         None if decision.percent is None else round(decision.percent, 1),
-        Threshold(context.threshold, window.threshold_source or threshold_source),
+        Threshold(sizes.threshold, window.threshold_source or threshold_source),
         decision.limit,
-        context.reserved,
+        sizes.reserved,
         list(window.warnings),
     )
 
