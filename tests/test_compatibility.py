@@ -1,8 +1,8 @@
 """What clients do by themselves when a context is full, item by item: `native` and the decision do the same.
 
 Where this project departs from them on purpose, nothing is tested here: messages of refusals are plain English
-and typed reasons; there is no function with one client's parameters, but `api.condense` and `decide`; nothing is told
-to anybody else, and what a run did is its own value. The prompt is our own, with the six sections of theirs.
+and typed reasons; there is no function with one client's parameters, but `api.condense` and `decide`; nothing is sent
+to anybody: what a run did is a line of log on this machine. The prompt is our own, with the six sections of theirs.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import BatchTask, Outcome, Summarizer, Task, Written
 from condense_cli.providers.decision import decide
+from condense_cli.providers.manager import Sizing
 from condense_cli.providers.native import Refusal
-from condense_cli.providers.window import window_of
+from condense_cli.providers.window import Window, window_of
+from condense_cli.report import facts, run_log
+from condense_cli.tokens import Counter, encoding_for
 from condense_cli.transcript import BlockKind, Message, Transcript
 
 
@@ -78,7 +81,7 @@ def users(**profiles: Profile) -> UserConfiguration:
 def should_condense(tokens: int, own: UserConfiguration | None = None, **keys: Any) -> bool:
     configured = Configuration(**keys)
     window = window_of("mine", configured, own or users(mine=profile()))
-    return decide(window.context(tokens, 0, configured)).should_condense
+    return decide(window.sizes(tokens, 0, configured)).should_condense
 
 
 # --- Values that a client's users rely on -----------------------------------------------------------------------------
@@ -231,6 +234,63 @@ def test_a_recent_summary_is_not_summarized_again() -> None:
 def test_too_few_messages_stay() -> None:
     found = run(anthropic(*conversation()[:4]))
     assert (found.passes[-1].status, found.passes[-1].reason) == (Status.SKIPPED, Refusal.TOO_FEW_MESSAGES)
+
+
+def sizes(window: int) -> Sizing:
+    known = Window("mine", None, window, "option", 100, None, 0)
+    return Sizing(lambda: known, lambda: 0)
+
+
+# A client drops the older half when its summary failed and the context is over the limit. Here only where that is
+# configured, and it is told as loss.
+@pytest.mark.parametrize("fallback", ["sliding_window", "none"])
+def test_the_sliding_window_stands_in_for_a_summary_that_failed(fallback: str) -> None:
+    configured = configuration(provider="native", fallback=fallback)
+    transcript = talk()
+    found = api.condense(transcript, configured, summarizer=Failing(), sizing=sizes(500))
+    assert bool(found.changes) is (fallback == "sliding_window")
+    if found.changes:
+        assert found.transcript.messages[0] == transcript.messages[0]
+        assert len(found.transcript.messages) < len(transcript.messages)
+        assert any("are lost" in warning for warning in found.warnings)
+        assert found.metrics
+        assert found.metrics.fallback == "sliding_window"
+
+
+def test_below_the_limit_nothing_is_dropped() -> None:
+    configured = configuration(provider="native", fallback="sliding_window")
+    assert not api.condense(talk(), configured, summarizer=Failing(), sizing=sizes(1_000_000)).changes
+
+
+def test_condensing_waits_until_it_is_needed() -> None:
+    configured = configuration(provider="native")
+    assert not api.condense(talk(), configured, summarizer=Short(), if_needed=True, context_window=1_000_000).changes
+    assert api.condense(talk(), configured, summarizer=Short(), if_needed=True, context_window=20_000 // 100).changes
+
+
+# --- What is noted of a run -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_run_notes_custom_prompts_dedicated_profiles_and_fallbacks(named: bool) -> None:
+    native = {"custom_prompt": "Briefly.", "api_profile": "cheap"} if named else {}
+    configured = configuration(provider="native", native=native, fallback="sliding_window")
+    found = api.condense(talk(), configured, summarizer=Failing(), sizing=sizes(500))
+    count = Counter.of(found.before)
+    encoding = encoding_for(None)
+    report = facts.build(
+        found,
+        count=count,
+        encoding=encoding,
+        source="-",
+        output=None,
+        configuration="mine",
+        size_after=None,
+        explain=False,
+    )
+    log = run_log.build(found, report, configured, "2026-01-02T03:04:05Z", 0)
+    assert (log.custom_prompt, log.dedicated_profile) == (named, named)
+    assert (log.provider, log.fallback) == ("native", "sliding_window")
 
 
 # --- Errors -----------------------------------------------------------------------------------------------------------
