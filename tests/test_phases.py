@@ -278,7 +278,7 @@ def test_multi_pass_repeats_the_lossy_phase(multi_pass: dict[str, Any], rounds: 
         assert again.individual_config == first.individual_config
         return
     assert again.repeat == Repeat(max_passes=rounds[0], threshold_reduction_factor=rounds[1])
-    before, after = (config.individual_config.defaults.tool_results for config in (first, again))
+    before, after = (config.defaults.tool_results for config in (first.individual_config, again.individual_config))
     assert after.min_tokens == int(before.min_tokens * rounds[1])
 
 
