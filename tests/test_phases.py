@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import real
 from build import LONG, anthropic, assistant, call, compiled, configuration, result, text, thinking, user
 from summarizers import Short
 
 from condense_cli import api
 from condense_cli.config.checks import warnings
-from condense_cli.config.models import Configuration, Repeat
+from condense_cli.config.loading import parse_configuration
+from condense_cli.config.models import Configuration, Repeat, TruncationConfig
+from condense_cli.config.phases import (
+    FallbackPhase,
+    LlmPhase,
+    LosslessPhase,
+    LossyPhase,
+    MultiPass,
+    SelectionPhase,
+)
 from condense_cli.markers import gaps_in, parse_summary
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
@@ -267,7 +278,7 @@ def test_multi_pass_repeats_the_lossy_phase(multi_pass: dict[str, Any], rounds: 
         assert again.individual_config == first.individual_config
         return
     assert again.repeat == Repeat(max_passes=rounds[0], threshold_reduction_factor=rounds[1])
-    before, after = (config.individual_config.defaults.tool_results for config in (first, again))
+    before, after = (config.defaults.tool_results for config in (first.individual_config, again.individual_config))
     assert after.min_tokens == int(before.min_tokens * rounds[1])
 
 
@@ -288,3 +299,16 @@ def test_unusual_values_are_warned_of() -> None:
     )
     assert len(warnings(unusual)) == 4
     assert len(run(unusual).warnings) == 4
+
+
+# The configurations in the document run, and what its tables call defaults are.
+def test_the_document_is_right() -> None:
+    document = (real.PROJECT / "docs" / "phases.md").read_text()
+    blocks = ["\n".join(re.findall(r"^    (.*)", part, re.MULTILINE)) for part in document.split("\n## ")[1:]]
+    truncating, phases = (parse_configuration(block) for block in blocks)
+    assert truncating.truncation == TruncationConfig()
+    assert phases.lossy_phase == LossyPhase()
+    for found in (truncating, phases):
+        assert run(found).changes
+    for struct in (LosslessPhase, SelectionPhase, LossyPhase, LlmPhase, FallbackPhase, MultiPass, TruncationConfig):
+        assert all(f"`{name}`" in document or f"{name}:" in document for name in struct.__struct_fields__), struct
