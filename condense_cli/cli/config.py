@@ -15,7 +15,7 @@ from .providing import check, checked, registry_of_user
 from .settings import settings_for
 
 config_app = typer.Typer(
-    help="Check configurations, show every value in use, print the schema.",
+    help="Check configurations, show every value, print the schema.",
     epilog="Examples:\n\n\b\ncondense config validate mine.yaml\ncondense config show --preset cost\n"
     "condense config schema > condense.schema.json",
     no_args_is_help=True,
@@ -121,7 +121,9 @@ def show(
 def schema(
     own: Annotated[bool, typer.Option("--own", help="The schema of your own file, with profiles, instead.")] = False,
 ) -> None:
-    """Print the JSON Schema of a configuration or a project's condense.yaml, for editors.
+    """Print the JSON Schema of a configuration, for editors.
+
+    A project's condense.yaml has the same one.
 
     Examples:
 
