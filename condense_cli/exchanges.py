@@ -40,15 +40,12 @@ def cut_before(messages: Sequence[Message], position: int) -> int:
 def stretches(messages: Sequence[Message]) -> list[range]:
     """The smallest stretches of messages that can go without separating a call from its result, as positions."""
     last_answer = {
-        block.call_id: position
-        for position, message in enumerate(messages)
-        for block in message.blocks
-        if block.answers
+        block.answers: position for position, m in enumerate(messages) for block in m.blocks if block.answers
     }
     found: list[range] = []
     start = reach = 0
     for position, message in enumerate(messages):
-        reach = max([reach, *(last_answer.get(block.call_id, 0) for block in message.blocks)])
+        reach = max([reach, *(last_answer.get(block.call_id or "", 0) for block in message.blocks)])
         is_followed = position + 1 < len(messages) and messages[position + 1].answers_calls
         if reach <= position and not is_followed:
             found.append(range(start, position + 1))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from .errors import ConfigurationError, UnknownFormatError, UsageError
 from .nearest import nearest
-from .providers.registry import Found
+from .providers.installed import Found
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

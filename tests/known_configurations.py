@@ -257,3 +257,8 @@ TRUNCATION: Final = """{
 }"""
 
 NATIVE: Final = """{"provider": "native", "native": {"maxMessagesToKeep": 10}}"""
+
+LOSSLESS: Final = """{
+  "provider": "lossless",
+  "lossless": {"deduplicateFileReads": true, "consolidateToolResults": true, "removeObsoleteState": true}
+}"""

@@ -13,7 +13,7 @@ import real
 import yaml
 from build import compiled
 from helpers import condense_on_terminal, condense_process
-from known_configurations import NATIVE, PHASES, TRUNCATION
+from known_configurations import LOSSLESS, NATIVE, PHASES, TRUNCATION
 from test_config import EVERY_KEY
 
 from condense_cli import api
@@ -94,6 +94,7 @@ SECTIONS = {
     "truncation": TRUNCATION,
     "suppression": '{"provider": "truncation", "truncation": {"truncationMode": "suppress"}}',
     "native": NATIVE,
+    "lossless": LOSSLESS,
     "phases": PHASES,
     "all phases": '{"lossyPhase": {"targetReductionPercent": 85}, "llmPhase": {"enabled": true}}',
     "strict": '{"fallbackPhase": {"strategy": "strict_truncation"}, "target_tokens": 2000}',
@@ -114,7 +115,7 @@ def compiled_text(text: str, **flags: Any) -> str:
 def test_compiled_configurations_do_the_same(name: str, path: Path) -> None:
     passes = parse_configuration(compiled_text(SECTIONS[name]))
     assert passes.provider == "smart"
-    assert passes.passes
+    assert passes.passes or passes.lossless_prelude.enabled
     transcript = real.transcript(path)
     wanted, found = (api.condense(transcript, one) for one in (parse_configuration(SECTIONS[name]), passes))
     assert api.dump(found) == api.dump(wanted)
@@ -134,7 +135,7 @@ def test_compiled_passes_are_printed(tmp_path: Path) -> None:
     done = condense_process("config", "show", "--config", path, "--compiled")
     assert done.status == ExitStatus.DONE
     assert yaml.safe_load(done.stdout)["passes"][0]["mode"] == "batch"
-    assert "leaves short conversations alone" in done.stderr
+    assert "Provider native leaves short conversations alone, which passes cannot say" in done.stderr
     assert condense_process("config", "validate", path).stdout.decode() == f"{path}: valid, 1 pass\n"
     told = condense_process("config", "show", "--config", path, "--compiled", "--json").json
     assert told["origins"]["passes[0].mode"] == "compiled"

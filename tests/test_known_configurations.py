@@ -10,13 +10,13 @@ from typing import Any, Final
 import pytest
 import real
 import yaml
-from known_configurations import NATIVE, PASSES, PHASES, TRUNCATION
+from known_configurations import LOSSLESS, NATIVE, PASSES, PHASES, TRUNCATION
 
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.lossless.decode import decode
 from condense_cli.markers import gaps_in, parse_gap, parse_summary
-from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, PassReceipt, Receipt, Status
 from condense_cli.passes.reconcile import REFER
 from condense_cli.tokens import Counter
@@ -201,7 +201,17 @@ def test_native_writes_one_summary(path: Path, count: Counter) -> None:
     assert found.transcript.messages[-10:] == found.before.messages[-10:]
 
 
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_lossless_writes_references_alone(path: Path, count: Counter) -> None:
+    found = run(LOSSLESS, real.transcript(path), count)
+    assert {one.operation for one in found.changes} <= {REFER}
+    restored = api.restore(api.loads(api.dump(found), format=found.transcript.format)).transcript
+    assert [block.text for _, block in restored.blocks()] == [block.text for _, block in found.before.blocks()]
+    if path == LONG:
+        assert found.changes
+
+
 # YAML says the same as JSON.
-@pytest.mark.parametrize("text", [*PASSES.values(), PHASES, TRUNCATION, NATIVE])
+@pytest.mark.parametrize("text", [*PASSES.values(), PHASES, TRUNCATION, NATIVE, LOSSLESS])
 def test_they_say_the_same_in_yaml(text: str) -> None:
     assert parse_configuration(yaml.safe_dump(json.loads(text))) == parse_configuration(text)

@@ -85,6 +85,34 @@ def test_laws_hold_for_the_strictest_configuration(
     laws.check_all(replace(transcript, model=model or transcript.model), load_configuration(configuration), count)
 
 
+SECTIONS = {
+    "truncation": configuration(provider="truncation"),
+    "suppression": configuration(
+        provider="truncation",
+        truncation={"truncation_mode": "suppress", "preserve_user_messages": False, "preserve_assistant_text": False},
+        lossless_prelude={"enabled": True},
+    ),
+    "phases": configuration(lossy_phase={"target_reduction_percent": 50}),
+    **{
+        fallback: configuration(
+            selection_phase={"preserve_user_messages": False, "preserve_assistant_text": False},
+            lossy_phase={"tool_results": {"threshold": 200}, "assistant_reasoning": {"strategy": "truncate"}},
+            llm_phase={"enabled": True},
+            fallback_phase={"strategy": fallback},
+            target_tokens=1_000,
+        )
+        for fallback in ("native", "strict_truncation", "multi_pass")
+    },
+}
+
+
+# Every law holds for provider truncation, and for phases up to each of the fallbacks.
+@pytest.mark.parametrize("name", SECTIONS)
+@pytest.mark.parametrize("path", [*real.SAMPLES, *real.largest()], ids=_id)
+def test_laws_hold_for_sections(path: Path, name: str, count: Counter) -> None:
+    laws.check_all(real.transcript(path), SECTIONS[name], count)
+
+
 PRELUDES = {
     "all": {},
     "all, the earliest stay": {"keep": "earliest", "tool_parameters": True},

@@ -13,7 +13,7 @@ from condense_cli import api
 from condense_cli.config.checks import warnings
 from condense_cli.config.models import Configuration, Repeat
 from condense_cli.markers import gaps_in, parse_summary
-from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.summaries import Outcome, Task, TextTask, Written
 from condense_cli.providers.phases import FALLBACK, LLM, LOSSY

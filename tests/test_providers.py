@@ -24,7 +24,8 @@ from condense_cli.passes.offline import Offline
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Outcome, Task
 from condense_cli.providers.base import Capabilities, Provider
-from condense_cli.providers.registry import BUILT_IN, Found, Registry
+from condense_cli.providers.installed import Found
+from condense_cli.providers.registry import BUILT_IN, Registry
 from condense_cli.providers.run import Context, Run
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message

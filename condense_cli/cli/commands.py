@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "presets": "List presets, show one, or write a configuration of your own.",
     "providers": "Compare the providers, or show one with its settings.",
     "profiles": "List the profiles of models, show one, or test one.",
-    "config": "Check configurations, show every value, print the schema.",
+    "config": "Check configurations, show the one in use, print the schema.",
     "cache": "Show or clear the cache of summaries.",
 }
 """What each command does, by its name. The module of that name holds the function `run`, or the group `presets_app`."""

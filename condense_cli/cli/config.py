@@ -15,7 +15,7 @@ from .providing import check, checked, registry_of_user
 from .settings import settings_for
 
 config_app = typer.Typer(
-    help="Check configurations, show every value, print the schema.",
+    help="Check configurations, show the one in use, print the schema.",
     epilog="Examples:\n\n\b\ncondense config validate mine.yaml\ncondense config show --preset cost\n"
     "condense config schema > condense.schema.json",
     no_args_is_help=True,
@@ -108,7 +108,7 @@ def show(
         passes = None
         if compiled:
             registry = registry_of_user()
-            check(settings.configuration, registry, settings.layers.get("provider"))
+            check(settings.configuration, registry, settings.layers)
             provider = registry.get(settings.configuration.provider)
             passes = registry.compiled(settings.configuration)
             if provider.besides:
@@ -123,7 +123,7 @@ def schema(
 ) -> None:
     """Print the JSON Schema of a configuration, for editors.
 
-    A project's condense.yaml has the same one.
+    It is that of a project's condense.yaml as well.
 
     Examples:
 

@@ -53,7 +53,7 @@ EXAMPLES = (
     "condense run session.jsonl --in-place       condense undo takes it back\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
     "condense run session.jsonl --slim -o small.jsonl\n"
-    "condense run session.jsonl --provider truncation --set max_tool_result_lines=20\n"
+    "condense run session.jsonl --provider lossless --set keep_recent=4\n"
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"

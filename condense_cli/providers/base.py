@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Final, Generic, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -28,12 +28,14 @@ from ..config.loading import as_typed
 from ..config.models import Configuration
 from ..config.yaml_reading import Positions
 from ..errors import CondenseError
-from ..llm.spending import Spent
 from ..passes.condensation import Condensation, Metrics, RunError
 from ..passes.receipts import undone
 from ..passes.summaries import Summarizer
 from ..transcript import Transcript
 from .run import Context, Run, S
+
+if TYPE_CHECKING:
+    from ..llm.spending import Spent
 
 OWN_SECTION: Final = "provider_config"
 """The key of a configuration for the settings of a provider that has no key of its own."""
@@ -176,6 +178,8 @@ class Provider(Generic[S]):
         self, transcript: Transcript, configuration: Configuration, context: Context, planner: Planner
     ) -> Spent:
         """What the summaries of a run would cost, by the requests that it would make. None is made."""
+        from ..llm.spending import Spent
+
         self.condense(transcript, configuration, replace(context, summarizer=planner))
         return sum((used.spent for used in planner.used), Spent())
 
