@@ -16,7 +16,7 @@ from condense_cli.config.models import Configuration
 from condense_cli.config.profiles import Profile
 from condense_cli.config.user import KnownProfile, UserConfiguration
 from condense_cli.errors import ConfigurationError, ExitStatus
-from condense_cli.providers.decision import Sizes, Decision, Reason, decide
+from condense_cli.providers.decision import Decision, Reason, Sizes, decide
 from condense_cli.providers.window import Asked, Window, window_of
 
 SMALL = as_lines(conversation())

@@ -24,8 +24,9 @@ from condense_cli.passes.receipts import Status
 from condense_cli.passes.sliding_window import PASS, dropped
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.base import Capabilities, Provider
+from condense_cli.providers.installed import Found
 from condense_cli.providers.manager import CHECK, Sizing
-from condense_cli.providers.registry import Found, Registry
+from condense_cli.providers.registry import Registry
 from condense_cli.providers.run import Run
 from condense_cli.providers.window import Window
 from condense_cli.tokens import Counter
