@@ -60,7 +60,7 @@ EXAMPLES = (
     "condense run --session latest               the newest session of this project\n"
     "condense run session.jsonl --cost           and when that pays\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
-    "condense run session.jsonl --if-needed --in-place    only when it is nearly full\n"
+    "condense run session.jsonl --if-needed --in-place   when it is nearly full\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent"
 )
 
