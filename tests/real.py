@@ -20,7 +20,9 @@ OF_FORMAT = {
     "openai-chat": ["openhands-completions/*.json", "derived/openai-messages-django-11265.jsonl"],
     "anthropic": ["derived/anthropic-messages-coderabbit.json*"],
     "codex": ["codex/*.jsonl"],
-    "roo": ["roo-code/*api_conversation_history.json", "cline/*.json"],
+    "roo": ["roo-code/*api_conversation_history.json"],
+    "cline": ["cline/*.messages.json"],
+    "sharegpt": [],
 }
 """Files that are known to be of a format."""
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ..errors import UnknownFormatError, UsageError
 from ..transcript import Message, Transcript
-from . import anthropic, claude_code, codex, openai_chat, roo, sharegpt, swe_agent
+from . import anthropic, claude_code, cline, codex, openai_chat, roo, sharegpt, swe_agent
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .slimming import slimmed as _slimmed
@@ -19,6 +19,7 @@ from .writing import write as _write
 FORMATS: Final[tuple[Format, ...]] = (
     claude_code.FORMAT,
     codex.FORMAT,
+    cline.FORMAT,
     roo.FORMAT,
     swe_agent.FORMAT,
     sharegpt.FORMAT,

@@ -39,7 +39,7 @@ def write(transcript: Transcript, form: Format) -> bytes:
     if form.compaction and transcript.has_new_summary:
         for record, blocks in changed.items():
             edits[record].update(_edits(blocks, source, values, style, form))
-        return form.compaction.write(rewrite)
+        return form.compaction(rewrite)
     records = {record for record, changes in edits.items() if changes} | changed.keys()
     # Of a string of which one part went and another changed, what is left stays: the edits of blocks go before.
     return join(
