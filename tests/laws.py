@@ -27,6 +27,7 @@ APPENDING = ("claude-code", "codex")
 RELINKED_KEYS = {
     "claude-code": (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"'),
     "codex": (b'"id"',),
+    "opencode": (b'"parentID"', b'"tail_start_id"'),
 }
 """Keys that lead to records which may have gone before."""
 

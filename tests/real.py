@@ -23,10 +23,11 @@ OF_FORMAT = {
     "roo": ["roo-code/*api_conversation_history.json"],
     "cline": ["cline/*.messages.json"],
     "sharegpt": [],
+    "opencode": [],
 }
 """Files that are known to be of a format."""
 
-READ_ONLY = {"swe-agent": ["swe-agent/*.traj"]}
+READ_ONLY = {"swe-agent": ["swe-agent/*.traj"], "opencode-events": ["opencode-events/*.jsonl"]}
 """The same for formats that cannot be written."""
 
 

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
+from typing import Final
 
 from .. import jsontext
 from ..transcript import IN_STRING, Block, Container, JsonPath, Message, Place, Source, Transcript
@@ -106,13 +107,15 @@ def gone_records(transcript: Transcript) -> frozenset[int]:
 
 
 def _text_part(block: Block, values: Values, style: jsontext.Style) -> str:
-    """The text part that takes an image's place. A cache breakpoint set on the image moves to it."""
+    """The text part that takes an image's place. A cache breakpoint set on the image moves to it, and so do ids."""
     part = values(block.place.record, block.place.path)
-    kind = "input_text" if isinstance(part, dict) and part.get("type") == "input_image" else "text"
-    literal = f'{{"type":"{kind}","text":{style.literal(block.text)}'
-    if isinstance(part, dict) and "cache_control" in part:
-        literal += f',"cache_control":{json.dumps(part["cache_control"])}'
-    return literal + "}"
+    part = part if isinstance(part, dict) else {}
+    kind = "input_text" if part.get("type") == "input_image" else "text"
+    moved = "".join(f',"{key}":{json.dumps(part[key])}' for key in _MOVED if key in part)
+    return f'{{"type":"{kind}","text":{style.literal(block.text)}{moved}}}'
+
+
+_MOVED: Final = ("cache_control", "id", "sessionID", "messageID")
 
 
 def _respanned(text: str, blocks: list[Block]) -> str:
