@@ -90,7 +90,7 @@ def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
     """A request of the user with the id and the time of the message that it replaces, since these give the order."""
     old = jsontext.parse_text(replaced)
     info = _info(old)
-    named = {key: info[key] for key in _NAMES if key in info}
+    named: dict[str, Any] = {key: info[key] for key in _NAMES if key in info}
     time, model = info.get("time"), info.get("model")
     answered_by = {"providerID": info.get("providerID") or "", "modelID": info.get("modelID") or ""}
     new: dict[str, Any] = {
