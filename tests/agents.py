@@ -77,3 +77,64 @@ def _opencode_tool(draw: st.DrawFn, call: Json) -> Json:
     state = draw(st.sampled_from([state, state, {**state, "time": {"compacted": 5}}, {**state, "status": "running"}]))
     state["metadata"] = {"output": text, "truncated": False}
     return {"type": "tool", "callID": call["id"], "tool": call["tool"], "state": state}
+
+
+@st.composite
+def pi_sessions(draw: st.DrawFn, turns: Turns) -> bytes:
+    """A session of version 1 or 3, with settings, an abandoned branch, a command of the user and compactions."""
+    is_tree = draw(st.booleans())
+    records: list[Json] = [{"type": "session", "id": "s", "timestamp": "2026-01-02T03:04:05.000Z", "cwd": "/home/me"}]
+    if is_tree:
+        records[0]["version"] = 3
+
+    def add(kind: str, *, branch: bool = False, **members: Any) -> None:
+        record: Json = {"type": kind, "timestamp": f"2026-01-02T03:05:{len(records) % 60:02}.000Z"}
+        if is_tree:
+            parents = [entry["id"] for entry in records[1:] if not entry.get("aside")]
+            record |= {"id": f"{len(records):08x}", "parentId": parents[-1] if parents else None}
+            record |= {"aside": True} if branch else {}
+        records.append({**record, **members})
+
+    def say(role: str, content: Any, **extra: Any) -> None:
+        add("message", message={"role": role, "content": content, "timestamp": 1_700_000_000_000, **extra})
+
+    for turn in draw(turns):
+        if "user" in turn:
+            if draw(st.integers(0, 4)) == 0:
+                add(draw(st.sampled_from(["model_change", "thinking_level_change", "custom", "label"])), targetId="x")
+            if draw(st.integers(0, 4)) == 0:
+                add(
+                    "message", message={"role": "bashExecution", "command": "ls", "output": turn["user"], "exitCode": 0}
+                )
+            if is_tree and draw(st.integers(0, 4)) == 0:
+                add("message", branch=True, message={"role": "user", "content": "another way"})
+            say("user", draw(st.sampled_from([turn["user"], [{"type": "text", "text": turn["user"]}, _PI_IMAGE]])))
+            continue
+        content: list[Json] = []
+        if turn["thinking"] is not None:
+            content.append({"type": "thinking", "thinking": turn["thinking"], "thinkingSignature": "c2lnbmVk"})
+        if turn["text"] is not None:
+            content.append({"type": "text", "text": turn["text"]})
+        content += (
+            {"type": "toolCall", "id": call["id"], "name": call["tool"], "arguments": call["arguments"]}
+            for call in turn["calls"]
+        )
+        say("assistant", content, model="claude-sonnet-4-5", usage={"input": 5, "cacheRead": 7}, stopReason="stop")
+        for call in turn["calls"]:
+            parts = [
+                {"type": "text", "text": texts_of(call["result"])},
+                *(_PI_IMAGE for _ in images_of(call["result"])),
+            ]
+            extra = {"toolCallId": call["id"], "toolName": call["tool"], "isError": bool(call["error"])}
+            say("toolResult", parts, **extra, details={"diff": "+1 one"})
+        if len(records) > 4 and draw(st.integers(0, 6)) == 0:
+            kept = draw(st.integers(1, len(records) - 1))
+            # What is kept never begins with a result, whose call would be left behind.
+            while kept > 1 and records[kept].get("message", {}).get("role") == "toolResult":
+                kept -= 1
+            named = {"firstKeptEntryId": records[kept]["id"]} if is_tree else {"firstKeptEntryIndex": kept}
+            add("compaction", summary="What was done.", tokensBefore=1_000, **named)
+    return "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records).encode()
+
+
+_PI_IMAGE: Json = {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}

@@ -24,6 +24,7 @@ OF_FORMAT = {
     "cline": ["cline/*.messages.json"],
     "sharegpt": [],
     "opencode": [],
+    "pi": [],
 }
 """Files that are known to be of a format."""
 

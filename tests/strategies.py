@@ -8,7 +8,7 @@ import struct
 import uuid
 from typing import Any
 
-from agents import opencode_exports
+from agents import opencode_exports, pi_sessions
 from hypothesis import strategies as st
 from repeats import repeating_turns, xml_messages
 from rollouts import rollout_records
@@ -319,6 +319,7 @@ FILES = st.one_of(
     rollout_records(ANY_TURNS).flatmap(_lines),
     sharegpt_files(ANY_TURNS),
     opencode_exports(ANY_TURNS),
+    pi_sessions(ANY_TURNS),
 )
 REPEATING_FILES = st.one_of(
     anthropic_messages(REPEATING).flatmap(spelled),
@@ -328,6 +329,7 @@ REPEATING_FILES = st.one_of(
     rollout_records(REPEATING).flatmap(_lines),
     sharegpt_files(REPEATING),
     opencode_exports(REPEATING),
+    pi_sessions(REPEATING),
 )
 
 OPERATIONS = st.one_of(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ..errors import UnknownFormatError, UsageError
 from ..transcript import Message, Transcript
-from . import anthropic, claude_code, cline, codex, openai_chat, opencode, opencode_events, roo, sharegpt, swe_agent
+from . import anthropic, claude_code, cline, codex, openai_chat, opencode, opencode_events, pi, roo, sharegpt, swe_agent
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .slimming import slimmed as _slimmed
@@ -24,6 +24,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     swe_agent.FORMAT,
     opencode.FORMAT,
     opencode_events.FORMAT,
+    pi.FORMAT,
     sharegpt.FORMAT,
     openai_chat.FORMAT,
     anthropic.FORMAT,
