@@ -25,10 +25,11 @@ OF_FORMAT = {
     "sharegpt": [],
     "opencode": [],
     "pi": [],
+    "gemini": [],
 }
 """Files that are known to be of a format."""
 
-READ_ONLY = {"swe-agent": ["swe-agent/*.traj"], "opencode-events": ["opencode-events/*.jsonl"]}
+READ_ONLY = {"swe-agent": ["swe-agent/*.traj"], "opencode-events": ["opencode-events/*.jsonl"], "gemini-log": []}
 """The same for formats that cannot be written."""
 
 

@@ -10,7 +10,21 @@ from msgspec.structs import replace
 
 from ..errors import UnknownFormatError, UsageError
 from ..transcript import Message, Transcript
-from . import anthropic, claude_code, cline, codex, openai_chat, opencode, opencode_events, pi, roo, sharegpt, swe_agent
+from . import (
+    anthropic,
+    claude_code,
+    cline,
+    codex,
+    gemini,
+    gemini_log,
+    openai_chat,
+    opencode,
+    opencode_events,
+    pi,
+    roo,
+    sharegpt,
+    swe_agent,
+)
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .slimming import slimmed as _slimmed
@@ -25,6 +39,8 @@ FORMATS: Final[tuple[Format, ...]] = (
     opencode.FORMAT,
     opencode_events.FORMAT,
     pi.FORMAT,
+    gemini.FORMAT,
+    gemini_log.FORMAT,
     sharegpt.FORMAT,
     openai_chat.FORMAT,
     anthropic.FORMAT,

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from .. import jsontext
 from ..transcript import Family, JsonPath, Role, Source, Transcript
-from . import opencode_display
+from . import result_copies
 from .base import Evidence, Format, RecordEdits, not_a_message
 from .container import Document
 from .opencode_turns import ROLES, Entry, Part, transcript
@@ -43,8 +43,12 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     return transcript("opencode", entries, document.source)
 
 
+_METADATA: Final[JsonPath] = ("state", "metadata")
+"""Where a tool part repeats its output for display."""
+
+
 def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: jsontext.Style) -> None:
-    opencode_display.shorten(meant, edits, style)
+    result_copies.shorten(meant, edits, style, _METADATA)
     if gone:
         _relink(meant, edits, gone)
 
@@ -116,7 +120,7 @@ FORMAT = Format(
     evidence,
     read,
     complete=complete,
-    display=opencode_display.display_values,
+    display=lambda meant: result_copies.display_values(meant, _METADATA),
     new_message=new_message,
     summary_role=Role.USER,
 )

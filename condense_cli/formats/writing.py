@@ -110,9 +110,10 @@ def _text_part(block: Block, values: Values, style: jsontext.Style) -> str:
     """The text part that takes an image's place. A cache breakpoint set on the image moves to it, and so do ids."""
     part = values(block.place.record, block.place.path)
     part = part if isinstance(part, dict) else {}
-    kind = "input_text" if part.get("type") == "input_image" else "text"
+    kind = '"type":"input_text",' if part.get("type") == "input_image" else '"type":"text",'
     moved = "".join(f',"{key}":{json.dumps(part[key])}' for key in _MOVED if key in part)
-    return f'{{"type":"{kind}","text":{style.literal(block.text)}{moved}}}'
+    # Gemini's parts are told apart by their keys, and it refuses one that it does not know.
+    return f'{{{"" if "inlineData" in part else kind}"text":{style.literal(block.text)}{moved}}}'
 
 
 _MOVED: Final = ("cache_control", "id", "sessionID", "messageID")

@@ -1,4 +1,4 @@
-"""What opencode's tool parts hold for display: `state.metadata` beside the output, most often with the same text."""
+"""What a client keeps for display in the object that holds a tool's result: most often the same text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .base import DisplayValue, RecordEdits
 from .display_text import known_lines, long_strings, marker_of, repeats_lines
 
 
-def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -> None:
-    """Add edits for the strings of a part's metadata that repeat a result which was shortened."""
+def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style, beside: JsonPath) -> None:
+    """Add edits for strings that repeat a result which was shortened; they stand at the path `beside` of its owner."""
     changed: dict[int, list[Block]] = defaultdict(list)
     for _, block in transcript.blocks():
         if block.changed and block.kind is BlockKind.TOOL_RESULT:
@@ -26,13 +26,13 @@ def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -
             if set(gaps_in(block.text)) <= set(gaps_in(old)):
                 continue  # Nothing was left out: lines are said by reference, or restored.
             known = known_lines(old)
-            for path, text in _metadata(value, block.owner):
+            for path, text in _beside(value, (*block.owner, *beside)):
                 if repeats_lines(text, known):
                     edits[record][path] = style.literal(marker_of(text, block.text))
 
 
-def display_values(transcript: Transcript) -> Iterator[DisplayValue]:
-    """Strings of a part's metadata that repeat its result."""
+def display_values(transcript: Transcript, beside: JsonPath) -> Iterator[DisplayValue]:
+    """Strings at the path `beside` of a result's owner that repeat the result."""
     blocks = [block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_RESULT]
     found: dict[int, list[Block]] = defaultdict(list)
     for block in blocks:
@@ -41,7 +41,7 @@ def display_values(transcript: Transcript) -> Iterator[DisplayValue]:
         value = jsontext.parse(transcript.source.raw(record))
         for block in found[record]:
             known = known_lines(_at(value, block.place.path)) | known_lines(block.text)
-            for path, text in _metadata(value, block.owner):
+            for path, text in _beside(value, (*block.owner, *beside)):
                 if repeats_lines(text, known):
                     yield DisplayValue(Place(record, path), "result_copies", text)
 
@@ -52,8 +52,7 @@ def _at(value: Any, path: JsonPath) -> str:
     return str(value)
 
 
-def _metadata(value: Any, owner: JsonPath) -> Iterator[tuple[JsonPath, str]]:
-    for key in owner:
+def _beside(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
+    for key in path[:-1]:
         value = value[key]
-    path = (*owner, "state", "metadata")
-    return long_strings(value["state"].get("metadata"), path)
+    return long_strings(value.get(path[-1]), path)
