@@ -138,3 +138,46 @@ def pi_sessions(draw: st.DrawFn, turns: Turns) -> bytes:
 
 
 _PI_IMAGE: Json = {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}
+
+
+@st.composite
+def gemini_chats(draw: st.DrawFn, turns: Turns) -> bytes:
+    messages: list[Json] = []
+
+    def add(kind: str, content: Any, **members: Any) -> None:
+        time = f"2026-01-02T03:05:{len(messages) % 60:02}.000Z"
+        messages.append({"id": f"m{len(messages)}", "timestamp": time, "type": kind, "content": content, **members})
+
+    for turn in draw(turns):
+        if "user" in turn:
+            shapes: list[Any] = [turn["user"], [{"text": turn["user"]}], [turn["user"], _GEMINI_IMAGE]]
+            add("user", draw(st.sampled_from(shapes)))
+            if draw(st.integers(0, 5)) == 0:
+                add("info", "The model was changed.")
+            continue
+        calls = [
+            {"id": call["id"], "name": call["tool"], "args": call["arguments"], **_gemini_result(draw, call)}
+            for call in turn["calls"]
+        ]
+        said = [{"text": turn["text"]}] if turn["text"] else []
+        if draw(st.booleans()):
+            thoughts = [{"subject": "Plan", "description": turn["thinking"]}] if turn["thinking"] else []
+            add("gemini", turn["text"] or "", thoughts=thoughts, toolCalls=calls, tokens={"input": 9, "cached": 3})
+        else:
+            thought = [{"text": turn["thinking"], "thought": True}] if turn["thinking"] else []
+            asked = [{"functionCall": {key: call[key] for key in ("id", "name", "args")}} for call in calls]
+            add("gemini", [*thought, *said, *asked], toolCalls=calls, model="gemini-3-pro")
+    value = {"sessionId": "s", "projectHash": "h", "messages": messages}
+    return json.dumps(value, indent=draw(st.sampled_from([None, 2]))).encode()
+
+
+_GEMINI_IMAGE: Json = {"inlineData": {"mimeType": "image/png", "data": "aGVsbG8="}}
+
+
+def _gemini_result(draw: st.DrawFn, call: Json) -> Json:
+    text = texts_of(call["result"])
+    said = {"error": text} if call["error"] else {"output": text}
+    part = {"functionResponse": {"id": call["id"], "name": call["tool"], "response": said}}
+    images = [_GEMINI_IMAGE for _ in images_of(call["result"])]
+    result = draw(st.sampled_from([[part, *images], part, text or [part]]))
+    return {"result": result, "status": "error" if call["error"] else "success", "resultDisplay": text}

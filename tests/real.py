@@ -29,7 +29,12 @@ OF_FORMAT = {
 }
 """Files that are known to be of a format."""
 
-READ_ONLY = {"swe-agent": ["swe-agent/*.traj"], "opencode-events": ["opencode-events/*.jsonl"], "gemini-log": []}
+READ_ONLY = {
+    "swe-agent": ["swe-agent/*.traj"],
+    "opencode-events": ["opencode-events/*.jsonl"],
+    "gemini-log": [],
+    "kimi": ["kimi/*.jsonl"],
+}
 """The same for formats that cannot be written."""
 
 

@@ -8,7 +8,7 @@ import struct
 import uuid
 from typing import Any
 
-from agents import opencode_exports, pi_sessions
+from agents import gemini_chats, opencode_exports, pi_sessions
 from hypothesis import strategies as st
 from repeats import repeating_turns, xml_messages
 from rollouts import rollout_records
@@ -320,6 +320,7 @@ FILES = st.one_of(
     sharegpt_files(ANY_TURNS),
     opencode_exports(ANY_TURNS),
     pi_sessions(ANY_TURNS),
+    gemini_chats(ANY_TURNS),
 )
 REPEATING_FILES = st.one_of(
     anthropic_messages(REPEATING).flatmap(spelled),
@@ -330,6 +331,7 @@ REPEATING_FILES = st.one_of(
     sharegpt_files(REPEATING),
     opencode_exports(REPEATING),
     pi_sessions(REPEATING),
+    gemini_chats(REPEATING),
 )
 
 OPERATIONS = st.one_of(

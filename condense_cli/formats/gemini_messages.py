@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import jsontext
 from ..transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
@@ -174,7 +175,4 @@ def _result(part: Any, record: int, path: JsonPath, owner: JsonPath, has_failed:
                 place = Place(record, (*path, *inside, key))
                 is_error = has_failed or key == "error"
                 return Block(BlockKind.TOOL_RESULT, place, owner, content=holder[key], is_error=is_error, **common)
-    block = _attachment(part, record, path, **common)
-    return Block(
-        block.kind, block.place, owner, content=block.content, estimate=block.estimate, digest=block.digest, **common
-    )
+    return replace(_attachment(part, record, path, **common), owner=owner, is_error=has_failed)
