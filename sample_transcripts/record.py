@@ -14,6 +14,7 @@ import json
 import sys
 import tempfile
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -332,6 +333,11 @@ def save(name: str, text: str) -> None:
     print(f"{name}: {len(text.encode()):,} bytes")
 
 
+def save_lines(name: str, records: Sequence[object]) -> None:
+    compact = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in records)
+    save(name, "".join(f"{line}\n" for line in compact))
+
+
 def main() -> None:
     lines = claude_code("bugfix-session", play([*FIX, *FEATURE, *SMALL]))
     compact = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines)
@@ -355,6 +361,15 @@ def main() -> None:
 
     conversation = other_clients.sharegpt(SYSTEM, chat_tools(), messages)
     save("bugfix-sharegpt.json", json.dumps(conversation, indent=2) + "\n")
+    export = other_clients.opencode(messages)
+    save("bugfix-opencode.json", json.dumps(export, indent=2, ensure_ascii=False) + "\n")
+    save_lines("logs/bugfix-opencode-events.jsonl", other_clients.opencode_events(export))
+    save_lines("bugfix-pi.jsonl", other_clients.pi(messages))
+    save("bugfix-cline.json", json.dumps(other_clients.cline(SYSTEM, messages), indent=2, ensure_ascii=False) + "\n")
+    chat = other_clients.gemini(messages)
+    save("bugfix-gemini.json", json.dumps(chat, indent=2, ensure_ascii=False))
+    save_lines("logs/bugfix-gemini.jsonl", other_clients.gemini_log(chat))
+    save_lines("logs/bugfix-kimi.jsonl", other_clients.kimi(SYSTEM, messages))
 
 
 if __name__ == "__main__":

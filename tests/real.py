@@ -15,6 +15,9 @@ SAMPLES = sorted(
     path for path in (PROJECT / "sample_transcripts").glob("*.json*") if path.suffix in (".json", ".jsonl")
 )
 
+ONLY_READ = sorted((PROJECT / "sample_transcripts" / "logs").glob("*.jsonl"))
+"""Samples whose format cannot be written."""
+
 OF_FORMAT = {
     "claude-code": ["claude-code/*.jsonl"],
     "openai-chat": ["openhands-completions/*.json", "derived/openai-messages-django-11265.jsonl"],
