@@ -28,6 +28,8 @@ APPENDING = ("claude-code", "codex")
 RELINKED_KEYS = {
     "claude-code": (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"'),
     "codex": (b'"id"',),
+    "pi": (b'"parentId"', b'"firstKeptEntryIndex"'),
+    "opencode": (b'"parentID"', b'"tail_start_id"'),
 }
 """Keys that lead to records which may have gone before."""
 
@@ -74,9 +76,13 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
         if result.transcript.format == "roo":
             _hidden_stays(result, after)
             return
+        if result.transcript.format == "pi" and b'"parentId"' in before.data:
+            _branch_stays(result, after)
+            return
     changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
     emptied = {block.place.record for block in result.transcript.removed}
     gone = emptied - {block.place.record for _, block in result.transcript.blocks()}
+    gone -= format_named(result.transcript.format).fixed(result.transcript)
     kept = [record for record in range(len(before.spans)) if record not in gone]
     assert len(kept) == len(after.spans)
     for position, record in enumerate(kept):
@@ -100,6 +106,21 @@ def _hidden_stays(result: Condensation, after: Source) -> None:
     assert len(raws) == len(old) + len(new)
     for record, raw in enumerate(old):
         assert raw == before.raw(record) or record in changed or b'"condenseParent"' in raw
+
+
+def _branch_stays(result: Condensation, after: Source) -> None:
+    """What a summary stands for is still there, off the path; what stays on it changes its parent at most."""
+    before = result.before.source
+    changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
+    changed |= {block.place.record for block in result.transcript.removed}
+    values = {value["id"]: value for value in map(jsontext.parse, map(after.raw, range(len(after.spans))))}
+    old = [jsontext.parse(before.raw(record)) for record in range(len(before.spans))]
+    for record, value in enumerate(old):
+        links = {key: value[key] for key in ("parentId", "firstKeptEntryId") if key in value}
+        assert record in changed or values[value["id"]] | links == value
+    added = values.keys() - {value["id"] for value in old}
+    assert {values[id]["type"] for id in added} <= {"branch_summary", "compaction"}
+    assert len(added) == sum(message.is_inserted for message in result.transcript.messages)
 
 
 def valid_in_valid_out(result: Condensation) -> None:

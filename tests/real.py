@@ -15,16 +15,29 @@ SAMPLES = sorted(
     path for path in (PROJECT / "sample_transcripts").glob("*.json*") if path.suffix in (".json", ".jsonl")
 )
 
+ONLY_READ = sorted((PROJECT / "sample_transcripts" / "logs").glob("*.jsonl"))
+"""Samples whose format cannot be written."""
+
 OF_FORMAT = {
     "claude-code": ["claude-code/*.jsonl"],
     "openai-chat": ["openhands-completions/*.json", "derived/openai-messages-django-11265.jsonl"],
     "anthropic": ["derived/anthropic-messages-coderabbit.json*"],
     "codex": ["codex/*.jsonl"],
-    "roo": ["roo-code/*api_conversation_history.json", "cline/*.json"],
+    "roo": ["roo-code/*api_conversation_history.json"],
+    "cline": ["cline/*.messages.json"],
+    "sharegpt": [],
+    "opencode": [],
+    "pi": [],
+    "gemini": [],
 }
 """Files that are known to be of a format."""
 
-READ_ONLY = {"swe-agent": ["swe-agent/*.traj"]}
+READ_ONLY = {
+    "swe-agent": ["swe-agent/*.traj"],
+    "opencode-events": ["opencode-events/*.jsonl"],
+    "gemini-log": [],
+    "kimi": ["kimi/*.jsonl"],
+}
 """The same for formats that cannot be written."""
 
 

@@ -10,7 +10,22 @@ from msgspec.structs import replace
 
 from ..errors import UnknownFormatError, UsageError
 from ..transcript import Message, Transcript
-from . import anthropic, claude_code, codex, openai_chat, roo, swe_agent
+from . import (
+    anthropic,
+    claude_code,
+    cline,
+    codex,
+    gemini,
+    gemini_log,
+    kimi,
+    openai_chat,
+    opencode,
+    opencode_events,
+    pi,
+    roo,
+    sharegpt,
+    swe_agent,
+)
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .slimming import slimmed as _slimmed
@@ -19,8 +34,16 @@ from .writing import write as _write
 FORMATS: Final[tuple[Format, ...]] = (
     claude_code.FORMAT,
     codex.FORMAT,
+    cline.FORMAT,
     roo.FORMAT,
     swe_agent.FORMAT,
+    opencode.FORMAT,
+    opencode_events.FORMAT,
+    pi.FORMAT,
+    gemini.FORMAT,
+    gemini_log.FORMAT,
+    kimi.FORMAT,
+    sharegpt.FORMAT,
     openai_chat.FORMAT,
     anthropic.FORMAT,
 )

@@ -76,23 +76,26 @@ def _second_line(data: bytes, first_line_end: int) -> bytes:
     return line if line[:1] in (b"{", b"[") else b""
 
 
-def with_records_under(document: Document, key: str) -> Document:
-    """A document of one object anew, with the elements of the list under a key as its records."""
-    return _open_value(document.source.data, document.source.spans[0][0], document.name, key)
+def with_records_under(document: Document, key: str, record: int = 0) -> Document:
+    """A document anew, with the elements of the list under a key of one of its records as its records."""
+    start, end = document.source.spans[record]
+    return _open_value(document.source.data, start, document.name, key, end)
 
 
-def _open_value(data: bytes, start: int, name: str, records_key: str = "messages") -> Document:
-    """The file as one JSON value: an array, an object with messages, or else a single record."""
+def _open_value(data: bytes, start: int, name: str, records_key: str = "messages", end: int | None = None) -> Document:
+    """The file, or the part of it up to `end`, as one JSON value: an array, an object with messages, or else a
+    single record.
+    """
     # In Latin-1 every byte is one character: the structure is the same, and its positions are those of the bytes.
-    text = data[start:].decode("latin-1")
+    text = data[start:end].decode("latin-1")
     try:
-        elements, others, end = _structure(text, records_key)
+        elements, others, stop = _structure(text, records_key)
     except JSONDecodeError as error:
         before = jsontext.decode(data[start : start + error.pos])
         raise JSONDecodeError(error.msg, before, len(before)) from None
     container = Container.ARRAY if text[0] == "[" else Container.OBJECT
     if elements is None:
-        container, elements, others = Container.LINES, [(0, end)], []
+        container, elements, others = Container.LINES, [(0, stop)], []
     source = Source(data, tuple((start + first, start + last) for first, last in elements), container)
     envelope = {_parsed(data, start, key): _parsed(data, start, value) for key, value in others}
     return Document(name, source, _values(name, source), envelope)
