@@ -20,11 +20,13 @@ OF_FORMAT = {
     "openai-chat": ["openhands-completions/*.json", "derived/openai-messages-django-11265.jsonl"],
     "anthropic": ["derived/anthropic-messages-coderabbit.json*"],
     "codex": ["codex/*.jsonl"],
+    "swe-agent": ["swe-agent/*.traj"],
+    "mini-swe-agent": ["mini-swe-agent/*.json"],
     "roo": ["roo-code/*api_conversation_history.json", "cline/*.json"],
 }
 """Files that are known to be of a format."""
 
-READ_ONLY = {"swe-agent": ["swe-agent/*.traj"]}
+READ_ONLY: dict[str, list[str]] = {}
 """The same for formats that cannot be written."""
 
 

@@ -88,15 +88,15 @@ def calls(transcript: Transcript) -> list[Block]:
 
 def test_actions_and_observations_are_tool_blocks() -> None:
     transcript = traj(*session())
-    plain = ("text", None, None)
+    plain, fence = ("text", None, None), ("opaque", None, None)
     assert shape(transcript) == [
         [plain],
         [plain],
-        [plain, ("tool_call", "open", "text-call-1"), plain],
+        [plain, fence, ("tool_call", "open", "text-call-1"), fence],
         [("tool_result", "open", "text-call-1")],
-        [plain, ("tool_call", "edit", "text-call-2"), plain],
+        [plain, fence, ("tool_call", "edit", "text-call-2"), fence, plain],
         [("tool_result", "edit", "text-call-2")],
-        [plain, ("tool_call", "submit", "text-call-3"), plain],
+        [plain, fence, ("tool_call", "submit", "text-call-3"), fence],
     ]
     assert [call.text for call in calls(transcript)] == ["open src/a.py 12", EDIT.strip(), "submit"]
     assert transcript.messages[3].blocks[0].text == LONG + PROMPT
@@ -106,8 +106,9 @@ def test_actions_and_observations_are_tool_blocks() -> None:
 
 def test_actions_in_tags_are_calls() -> None:
     transcript = traj(SYSTEM, TASK, act_in_tags("submit", "I could submit."), user("done"))
-    before, call, after = transcript.messages[2].blocks
-    assert (before.text, call.text, after.text) == ("I could submit.\n<command>\n", "submit", "\n</command>")
+    told = [block.text for block in transcript.messages[2].blocks]
+    call = transcript.messages[2].blocks[2]
+    assert told == ["I could submit.\n", "<command>\n", "submit", "\n</command>"]
     assert transcript.messages[3].blocks[0].answers == call.call_id
 
 
@@ -282,7 +283,7 @@ def test_records_are_the_messages() -> None:
     history = [SYSTEM, user("Größe → 🎉"), *tool_turn("call_1", "open", "x"), *tool_turn("call_1", "open", "y")]
     data = json.dumps({"trajectory": [], "history": history, "info": {}}, indent=1, ensure_ascii=False).encode()
     source = parse(data).source
-    assert [json.loads(source.raw(record)) for record in range(len(source.spans))] == history
+    assert [json.loads(source.raw(record)) for record in range(source.listed)] == history
     (fault,) = check(parse(data), source="x.traj").faults
     lines = data.decode().split("\n")
     assert (fault.rule, fault.record) == ("call_ids_unique", 4)
@@ -318,78 +319,6 @@ def test_a_history_of_its_own_is_read_when_it_is_named() -> None:
     assert shape(parse(data, format="swe-agent")) == shape(traj(*session()))
     with pytest.raises(UnknownFormatError, match="record 2 is not a message"):
         parse(json.dumps([SYSTEM, {"role": "narrator"}]).encode(), format="swe-agent")
-
-
-# --- Only read -------------------------------------------------------------------------------------------------------
-
-
-# Real files of every format go through the laws of writing, or are known to be read alone.
-def test_formats_are_written_or_only_read() -> None:
-    assert {form.name for form in FORMATS if form.is_writable} == set(real.OF_FORMAT)
-    assert {form.name for form in FORMATS if not form.is_writable} == set(real.READ_ONLY)
-
-
-def test_a_changed_transcript_is_not_written() -> None:
-    transcript = traj(*session())
-    condensation = api.condense(transcript, configuration(one_pass()))
-    assert condensation.changes
-    with pytest.raises(UsageError, match="cannot write"):
-        api.dump(condensation)
-    keep = api.condense(transcript, configuration(one_pass(individual_config={"defaults": {}})))
-    assert api.dump(keep) == spelled(*session())
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "a.traj"
-    turns = [turn for _ in range(6) for turn in session()[2:6]]
-    path.write_bytes(spelled(SYSTEM, TASK, *turns))
-    return path
-
-
-@pytest.mark.parametrize("arguments", [[], ["-o", "OUT"], ["-o", "-"], ["--json", "-o", "OUT"], ["--report", "OUT"]])
-def test_run_refuses_to_write_it(path: Path, arguments: list[str]) -> None:
-    output = path.parent / "out.json"
-    done = condense("run", path, *[str(output) if argument == "OUT" else argument for argument in arguments])
-    assert (done.status, done.stdout) == (2, b"")
-    assert "cannot write" in done.message
-    assert "--dry-run" in done.message
-    assert not output.exists()
-
-
-def test_run_reports_on_it(path: Path) -> None:
-    report = condense("run", path, "--json").json
-    assert report["tokens"]["after"] < report["tokens"]["before"]
-    assert report["bytes"] == {"before": path.stat().st_size, "after": None}
-    output = path.parent / "out.traj"
-    dry = condense("run", path, "--dry-run", "-o", output)
-    assert (dry.status, output.exists()) == (0, False)
-    assert "bytes" not in dry.plain
-    assert f"{report['tokens']['after']:,}" in dry.plain
-
-
-def test_run_shows_it_on_a_terminal(path: Path) -> None:
-    shown = condense_on_terminal("run", path)
-    assert shown.status == 0
-    assert "Nothing was written; this format is only read." in shown.plain
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["inspect", "FILE"], "src/a.py"),
-        (["estimate", "FILE"], "speed"),
-        (["diff", "FILE", "--preset", "speed"], "saved"),
-        (["diff", "FILE", "FILE"], "No difference in 26 messages"),
-        (["validate", "FILE"], "valid: 26 messages, format swe-agent"),
-        (["show", "FILE", "2:1"], "open src/a.py 12"),
-        (["show", "FILE", "2", "--raw"], '"action": "open src/a.py 12\\n"'),
-    ],
-)
-def test_every_other_command_works(path: Path, arguments: list[str], expected: str) -> None:
-    done = condense(*[path if argument == "FILE" else argument for argument in arguments])
-    assert done.status == 0
-    assert expected in done.plain
 
 
 # --- Laws and real files ---------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ..errors import UnknownFormatError, UsageError
 from ..transcript import Message, Transcript
-from . import anthropic, claude_code, codex, openai_chat, roo, swe_agent
+from . import anthropic, claude_code, codex, mini_swe_agent, openai_chat, roo, swe_agent
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .slimming import slimmed as _slimmed
@@ -21,6 +21,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     codex.FORMAT,
     roo.FORMAT,
     swe_agent.FORMAT,
+    mini_swe_agent.FORMAT,
     openai_chat.FORMAT,
     anthropic.FORMAT,
 )
@@ -82,6 +83,9 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
 
     Takes values until one of them proves a format that none before it excluded.
     """
+    for form in FORMATS:
+        if form.claims(document):
+            return form, document.values
     taken: list[Any] = []
     candidates = list(FORMATS)
     for record, value in enumerate(document.values):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Final
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from .. import jsontext
 from ..errors import NotJsonError, UnknownFormatError
-from ..transcript import Container, Source
+from ..transcript import Container, JsonPath, Source
 
 BOM = b"\xef\xbb\xbf"
 _WHITESPACE = b" \t\r\n"
@@ -76,17 +76,28 @@ def _second_line(data: bytes, first_line_end: int) -> bytes:
     return line if line[:1] in (b"{", b"[") else b""
 
 
-def with_records_under(document: Document, key: str) -> Document:
-    """A document of one object anew, with the elements of the list under a key as its records."""
-    return _open_value(document.source.data, document.source.spans[0][0], document.name, key)
+def with_records_at(document: Document, record: int, path: JsonPath, beside: Iterable[JsonPath] = ()) -> Document:
+    """A document anew, with the elements of the list at a path of one of its records as records.
+
+    Behind them stand the values at the paths `beside`, which have to be there and which `values` leaves out.
+    """
+    source = document.source
+    start, end = source.spans[record]
+    text = source.data[start:end].decode("latin-1")
+    found = jsontext.locate(text, [path, *beside])
+    elements, _ = _elements(text, found[path][0])
+    others = [found[other] for other in beside]
+    spans = tuple((start + first, start + last) for first, last in (*elements, *others))
+    inner = Source(source.data, spans, Container.OBJECT, beside=len(others))
+    return Document(document.name, inner, _values(document.name, inner), {})
 
 
-def _open_value(data: bytes, start: int, name: str, records_key: str = "messages") -> Document:
+def _open_value(data: bytes, start: int, name: str) -> Document:
     """The file as one JSON value: an array, an object with messages, or else a single record."""
     # In Latin-1 every byte is one character: the structure is the same, and its positions are those of the bytes.
     text = data[start:].decode("latin-1")
     try:
-        elements, others, end = _structure(text, records_key)
+        elements, others, end = _structure(text)
     except JSONDecodeError as error:
         before = jsontext.decode(data[start : start + error.pos])
         raise JSONDecodeError(error.msg, before, len(before)) from None
@@ -102,7 +113,7 @@ def _parsed(data: bytes, start: int, span: _Span) -> Any:
     return jsontext.parse(data[start + span[0] : start + span[1]])
 
 
-def _structure(text: str, records_key: str) -> tuple[list[_Span] | None, list[tuple[_Span, _Span]], int]:
+def _structure(text: str) -> tuple[list[_Span] | None, list[tuple[_Span, _Span]], int]:
     """Where the records stand, if there is a list of them; where each other key and its value; where the value ends."""
     elements: list[_Span] | None = None
     others: list[tuple[_Span, _Span]] = []
@@ -119,7 +130,7 @@ def _structure(text: str, records_key: str) -> tuple[list[_Span] | None, list[tu
             if _at(text, index) != ":":
                 raise JSONDecodeError("Expecting ':' delimiter", text, index)
             index = jsontext.skip(text, index + 1)
-            if key == records_key and _at(text, index) == "[":
+            if key == "messages" and _at(text, index) == "[":
                 elements, index = _elements(text, index)
             else:
                 value, index = index, jsontext.scan(text, index)[1]
@@ -171,7 +182,7 @@ def _open_lines(data: bytes, start: int, name: str, lenient: bool) -> Document:
 
 def _values(name: str, source: Source) -> Iterator[Any]:
     """The values of the records, each parsed when it is asked for; None for one that is not JSON."""
-    for record, (start, _) in enumerate(source.spans):
+    for record, (start, _) in enumerate(source.spans[: source.listed]):
         if record in source.unparsed:
             yield None
             continue
