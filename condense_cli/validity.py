@@ -34,9 +34,9 @@ Rule = Callable[[Transcript], Iterator[Violation]]
 
 
 def _calls(message: Message) -> list[str]:
-    """Ids of the calls in a message. Calls written in text have none that an API would look at."""
-    calls = [block for block in message.blocks if block.kind is BlockKind.TOOL_CALL and not block.span]
-    return [block.call_id for block in calls if block.call_id]
+    """Ids of the calls in a message. Calls that order alone links have none that an API would look at."""
+    ids = [block.call_id for block in message.blocks if block.kind is BlockKind.TOOL_CALL]
+    return [call_id for call_id in ids if call_id and not call_id.startswith(TEXT_CALL)]
 
 
 def _answers(message: Message) -> list[str]:

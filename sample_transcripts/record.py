@@ -21,6 +21,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import codex  # noqa: E402
+import other_clients  # noqa: E402
 from project import FILES  # noqa: E402
 from scenario import CHAT, CHAT_MORE, FEATURE, FIX, SMALL, STORAGE, SYSTEM, Call, Prompt, Step, Turn  # noqa: E402
 from tools import PROJECT, Json, Outcome, Toolbox  # noqa: E402
@@ -351,6 +352,9 @@ def main() -> None:
     messages = openai("bugfix-chat-short", play(CHAT))
     document = {"model": "gpt-5.1", "messages": messages, "tools": chat_tools()}
     save("bugfix-chat.json", json.dumps(document, indent=2) + "\n")
+
+    conversation = other_clients.sharegpt(SYSTEM, chat_tools(), messages)
+    save("bugfix-sharegpt.json", json.dumps(conversation, indent=2) + "\n")
 
 
 if __name__ == "__main__":

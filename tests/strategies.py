@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 from repeats import repeating_turns, xml_messages
 from rollouts import rollout_records
+from training import sharegpt_files
 
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
@@ -315,6 +316,7 @@ FILES = st.one_of(
     openai_messages().flatmap(spelled),
     claude_records().flatmap(_lines),
     rollout_records(ANY_TURNS).flatmap(_lines),
+    sharegpt_files(ANY_TURNS),
 )
 REPEATING_FILES = st.one_of(
     anthropic_messages(REPEATING).flatmap(spelled),
@@ -322,6 +324,7 @@ REPEATING_FILES = st.one_of(
     claude_records(REPEATING).flatmap(_lines),
     xml_messages().flatmap(spelled),
     rollout_records(REPEATING).flatmap(_lines),
+    sharegpt_files(REPEATING),
 )
 
 OPERATIONS = st.one_of(

@@ -82,6 +82,13 @@ class Compaction(Struct, frozen=True):
     role: Role | None = None
 
 
+NewMessage = Callable[[Role, str, str], dict[str, str]]
+
+
+def role_and_content(role: Role, literal: str, replaced: str) -> dict[str, str]:
+    return {"role": f'"{role.value}"', "content": literal}
+
+
 def none_fixed(transcript: Transcript) -> frozenset[int]:
     return frozenset()
 
@@ -134,7 +141,9 @@ class Format(Struct, frozen=True):
     are for, in a format where many of them never reach the model. `display` yields, record by record,
     what can be left out of the file; it gets the messages without references. A format that is not `is_writable`
     can be read and reported on; a changed transcript of it cannot be written. Without a `compaction` of
-    its own a summary is a message like the others.
+    its own a summary is a message like the others: `new_message` gives the members (keys and JSON literals) of the
+    record that holds it, from its role, its text as a JSON literal, and the text of the record that it takes the
+    place of.
     """
 
     name: str
@@ -151,6 +160,7 @@ class Format(Struct, frozen=True):
     display: DisplayValues | None = None
     is_writable: bool = True
     compaction: Compaction | None = None
+    new_message: NewMessage = role_and_content
 
 
 def part_kinds(content: list[Any]) -> set[str]:

@@ -76,6 +76,12 @@ def _second_line(data: bytes, first_line_end: int) -> bytes:
     return line if line[:1] in (b"{", b"[") else b""
 
 
+def with_records_under(document: Document, key: str, record: int = 0) -> Document:
+    """A document anew, with the elements of the list under a key of one of its records as its records."""
+    start, end = document.source.spans[record]
+    return _open_value(document.source.data, start, document.name, key, end)
+
+
 def with_records_at(document: Document, record: int, path: JsonPath, beside: Iterable[JsonPath] = ()) -> Document:
     """A document anew, with the elements of the list at a path of one of its records as records.
 
@@ -92,18 +98,20 @@ def with_records_at(document: Document, record: int, path: JsonPath, beside: Ite
     return Document(document.name, inner, _values(document.name, inner), {})
 
 
-def _open_value(data: bytes, start: int, name: str) -> Document:
-    """The file as one JSON value: an array, an object with messages, or else a single record."""
+def _open_value(data: bytes, start: int, name: str, records_key: str = "messages", end: int | None = None) -> Document:
+    """The file, or the part of it up to `end`, as one JSON value: an array, an object with messages, or else a
+    single record.
+    """
     # In Latin-1 every byte is one character: the structure is the same, and its positions are those of the bytes.
-    text = data[start:].decode("latin-1")
+    text = data[start:end].decode("latin-1")
     try:
-        elements, others, end = _structure(text)
+        elements, others, stop = _structure(text, records_key)
     except JSONDecodeError as error:
         before = jsontext.decode(data[start : start + error.pos])
         raise JSONDecodeError(error.msg, before, len(before)) from None
     container = Container.ARRAY if text[0] == "[" else Container.OBJECT
     if elements is None:
-        container, elements, others = Container.LINES, [(0, end)], []
+        container, elements, others = Container.LINES, [(0, stop)], []
     source = Source(data, tuple((start + first, start + last) for first, last in elements), container)
     envelope = {_parsed(data, start, key): _parsed(data, start, value) for key, value in others}
     return Document(name, source, _values(name, source), envelope)
@@ -113,7 +121,7 @@ def _parsed(data: bytes, start: int, span: _Span) -> Any:
     return jsontext.parse(data[start + span[0] : start + span[1]])
 
 
-def _structure(text: str) -> tuple[list[_Span] | None, list[tuple[_Span, _Span]], int]:
+def _structure(text: str, records_key: str) -> tuple[list[_Span] | None, list[tuple[_Span, _Span]], int]:
     """Where the records stand, if there is a list of them; where each other key and its value; where the value ends."""
     elements: list[_Span] | None = None
     others: list[tuple[_Span, _Span]] = []
@@ -130,7 +138,7 @@ def _structure(text: str) -> tuple[list[_Span] | None, list[tuple[_Span, _Span]]
             if _at(text, index) != ":":
                 raise JSONDecodeError("Expecting ':' delimiter", text, index)
             index = jsontext.skip(text, index + 1)
-            if key == "messages" and _at(text, index) == "[":
+            if key == records_key and _at(text, index) == "[":
                 elements, index = _elements(text, index)
             else:
                 value, index = index, jsontext.scan(text, index)[1]

@@ -41,7 +41,9 @@ def evidence(value: Any) -> Evidence:
         return Evidence.NO
     if isinstance(content, list):
         kinds = part_kinds(content)
-        if not kinds <= {"text", *_PROOF_PARTS}:
+        if not kinds <= {"text", *_PROOF_PARTS} or any(
+            isinstance(part, dict) and "value" in part and "text" not in part for part in content
+        ):
             return Evidence.NO
         if kinds & _PROOF_PARTS:
             return Evidence.YES

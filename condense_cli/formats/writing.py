@@ -38,20 +38,20 @@ def write(transcript: Transcript, form: Format) -> bytes:
     rewrite = Rewrite(transcript, edits, gone, style)
     if form.compaction and transcript.has_new_summary:
         for record, blocks in changed.items():
-            edits[record].update(_edits(blocks, source, values, style))
+            edits[record].update(_edits(blocks, source, values, style, form))
         return form.compaction.write(rewrite)
     records = {record for record, changes in edits.items() if changes} | changed.keys()
     # Of a string of which one part went and another changed, what is left stays: the edits of blocks go before.
     return join(
         source,
         records - gone,
-        lambda record: rewrite.record(record, _edits(changed.get(record, ()), source, values, style)),
+        lambda record: rewrite.record(record, _edits(changed.get(record, ()), source, values, style, form)),
         gone,
     )
 
 
 def _edits(
-    blocks: Iterable[tuple[Message, Block]], source: Source, values: Values, style: jsontext.Style
+    blocks: Iterable[tuple[Message, Block]], source: Source, values: Values, style: jsontext.Style, form: Format
 ) -> dict[JsonPath, str | None]:
     """What the changed blocks of one record exchange in it."""
     edits: dict[JsonPath, str | None] = {}
@@ -60,23 +60,26 @@ def _edits(
     for message, block in blocks:
         path = block.place.path
         if block.is_inserted:
-            members = {"role": style.literal(message.role.value), "content": style.literal(block.text)}
-            edits[()] = new_record(source, block.place, members)
+            replaced = jsontext.decode(source.raw(block.place.record))
+            members = form.new_message(message.role, style.literal(block.text), replaced)
+            edits[()] = jsontext.object_like(replaced, members)
         elif block.span:
             spans[block.place].append(block)
         elif IN_STRING in path:
             step = path.index(IN_STRING)
-            strings[Place(block.place.record, path[:step])][path[step + 1 :]] = block.text
+            string, inner = Place(block.place.record, path[:step]), path[step + 1 :]
+            values_inside = block.edits if block.is_object else [((), block.content)]
+            strings[string] |= {(*inner, *deeper): str(value) for deeper, value in values_inside}
         elif block.stands_in:
             edits[path] = _text_part(block, values, style)
         elif block.is_object:
-            edits |= {(*path, *inner): style.literal(str(value)) for inner, value in block.edits}
+            edits |= {(*path, *deeper): style.literal(str(value)) for deeper, value in block.edits}
         else:
             edits[path] = style.literal(block.text)
     for place, parts in spans.items():
         edits[place.path] = style.literal(_respanned(values(place.record, place.path), parts))
-    for place, inner in strings.items():
-        edits[place.path] = style.literal(jsontext.replace_strings(values(place.record, place.path), inner))
+    for place, replacements in strings.items():
+        edits[place.path] = style.literal(jsontext.replace_strings(values(place.record, place.path), replacements))
     return edits
 
 
