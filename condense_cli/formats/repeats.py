@@ -6,6 +6,7 @@ was to be left out; each becomes a marker, and everything around it stays. Copie
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -104,7 +105,9 @@ def _left_out(transcript: Transcript) -> dict[str, str]:
         gaps = set(gaps_in(new or "")) - set(gaps_in(old))
         if len(old) >= _LONG and (gaps or new is None):
             digest = next(iter(gaps)).hash if len(gaps) == 1 else content_hash(old)
-            cut[old] = str(Gap(digest, old.count("\n") + 1))
+            # Arguments are repeated as JSON in a string as well.
+            for spelled in (old, *(json.dumps(old, ensure_ascii=ascii)[1:-1] for ascii in (True, False))):
+                cut[spelled] = str(Gap(digest, old.count("\n") + 1))
     return cut
 
 
