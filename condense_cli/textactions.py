@@ -78,7 +78,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def fences(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the opening fence or tag of an action begins and its closing one ends; the action's own where it has none."""
+    """Where the opening fence or tag of an action begins and its closing one ends: its own edges where it has none."""
     opening, closing = _OPENING.search(text, 0, start), _CLOSING.match(text, end)
     return (opening.start(), closing.end()) if opening and closing else (start, end)
 

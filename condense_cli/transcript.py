@@ -271,7 +271,7 @@ class Source(Struct, frozen=True):
     unparsed: frozenset[int] = frozenset()
     """Records that are not JSON and were kept as they are because the user asked for it."""
     beside: int = 0
-    """How many records, the last ones, are no part of the conversation but other values of the file, which repeat it."""
+    """How many of the records, the last ones, are no part of the conversation but repeat it elsewhere in the file."""
 
     @property
     def listed(self) -> int:

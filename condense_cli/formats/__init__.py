@@ -10,7 +10,18 @@ from msgspec.structs import replace
 
 from ..errors import UnknownFormatError, UsageError
 from ..transcript import Message, Transcript
-from . import anthropic, claude_code, codex, mini_swe_agent, openai_chat, openhands, roo, sharegpt, swe_agent
+from . import (
+    anthropic,
+    claude_code,
+    codex,
+    mini_swe_agent,
+    openai_chat,
+    openhands,
+    openhands_sdk,
+    roo,
+    sharegpt,
+    swe_agent,
+)
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .slimming import slimmed as _slimmed
@@ -23,6 +34,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     swe_agent.FORMAT,
     mini_swe_agent.FORMAT,
     openhands.FORMAT,
+    openhands_sdk.FORMAT,
     sharegpt.FORMAT,
     openai_chat.FORMAT,
     anthropic.FORMAT,

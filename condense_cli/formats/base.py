@@ -133,8 +133,9 @@ def claims_nothing(document: Document) -> bool:
 class Format(Struct, frozen=True):
     """One row of the table of formats.
 
-    `evidence` looks at one record; `claims` at what surrounds the records, and comes before all evidence. A format that `is_default` may be chosen without any proof, when
-    every record may be its own. `read` gets the values from the start. `complete` adds to the edits
+    `evidence` looks at one record; `claims` at what surrounds the records, and is asked before all evidence. A format
+    that `is_default` may be chosen without any proof, when every record may be its own. `read` gets the values from
+    the start. `complete` adds to the edits
     what follows in this format from them and from the records that go altogether. `fixed` names records
     that stay even when all their blocks went. `rules` are what a
     client demands of the file besides the rules of the API. `sizes` tells what the bytes of the file

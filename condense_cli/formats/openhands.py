@@ -13,15 +13,16 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import jsontext
-from ..transcript import TEXT_CALL, Block, BlockKind, Container, Family, Message, Place, Role, Transcript
+from ..transcript import TEXT_CALL, Block, BlockKind, Container, Family, Place, Role, Transcript
 from . import estimates, repeats
 from .base import Evidence, Format, not_a_message
 from .container import Document, with_records_at
 from .injected import is_injected
 from .spelling import as_spelled
+from .turns import Turn, joined
 
 _ACTIONS: Final = frozenset({
     "browse", "browse_interactive", "call_tool_mcp", "change_agent_state", "condensation", "condensation_request",
@@ -83,21 +84,18 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if record not in document.source.unparsed and evidence(value) is not Evidence.YES:
             raise not_a_message(record, value, "it is no event of OpenHands")
     reader = _Reader(records)
-    turns: list[_Turn] = []
+    turns = []
     for record, event in enumerate(records):
         turn = reader.turn(event, record) if event is not None else None
-        if turn is None:
-            continue
-        turn = _Turn(turn.role, list(as_spelled(turn.blocks, document.source)), turn.response, turn.before)
-        if turn.before is not None:
-            turns.insert(next((n for n, other in enumerate(turns) if other.starts >= turn.before), len(turns)), turn)
-        elif turns and turns[-1].goes_on_with(turn):
-            turns[-1].blocks.extend(turn.blocks)
-        else:
-            turns.append(turn)
-    messages = tuple(Message(index, turn.role, tuple(turn.blocks)) for index, turn in enumerate(turns))
+        if turn is not None:
+            turns.append(replace(turn, blocks=list(as_spelled(turn.blocks, document.source))))
     return Transcript(
-        "openhands", Family.OPENAI_CHAT, messages, document.source, model=model or reader.model, envelope=reader.tools
+        "openhands",
+        Family.OPENAI_CHAT,
+        joined(turns),
+        document.source,
+        model=model or reader.model,
+        envelope=reader.tools,
     )
 
 
@@ -106,28 +104,6 @@ def _model_of_run(run: dict[str, Any]) -> str | None:
     for key in ("metadata", "llm_config", "model"):
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, str) and found else None
-
-
-class _Turn(Struct, frozen=True):
-    """One event's part of a message. `response` names the answer of the model that it belongs to.
-
-    A summary stands `before` the record of the first event that it took the place of.
-    """
-
-    role: Role
-    blocks: list[Block]
-    response: str | None = None
-    before: int | None = None
-
-    @property
-    def starts(self) -> int:
-        return self.blocks[0].place.record
-
-    def goes_on_with(self, other: _Turn) -> bool:
-        """Whether the model wrote both at once, or both are results."""
-        if self.role is Role.TOOL:
-            return other.role is Role.TOOL
-        return self.role is other.role and self.response is not None and self.response == other.response
 
 
 class _Reader:
@@ -144,7 +120,7 @@ class _Reader:
         """Id and tool of each call, by the id of its event; None is the last event of a run without ids."""
         self._speaker = Role.ASSISTANT
 
-    def turn(self, event: dict[str, Any], record: int) -> _Turn | None:
+    def turn(self, event: dict[str, Any], record: int) -> Turn | None:
         """What an event is of a message; None where the model never got it."""
         name = event.get("action") or event.get("observation")
         if name in _UNSENT or (_has_id(event) and event["id"] in self._forgotten):
@@ -162,7 +138,7 @@ class _Reader:
         self._speaker = turn.role
         return turn
 
-    def _message(self, event: dict[str, Any], record: int) -> _Turn | None:
+    def _message(self, event: dict[str, Any], record: int) -> Turn | None:
         arguments = event.get("args")
         arguments, path = (arguments, ("args",)) if isinstance(arguments, dict) else (event, ())
         if event["action"] == "recall":
@@ -170,7 +146,7 @@ class _Reader:
         if event["action"] == "system":
             tools = arguments.get("tools")
             self.tools = self.tools or (jsontext.dump_compact(tools) if tools else "")
-            return _Turn(Role.SYSTEM, list(_texts(arguments, ("content",), record, path)))
+            return Turn(Role.SYSTEM, list(_texts(arguments, ("content",), record, path)))
         sources = {"user": Role.USER, "agent": Role.ASSISTANT}
         # In older runs nothing tells who spoke. The user begins, and answers what the agent says.
         first_speaker = Role.USER if record == 0 or self._speaker is Role.ASSISTANT else Role.ASSISTANT
@@ -182,9 +158,9 @@ class _Reader:
             for n, url in enumerate(images if isinstance(images, list) else ())
         ]
         texts = _texts(arguments, ("content",), record, path, is_user=role is Role.USER)
-        return _Turn(role, [*texts, *seen])
+        return Turn(role, [*texts, *seen])
 
-    def _action(self, event: dict[str, Any], record: int) -> _Turn:
+    def _action(self, event: dict[str, Any], record: int) -> Turn:
         arguments, name = event.get("args"), event["action"]
         metadata = event.get("tool_call_metadata")
         response = metadata.get("model_response") if isinstance(metadata, dict) else None
@@ -192,10 +168,10 @@ class _Reader:
         self.model = self.model or (answer["model"] if isinstance(answer.get("model"), str) else None)
         answer_id = answer["id"] if isinstance(answer.get("id"), str) else None
         if not isinstance(arguments, dict):
-            return _Turn(Role.ASSISTANT, list(self._flat_action(event, record)))
+            return Turn(Role.ASSISTANT, list(self._flat_action(event, record)))
         is_asked = _has_id(event) and event["id"] in self._answered
         if not is_asked and name in ("finish", "reject", "think"):
-            return _Turn(Role.ASSISTANT, list(_texts(arguments, ("thought", "final_thought"), record, ("args",))))
+            return Turn(Role.ASSISTANT, list(_texts(arguments, ("thought", "final_thought"), record, ("args",))))
         blocks = list(_texts(arguments, ("thought",), record, ("args",))) if name != "think" else []
         tool = _tool(name, arguments)
         call_id = f"event-{event.get('id', record)}"
@@ -213,7 +189,7 @@ class _Reader:
                 is_object=True,
             )
         )
-        return _Turn(Role.ASSISTANT, blocks, response=answer_id)
+        return Turn(Role.ASSISTANT, blocks, answer=answer_id)
 
     def _flat_action(self, event: dict[str, Any], record: int) -> Iterator[Block]:
         yield from _texts(event, ("thought", "content", "final_thought"), record, ())
@@ -234,14 +210,14 @@ class _Reader:
             call_id=call_id,
         )
 
-    def _observation(self, event: dict[str, Any], record: int) -> _Turn | None:
+    def _observation(self, event: dict[str, Any], record: int) -> Turn | None:
         asked = self._asked.pop(event.get("cause"), None)
         if event["observation"] == "recall" and asked is None:
-            return _Turn(Role.USER, list(_recalled(event, record)))
+            return Turn(Role.USER, list(_recalled(event, record)))
         place = Place(record, ("content",))
         if asked is None:
             text = Block(BlockKind.TEXT, place, ("content",), content=event["content"], injected=True)
-            return _Turn(Role.USER, [text] if event["content"].strip() else [])
+            return Turn(Role.USER, [text] if event["content"].strip() else [])
         call_id, tool = asked
         failed = event["observation"] == "error" or event.get("success") is False
         result = Block(
@@ -253,9 +229,9 @@ class _Reader:
             call_id=call_id,
             is_error=failed,
         )
-        return _Turn(Role.TOOL, [result])
+        return Turn(Role.TOOL, [result])
 
-    def _condensation(self, event: dict[str, Any], record: int) -> _Turn | None:
+    def _condensation(self, event: dict[str, Any], record: int) -> Turn | None:
         """The summary that a condenser of the client wrote in place of the events that it forgot."""
         arguments = event.get("args")
         summary = arguments.get("summary") if isinstance(arguments, dict) else None
@@ -264,7 +240,7 @@ class _Reader:
         path = ("args", "summary")
         block = Block(BlockKind.TEXT, Place(record, path), path, content=summary, injected=True, summarizes=True)
         lost = [self._records[one] for one in _forgotten([event]) if one in self._records]
-        return _Turn(Role.USER, [block], before=min(lost, default=record))
+        return Turn(Role.USER, [block], before=min(lost, default=record))
 
 
 def _tool(name: str, arguments: dict[str, Any]) -> str:

@@ -96,7 +96,7 @@ def _left_out(transcript: Transcript) -> dict[str, str]:
     """Texts of the source that are no longer there whole, each with a marker for it; the longest first."""
     values = Values(transcript.source)
     changed = (block for _, block in transcript.blocks() if block.changed and not block.is_inserted)
-    pairs = [pair for block in changed for pair in _changes(block, values)]
+    pairs: list[tuple[str, str | None]] = [pair for block in changed for pair in _changes(block, values)]
     removed = (block for block in transcript.removed if block.kind is not BlockKind.THINKING)
     pairs += [(old, None) for block in removed for old, _ in _changes(block, values)]
     cut: dict[str, str] = {}
