@@ -14,6 +14,7 @@ from . import (
     anthropic,
     claude_code,
     codex,
+    inspect_log,
     mini_swe_agent,
     openai_chat,
     openhands,
@@ -33,6 +34,8 @@ FORMATS: Final[tuple[Format, ...]] = (
     roo.FORMAT,
     swe_agent.FORMAT,
     mini_swe_agent.FORMAT,
+    inspect_log.FORMAT,
+    inspect_log.ARCHIVES,
     openhands.FORMAT,
     openhands_sdk.FORMAT,
     sharegpt.FORMAT,
@@ -56,6 +59,8 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
 
     Raises NotJsonError and UnknownFormatError. With `lenient`, lines that are not JSON are kept as they are.
     """
+    if data.startswith(inspect_log.ZIP):
+        return inspect_log.read_archive(data, name)
     document = open_document(data, name, lenient=lenient)
     if format is not None:
         form, values = format_named(format), document.values

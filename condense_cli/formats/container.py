@@ -10,6 +10,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import jsontext
 from ..errors import NotJsonError, UnknownFormatError
@@ -83,19 +84,32 @@ def with_records_under(document: Document, key: str, record: int = 0) -> Documen
 
 
 def with_records_at(document: Document, record: int, path: JsonPath, beside: Iterable[JsonPath] = ()) -> Document:
-    """A document anew, with the elements of the list at a path of one of its records as records.
+    """A document anew, with the elements of the list at a path of one of its records as its records.
 
-    Behind them stand the values at the paths `beside`, which have to be there and which `values` leaves out.
+    Behind them stand the values at the paths `beside`, which have to be there; `values` leaves them out.
     """
     source = document.source
     start, end = source.spans[record]
     text = source.data[start:end].decode("latin-1")
-    found = jsontext.locate(text, [path, *beside])
-    elements, _ = _elements(text, found[path][0])
-    others = [found[other] for other in beside]
-    spans = tuple((start + first, start + last) for first, last in (*elements, *others))
-    inner = Source(source.data, spans, Container.OBJECT, beside=len(others))
-    return Document(document.name, inner, _values(document.name, inner), {})
+    elements, _ = _elements(text, jsontext.locate(text, [path])[path][0])
+    spans = tuple((start + first, start + last) for first, last in elements)
+    inner = replace(source, spans=spans, container=Container.OBJECT)
+    return _beside(replace(document, source=inner, envelope={}), (start, end), beside)
+
+
+def with_beside(document: Document, paths: Iterable[JsonPath]) -> Document:
+    """A document of one object with the values at some paths of it as records behind its own."""
+    data = document.source.data
+    start = data.find(b"{")
+    return _beside(document, (start, len(data)), paths)
+
+
+def _beside(document: Document, root: _Span, paths: Iterable[JsonPath]) -> Document:
+    source, start = document.source, root[0]
+    found = jsontext.locate(source.data[slice(*root)].decode("latin-1"), paths)
+    spans = tuple((start + first, start + last) for first, last in found.values())
+    wider = replace(source, spans=source.spans + spans, beside=len(spans))
+    return replace(document, source=wider, values=_values(document.name, wider))
 
 
 def _open_value(data: bytes, start: int, name: str, records_key: str = "messages", end: int | None = None) -> Document:

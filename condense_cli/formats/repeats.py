@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Final
 
 from .. import jsontext
@@ -29,11 +30,13 @@ def completing(shows: Shows) -> Complete:
     """What follows from the edits of a format whose files repeat the conversation in what it `shows`."""
 
     def complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: jsontext.Style) -> None:
-        cut = _left_out(transcript)
-        if not cut:
+        shown = iter(_strings(transcript, shows))
+        first = next(shown, None)
+        cut = _left_out(transcript) if first else {}
+        if not first or not cut:
             return
         kept = _Texts(block.text for _, block in transcript.blocks() if not block.changed)
-        for record, path, text in _strings(transcript, shows):
+        for record, path, text in chain([first], shown):
             if record not in gone and text not in kept:
                 new = _without(text, cut)
                 if new != text:
