@@ -13,29 +13,36 @@ from ..transcript import Message, Transcript
 from . import (
     anthropic,
     claude_code,
+    claude_stream,
     codex,
     inspect_log,
     mini_swe_agent,
     openai_chat,
     openhands,
     openhands_sdk,
+    request_log,
     roo,
     sharegpt,
     swe_agent,
+    tau2,
 )
 from .base import Evidence, Format
 from .container import Document, describe, open_document
+from .foreign import foreign
 from .slimming import slimmed as _slimmed
 from .writing import write as _write
 
 FORMATS: Final[tuple[Format, ...]] = (
     claude_code.FORMAT,
+    claude_stream.FORMAT,
     codex.FORMAT,
     roo.FORMAT,
     swe_agent.FORMAT,
     mini_swe_agent.FORMAT,
     inspect_log.FORMAT,
     inspect_log.ARCHIVES,
+    request_log.FORMAT,
+    tau2.FORMAT,
     openhands.FORMAT,
     openhands_sdk.FORMAT,
     sharegpt.FORMAT,
@@ -123,6 +130,9 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
         return defaults[-1], chain(taken, document.values)
     known = ", ".join(form.name for form in FORMATS)
     first = taken[0] if taken else None
+    kind = foreign(first)
+    if kind:
+        raise UnknownFormatError(f"{name} is {kind.what}.", kind.instead)
     if len(taken) and isinstance(first, dict) and isinstance(first.get("messages", first.get("conversations")), list):
         raise UnknownFormatError(
             f"{name} is not a transcript that condense knows. It holds several conversations, each record one.",

@@ -94,17 +94,18 @@ def with_records_at(document: Document, record: int, path: JsonPath, beside: Ite
     elements, _ = _elements(text, jsontext.locate(text, [path])[path][0])
     spans = tuple((start + first, start + last) for first, last in elements)
     inner = replace(source, spans=spans, container=Container.OBJECT)
-    return _beside(replace(document, source=inner, envelope={}), (start, end), beside)
+    return with_beside_of(replace(document, source=inner, envelope={}), (start, end), beside)
 
 
 def with_beside(document: Document, paths: Iterable[JsonPath]) -> Document:
     """A document of one object with the values at some paths of it as records behind its own."""
     data = document.source.data
     start = data.find(b"{")
-    return _beside(document, (start, len(data)), paths)
+    return with_beside_of(document, (start, len(data)), paths)
 
 
-def _beside(document: Document, root: _Span, paths: Iterable[JsonPath]) -> Document:
+def with_beside_of(document: Document, root: tuple[int, int], paths: Iterable[JsonPath]) -> Document:
+    """A document with values of the object between two offsets of its bytes as records behind its own."""
     source, start = document.source, root[0]
     found = jsontext.locate(source.data[slice(*root)].decode("latin-1"), paths)
     spans = tuple((start + first, start + last) for first, last in found.values())

@@ -9,6 +9,7 @@ https://inspect.aisi.org.uk/eval-logs.html
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -87,7 +88,7 @@ def _of_sample(document: Document, samples: list[Any]) -> Document:
     if len(samples) != 1:
         raise UnknownFormatError(
             f"It holds {len(samples)} conversations, one in each sample.",
-            f"Take one out: jq '.samples[0]' {document.name} > sample.json",
+            "Take one out: jq '.samples[0]' FILE > sample.json",
         )
     sample = samples[0]
     if not isinstance(sample, dict) or not isinstance(sample.get("messages"), list):
@@ -126,7 +127,7 @@ def _not_one(name: str, samples: list[str]) -> UnknownFormatError:
         )
     return UnknownFormatError(
         f"{name} holds {len(samples)} conversations, one in each sample.",
-        f"Take one out: unzip -p {name} {samples[0]} > sample.json",
+        f"Take one out: unzip -p FILE {shlex.quote(samples[0])} > sample.json",
     )
 
 

@@ -65,10 +65,11 @@ def claims(document: Document) -> bool:
         value = jsontext.parse(source.view(0))
     except (ValueError, RecursionError):
         return False
-    return _is_run(value)
+    return is_run(value)
 
 
-def _is_run(value: Any) -> bool:
+def is_run(value: Any) -> bool:
+    """Whether an object holds the events of a run."""
     history = value.get("history") if isinstance(value, dict) else None
     return isinstance(history, list) and bool(history) and evidence(history[0]) is Evidence.YES
 
@@ -76,7 +77,7 @@ def _is_run(value: Any) -> bool:
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
     model = None
-    if document.source.container is Container.LINES and len(records) == 1 and _is_run(records[0]):
+    if document.source.container is Container.LINES and len(records) == 1 and is_run(records[0]):
         model = _model_of_run(records[0])
         document = with_records_at(document, 0, ("history",))
         records = list(document.values)
