@@ -15,8 +15,10 @@ from msgspec.structs import replace
 from . import formats
 from .config.models import Configuration
 from .config.presets import DEFAULT_PRESET, load_preset
-from .errors import BrokenOutputError
+from .errors import BrokenOutputError, UsageError
 from .files import read_bytes
+from .formats import converting
+from .formats.converting import Conversion
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
 from .passes import pipeline
@@ -26,8 +28,21 @@ from .passes.summaries import Summarizer
 from .report.diff import Diff, compare
 from .tokens import Counter
 from .transcript import TEXT_CALL, Transcript
+from .validity import validate
 
-__all__ = ["Condensation", "Restoration", "Transcript", "condense", "diff", "dump", "load", "loads", "restore"]
+__all__ = [
+    "Condensation",
+    "Conversion",
+    "Restoration",
+    "Transcript",
+    "condense",
+    "convert",
+    "diff",
+    "dump",
+    "load",
+    "loads",
+    "restore",
+]
 
 
 def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
@@ -153,6 +168,21 @@ def dump(condensation: Condensation | Restoration) -> bytes:
     if not _is_same(again, condensation.transcript):
         raise BrokenOutputError("The written transcript does not read back as what was meant.", _REPORT)
     return data
+
+
+def convert(result: Transcript | Condensation, to: str) -> Conversion:
+    """The conversation as messages of an API, `anthropic` or `openai-chat`, whatever format it was read from.
+
+    `notes` of the conversion tell what could not be carried over. The bytes are read back, and checked by the rules of
+    that API, before they are returned. Raises UsageError for any other format, BrokenOutputError for a defect.
+    """
+    transcript = result.transcript if isinstance(result, Condensation) else result
+    conversion = converting.convert(transcript, to)
+    if not transcript.messages:
+        raise UsageError("There is no conversation to convert.", "Name a transcript that holds messages.")
+    for violation in validate(formats.parse(conversion.data, format=to)):
+        raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
+    return conversion
 
 
 _REPORT = "Nothing was written. This is a defect of condense; please report it."
