@@ -14,6 +14,7 @@ import json
 import sys
 import tempfile
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +22,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import codex  # noqa: E402
+import other_agents  # noqa: E402
 import other_clients  # noqa: E402
 from project import FILES  # noqa: E402
 from scenario import CHAT, CHAT_MORE, FEATURE, FIX, SMALL, STORAGE, SYSTEM, Call, Prompt, Step, Turn  # noqa: E402
@@ -332,6 +334,10 @@ def save(name: str, text: str) -> None:
     print(f"{name}: {len(text.encode()):,} bytes")
 
 
+def lines_of(records: Iterable[Json]) -> str:
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
 def main() -> None:
     lines = claude_code("bugfix-session", play([*FIX, *FEATURE, *SMALL]))
     compact = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines)
@@ -355,6 +361,15 @@ def main() -> None:
 
     conversation = other_clients.sharegpt(SYSTEM, chat_tools(), messages)
     save("bugfix-sharegpt.json", json.dumps(conversation, indent=2) + "\n")
+
+    save("bugfix.traj", json.dumps(other_agents.swe_agent(messages), indent=2) + "\n")
+    save("bugfix.traj.json", json.dumps(other_agents.mini_swe_agent(messages), indent=2) + "\n")
+    save("bugfix-openhands.jsonl", json.dumps(other_agents.openhands(messages)) + "\n")
+    save("bugfix-openhands-events.jsonl", lines_of(other_agents.openhands_sdk(messages)))
+    save("bugfix-inspect.json", json.dumps(other_agents.inspect(messages), indent=2) + "\n")
+    save("bugfix-tau2.json", json.dumps(other_agents.tau2(messages), indent=2) + "\n")
+    save("bugfix-stream.jsonl", lines_of(other_agents.claude_stream(messages)))
+    save("bugfix-requests.jsonl", lines_of(other_agents.request_log(messages)))
 
 
 if __name__ == "__main__":

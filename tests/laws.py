@@ -26,6 +26,9 @@ from condense_cli.transcript import Block, BlockKind, Place, Source, Transcript
 APPENDING = ("claude-code", "codex")
 """Formats whose clients write a summary behind everything else, which stays as it is."""
 
+COPYING = ("openhands", "openhands-sdk", "mini-swe-agent", "tau2")
+"""Formats whose records repeat what other records say: a copy goes when the text itself was cut."""
+
 RELINKED_KEYS = {
     "claude-code": (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"'),
     "codex": (b'"id"',),
@@ -82,7 +85,7 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
         if record in changed | emptied:
             continue
         old, new = before.raw(record), after.raw(position)
-        if record >= before.listed:
+        if old != new and (record >= before.listed or result.before.format in COPYING):
             _copies_went(jsontext.parse(old), jsontext.parse(new))
             continue
         relinked = RELINKED_KEYS.get(result.before.format, ())

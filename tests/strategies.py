@@ -8,6 +8,7 @@ import struct
 import uuid
 from typing import Any
 
+from agent_logs import agent_files
 from hypothesis import strategies as st
 from repeats import repeating_turns, xml_messages
 from rollouts import rollout_records
@@ -317,6 +318,7 @@ FILES = st.one_of(
     claude_records().flatmap(_lines),
     rollout_records(ANY_TURNS).flatmap(_lines),
     sharegpt_files(ANY_TURNS),
+    agent_files(openai_messages()),
 )
 REPEATING_FILES = st.one_of(
     anthropic_messages(REPEATING).flatmap(spelled),
@@ -325,6 +327,7 @@ REPEATING_FILES = st.one_of(
     xml_messages().flatmap(spelled),
     rollout_records(REPEATING).flatmap(_lines),
     sharegpt_files(REPEATING),
+    agent_files(openai_messages(REPEATING)),
 )
 
 OPERATIONS = st.one_of(

@@ -108,7 +108,7 @@ def test_actions_in_tags_are_calls() -> None:
     transcript = traj(SYSTEM, TASK, act_in_tags("submit", "I could submit."), user("done"))
     told = [block.text for block in transcript.messages[2].blocks]
     call = transcript.messages[2].blocks[2]
-    assert told == ["I could submit.\n", "<command>\n", "submit", "\n</command>"]
+    assert told == ["I could submit.", "\n<command>\n", "submit", "\n</command>"]
     assert transcript.messages[3].blocks[0].answers == call.call_id
 
 

@@ -164,17 +164,18 @@ def _blocks(value: dict[str, Any], record: int, role: Role, tools: dict[str, str
 
 
 def _part(part: Any, record: int, path: JsonPath, role: Role, common: dict[str, Any]) -> Block:
+    owner = ("content",) if role is Role.TOOL else path
     kind = part.get("type") if isinstance(part, dict) else None
     if kind == "text" and isinstance(part.get("text"), str):
-        return _text(part["text"], record, (*path, "text"), path, role, common)
+        return _text(part["text"], record, (*path, "text"), owner, role, common)
     if kind == "reasoning" and isinstance(part.get("reasoning"), str):
         return Block(BlockKind.THINKING, Place(record, (*path, "reasoning")), path, content=part["reasoning"])
     image = part.get("image") if kind == "image" else None
     if isinstance(image, str):
         digest = content_hash(image.partition(",")[2] if image.startswith("data:") else image)
         estimate = estimates.image(image if image.startswith("data:") else None)
-        return Block(BlockKind.IMAGE, Place(record, path), path, estimate=estimate, digest=digest, **common)
-    return Block(BlockKind.OPAQUE, Place(record, path), path, content=jsontext.dump_compact(part), **common)
+        return Block(BlockKind.IMAGE, Place(record, path), owner, estimate=estimate, digest=digest, **common)
+    return Block(BlockKind.OPAQUE, Place(record, path), owner, content=jsontext.dump_compact(part), **common)
 
 
 def _text(text: str, record: int, path: JsonPath, owner: JsonPath, role: Role, common: dict[str, Any]) -> Block:

@@ -104,11 +104,13 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
         yield _text(kind, content, Place(record, ("content",)), ("content",), role, common)
     elif isinstance(content, list) and content:
         for index, part in enumerate(content):
-            owner = ("content", index)
+            path = ("content", index)
+            # The parts of a tool message are one result.
+            owner = ("content",) if role is Role.TOOL else path
             if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
-                yield _text(kind, part["text"], Place(record, (*owner, "text")), owner, role, common)
+                yield _text(kind, part["text"], Place(record, (*path, "text")), owner, role, common)
             else:
-                yield attachment_block(part, record, owner, **common)
+                yield attachment_block(part, record, owner, place=path, **common)
     elif role is Role.TOOL:
         yield Block(kind, Place(record, ("content",)), ("content",), **common)
     calls = value.get("tool_calls")
