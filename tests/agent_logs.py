@@ -17,7 +17,8 @@ Messages = list[dict[str, Any]]
 def _agents() -> ModuleType:
     path = real.PROJECT / "sample_transcripts" / "other_agents.py"
     spec = importlib.util.spec_from_file_location("other_agents", path)
-    assert spec and spec.loader
+    assert spec
+    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, Final
 
 from .. import jsontext
-from ..markers import Gap, content_hash, gaps_in
+from ..markers import PREFIX, Gap, content_hash, gaps_in, parse_gap
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, JsonPath, Place, Transcript
 from .base import Complete, DisplayValue, DisplayValues, RecordEdits, Values
@@ -104,14 +104,18 @@ def _left_out(transcript: Transcript) -> dict[str, str]:
     pairs += [(old, None) for block in removed for old, _ in _changes(block, values)]
     cut: dict[str, str] = {}
     for old, new in sorted(pairs, key=lambda pair: -len(pair[0])):
-        # Lines that a reference names are not left out.
-        gaps = set(gaps_in(new or "")) - set(gaps_in(old))
-        if len(old) >= _LONG and (gaps or new is None):
-            digest = next(iter(gaps)).hash if len(gaps) == 1 else content_hash(old)
+        if len(old) >= _LONG and (new is None or _is_cut(old, new)):
+            gap = parse_gap(new) if new else None
+            marker = str(gap or Gap(content_hash(old), old.count("\n") + (not old.endswith("\n"))))
             # Arguments are repeated as JSON in a string as well.
             for spelled in (old, *(json.dumps(old, ensure_ascii=ascii)[1:-1] for ascii in (True, False))):
-                cut[spelled] = str(Gap(digest, old.count("\n") + 1))
+                cut[spelled] = marker
     return cut
+
+
+def _is_cut(old: str, new: str) -> bool:
+    """Whether something was left out. Lines that a reference names were not; a marker may stand behind a word."""
+    return bool(set(gaps_in(new)) - set(gaps_in(old))) or new.count(PREFIX) > old.count(PREFIX)
 
 
 def _changes(block: Block, values: Values) -> Iterator[tuple[str, str]]:
