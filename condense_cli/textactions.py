@@ -36,7 +36,7 @@ TOOLS: Final = frozenset(
 
 _FENCE: Final = re.compile(r"^```.*\n?", re.MULTILINE)
 _OPENING: Final = re.compile(r"\s*(?:^```.*\n|<command>)\s*\Z", re.MULTILINE)
-_CLOSING: Final = re.compile(r"\s*(?:^```[ \t]*$|</command>)\s*", re.MULTILINE)
+_CLOSING: Final = re.compile(r"\s*(?:^```|</command>)\s*", re.MULTILINE)
 _TAGS: Final = ("<command>", "</command>")
 _WORD: Final = re.compile(r"""[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'`|&;<>()$\\-][^\s"'`|&;<>()$\\]*))""")
 """One argument. Whatever a shell would act upon is none, and neither is an option."""
