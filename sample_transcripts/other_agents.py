@@ -166,7 +166,7 @@ def openhands_sdk(messages: list[Json]) -> Iterator[Json]:
         text = text_of(message["content"])
         parts = [{"cache_prompt": False, "type": "text", "text": text}] if text else []
         if message["role"] == "system":
-            prompt = {"system_prompt": parts[0] if parts else None, "tools": []}
+            prompt: Json = {"system_prompt": parts[0] if parts else None, "tools": []}
             yield {**head, "source": "agent", **prompt, "kind": "SystemPromptEvent"}
         elif message["role"] == "tool":
             call = actions[message["tool_call_id"]]

@@ -198,7 +198,7 @@ def test_what_a_condenser_forgot_is_not_sent() -> None:
 
 
 def test_events_of_older_runs() -> None:
-    history = [
+    history: list[dict[str, Any]] = [
         {"content": "Fix it.", "action": "message", "images_urls": None},
         {"command": "cat a.py", "thought": "I look.", "action": "run"},
         {"content": listing(1), "command": "cat a.py", "observation": "run", "exit_code": 0},

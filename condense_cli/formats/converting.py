@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from .. import jsontext
 from ..errors import UsageError
-from ..transcript import STANDING_ROLES, TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
+from ..transcript import STANDING_ROLES, Block, BlockKind, Family, Message, Role, Transcript
 from .base import Values
 
 TARGETS: Final = ("anthropic", "openai-chat")
@@ -104,6 +104,9 @@ class _Reader:
         self._losses = losses
         self._keeps_blocks = to == "anthropic" and transcript.family is Family.ANTHROPIC
         """Whether content blocks can go over as they are."""
+        calls = (block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_CALL)
+        self._in_text = {None, *(call.call_id for call in calls if call.span)}
+        """Ids of calls that stand in a text, and that of no call."""
 
     def turns(self, message: Message) -> Iterator[_Turn]:
         role = Role.USER if message.role is Role.TOOL else message.role
@@ -120,7 +123,7 @@ class _Reader:
                     turn.parts.append(_text(text))
             elif block.kind is BlockKind.TOOL_CALL:
                 turn.calls.append(self._call(block))
-            elif block.answers and not block.answers.startswith(TEXT_CALL):
+            elif block.answers not in self._in_text:
                 self._add_result(block, turn.results)
             else:
                 turn.parts.extend(self._part(block, role))
@@ -130,9 +133,8 @@ class _Reader:
     def _is_text(self, block: Block) -> bool:
         if block.kind is BlockKind.OPAQUE:
             return bool(block.text) and isinstance(self._value(block), str)
-        return block.kind is BlockKind.TEXT or (
-            block.kind is BlockKind.TOOL_RESULT and (not block.answers or block.answers.startswith(TEXT_CALL))
-        )
+        is_said = block.kind is BlockKind.TOOL_RESULT and block.answers in self._in_text
+        return is_said or block.kind is BlockKind.TEXT
 
     def _value(self, block: Block) -> Any:
         try:
