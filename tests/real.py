@@ -11,9 +11,13 @@ from condense_cli.transcript import Transcript
 
 PROJECT = Path(__file__).resolve().parent.parent
 FOLDER = PROJECT.parent / "shared" / "transcripts"
+READ_ONLY_SAMPLES = [PROJECT / "sample_transcripts" / f"bugfix-{name}.jsonl" for name in ("requests", "stream")]
 SAMPLES = sorted(
-    path for path in (PROJECT / "sample_transcripts").glob("*.json*") if path.suffix in (".json", ".jsonl")
+    path
+    for path in (PROJECT / "sample_transcripts").iterdir()
+    if path.suffix in (".json", ".jsonl", ".traj") and path not in READ_ONLY_SAMPLES
 )
+"""Those whose format can be written back."""
 
 ONLY_READ = sorted((PROJECT / "sample_transcripts" / "logs").glob("*.jsonl"))
 """Samples whose format cannot be written."""
@@ -29,16 +33,34 @@ OF_FORMAT = {
     "opencode": [],
     "pi": [],
     "gemini": [],
+    "swe-agent": ["swe-agent/*.traj"],
+    "mini-swe-agent": ["mini-swe-agent/*.json"],
+    "openhands-sdk": ["openhands-events/*.jsonl"],
+    "inspect": ["inspect/*_browser.json", "inspect/inspect-log_images_tc.json"],
 }
 """Files that are known to be of a format."""
 
 READ_ONLY = {
-    "swe-agent": ["swe-agent/*.traj"],
     "opencode-events": ["opencode-events/*.jsonl"],
     "gemini-log": [],
     "kimi": ["kimi/*.jsonl"],
+    "claude-stream-json": ["claude-stream-json/*.jsonl"],
+    "request-log": ["openai-proxy-log/*.jsonl"],
 }
 """The same for formats that cannot be written."""
+
+WITHOUT_FILES = {"openhands", "tau2", "inspect-eval", "sharegpt"}
+"""Formats of which every real file holds several conversations."""
+
+FAULTS = {
+    "ohsdk-events.jsonl": {"tool_messages_follow_calls"},
+    "function_calling": {"call_ids_unique"},
+}
+"""Rules of the API that a real file breaks, by a part of its name: events were cut out, ids taken from another run."""
+
+
+def faults_of(path: Path) -> set[str]:
+    return set().union(*(rules for name, rules in FAULTS.items() if name in path.name))
 
 
 def files_of(format: str) -> list[Path]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ExitStatus, UsageError
+from . import converting
 from .console import console, exits, say, write_text
 from .needing import ContextWindow, IfNeeded, Threshold, sizing_for
 from .options import (
@@ -59,6 +60,7 @@ EXAMPLES = (
     "cat session.jsonl | condense run - | next-program\n"
     "condense run --session latest               the newest session of this project\n"
     "condense run session.jsonl --cost           and when that pays\n"
+    "condense run run.eval --to anthropic -o messages.json\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
     "condense run session.jsonl --if-needed --in-place   when it is nearly full\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent"
@@ -140,6 +142,7 @@ def run(
     redact: Redact = False,
     allow_partial: AllowPartial = False,
     format: FormatOption = None,
+    to_format: converting.To = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff, timings and costs.")] = False,
@@ -153,6 +156,7 @@ def run(
     """
     with exits():
         _check_targets(target_tokens, target_percent)
+        converting.check(to_format, in_place=in_place, new_session=new_session)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
@@ -172,7 +176,7 @@ def run(
 
         from msgspec.structs import replace
 
-        from .. import api, formats
+        from .. import api
         from ..config.presets import DEFAULT_PRESET
         from ..passes.flags import name_flags
         from ..passes.limits import target_of
@@ -188,8 +192,8 @@ def run(
         if lossless_only:
             name = "lossless only" if name == DEFAULT_PRESET and preset is None else f"{name}, lossless only"
         transcript = read_transcript(file, format, lenient)
-        is_writable = formats.format_named(transcript.format).is_writable
-        to.check(transcript)
+        if to_format is None:
+            to.check(transcript)
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
@@ -225,8 +229,9 @@ def run(
         result = name_flags(result, overrides)
         if strict and result.is_needed and result.target is None:
             raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
-        data = api.dump(result) if is_writable else b""
-        written = to.write(data, transcript)
+        output_of_run = converting.output(result, to_format)
+        data = output_of_run.data
+        written = to.write(data or b"", transcript)
         if strict and result.is_target_missed:
             status = ExitStatus.TARGET_MISSED
         status = status_of(summaries, status, allow_partial=allow_partial)
@@ -244,7 +249,7 @@ def run(
             source=name_of(file),
             output=written.output,
             configuration=name,
-            size_after=len(data) if is_writable else None,
+            size_after=len(data) if data is not None else None,
             explain=explain,
             cost=_cost(result, counter, overhead_tokens, told.cost) if is_cost_wanted or told.cost else None,
             slim=slim,
@@ -252,7 +257,12 @@ def run(
             summaries=told.used,
             backup=written.backup,
             new_session=written.new_session,
-            warnings=(*written.warnings, *told.warnings, *([str(result.error)] if result.error else ())),
+            warnings=(
+                *output_of_run.warnings,
+                *written.warnings,
+                *told.warnings,
+                *([str(result.error)] if result.error else ()),
+            ),
         )
         if report is not None:
             from ..files import write_bytes
@@ -268,7 +278,9 @@ def run(
             for line in written.said:
                 console().print(line, style="bold", soft_wrap=True)
             if to.kind is Kind.NOWHERE and not dry_run and result.transcript.is_changed:
-                console().print(proposal(file, transcript.format, is_writable=is_writable), style="dim", soft_wrap=True)
+                console().print(
+                    proposal(file, transcript.format, is_writable=data is not None), style="dim", soft_wrap=True
+                )
         if log_json or verbose:
             log_run(result, facts_of_run, configuration, status, as_json=log_json)
         raise SystemExit(int(status))
