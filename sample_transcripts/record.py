@@ -382,8 +382,8 @@ def main() -> None:
     save("bugfix-openhands-events.jsonl", lines_of(other_agents.openhands_sdk(messages)))
     save("bugfix-inspect.json", json.dumps(other_agents.inspect(messages), indent=2) + "\n")
     save("bugfix-tau2.json", json.dumps(other_agents.tau2(messages), indent=2) + "\n")
-    save("bugfix-stream.jsonl", lines_of(other_agents.claude_stream(messages)))
-    save("bugfix-requests.jsonl", lines_of(other_agents.request_log(messages)))
+    save("logs/bugfix-stream.jsonl", lines_of(other_agents.claude_stream(messages)))
+    save("logs/bugfix-requests.jsonl", lines_of(other_agents.request_log(messages)))
 
 
 if __name__ == "__main__":

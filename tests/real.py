@@ -11,11 +11,10 @@ from condense_cli.transcript import Transcript
 
 PROJECT = Path(__file__).resolve().parent.parent
 FOLDER = PROJECT.parent / "shared" / "transcripts"
-READ_ONLY_SAMPLES = [PROJECT / "sample_transcripts" / f"bugfix-{name}.jsonl" for name in ("requests", "stream")]
 SAMPLES = sorted(
     path
     for path in (PROJECT / "sample_transcripts").iterdir()
-    if path.suffix in (".json", ".jsonl", ".traj") and path not in READ_ONLY_SAMPLES
+    if path.suffix in (".json", ".jsonl", ".traj")
 )
 """Those whose format can be written back."""
 

@@ -82,13 +82,13 @@ def test_real_files(path: Path) -> None:
         assert parse(path.read_bytes(), name=path.name).format == expected
 
 
-@pytest.mark.parametrize("path", [*real.SAMPLES, *real.READ_ONLY_SAMPLES], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*real.SAMPLES, *real.ONLY_READ], ids=lambda path: path.name)
 def test_samples(path: Path) -> None:
     name = path.name if ".traj" in path.name else path.stem
     assert parse(path.read_bytes()).format == SAMPLES[name]
 
 
-READABLE = [path for path in [*real.SAMPLES, *real.READ_ONLY_SAMPLES, *real.every_file()] if real.is_readable(path)]
+READABLE = [path for path in [*real.SAMPLES, *real.ONLY_READ, *real.every_file()] if real.is_readable(path)]
 
 
 # Whatever order the formats are asked in: no other one claims the file, or has proof in a record before its own has.
