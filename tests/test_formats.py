@@ -115,7 +115,7 @@ def test_late_evidence_decides() -> None:
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 def test_a_named_format_is_not_guessed(form: Any) -> None:
     data = lines([user("a"), assistant("b")])
-    if form.name in ("opencode", "opencode-events", "gemini", "gemini-log", "kimi"):
+    if form.name in ("opencode", "opencode-events", "gemini", "gemini-log", "kimi", "inspect-eval"):
         with pytest.raises(UnknownFormatError):
             parse(data, format=form.name)
     else:
