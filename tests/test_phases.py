@@ -8,7 +8,20 @@ from typing import Any
 
 import pytest
 import real
-from build import LONG, anthropic, assistant, call, compiled, configuration, result, text, thinking, user
+from build import (
+    LONG,
+    anthropic,
+    assistant,
+    call,
+    compiled,
+    configuration,
+    conversation,
+    read_turn,
+    result,
+    text,
+    thinking,
+    user,
+)
 from summarizers import Short
 
 from condense_cli import api
@@ -26,7 +39,7 @@ from condense_cli.config.phases import (
 from condense_cli.markers import gaps_in, parse_summary
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
-from condense_cli.passes.summaries import Outcome, Task, TextTask, Written
+from condense_cli.passes.summaries import Outcome, Refused, Task, TextTask, Written
 from condense_cli.providers.phases import FALLBACK, LLM, LOSSY
 from condense_cli.transcript import Block, BlockKind, Message, Role, Transcript
 
@@ -312,3 +325,29 @@ def test_the_document_is_right() -> None:
         assert run(found).changes
     for struct in (LosslessPhase, SelectionPhase, LossyPhase, LlmPhase, FallbackPhase, MultiPass, TruncationConfig):
         assert all(f"`{name}`" in document or f"{name}:" in document for name in struct.__struct_fields__), struct
+
+
+# Where calls fail nothing is asked a second time, though later phases cut what was not summarized.
+def test_a_summary_that_failed_is_not_asked_for_again() -> None:
+    failing = Counted()
+    lines = [f"{number} of one line, " * 150 for number in range(6)]
+    reads = [message for number, line in enumerate(lines) for message in read_turn(f"r{number}", content=line)]
+    asked = configuration(
+        lossyPhase=lossy(toolResults={"strategy": "summarize"}),
+        llmPhase={"enabled": False},
+        fallbackPhase={"strategy": "strict_truncation"},
+    )
+    found = run(asked, anthropic(user("Look."), *reads, *conversation(12)), summarizer=failing)
+    assert found.changes
+    assert len(failing.texts) == len(set(failing.texts)) > 5
+
+
+class Counted:
+    """Fails, and notes what it was asked for."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
+        self.texts += [task.text for task in tasks if isinstance(task, TextTask)]
+        return [Refused("the model is overloaded") for _ in tasks]

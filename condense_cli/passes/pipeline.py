@@ -55,7 +55,8 @@ def condense(
     result = run.result()
     summarizes = any(map(summarizes_blocks, configuration.passes))
     is_open = run.writer.has_read_references or (run.writer.is_enabled and cuts_summaries(configuration))
-    if not (result.changes and summarizes and is_open):
+    has_failed = any(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
+    if has_failed or not (result.changes and summarizes and is_open):
         return result
     # What references of the input named was summarized, and other lines may be found again now, or a reference stands
     # where a later pass saw a summary: on to where a run on its own output changes nothing.
