@@ -221,7 +221,7 @@ def test_settings_that_do_nothing_are_told_of_once(keys: dict[str, Any], warning
 
 def test_settings_that_are_used_are_not() -> None:
     used: tuple[dict[str, Any], ...] = (
-        {"provider": "lossless", "lossless": {"fallback": "native"}, "native": {}},
+        {"provider": "lossless", "lossless": {"fallback": "native"}, "native": {}, "target_tokens": 9},
         {"provider": "truncation", "truncation": {}},
         {"lossy_phase": {}, "native": {}},
     )
@@ -301,6 +301,12 @@ def test_lossless_falls_back_to_one_summary() -> None:
     assert len(summaries(fallen)) == 1
     kept = condensed(alone.tokens_after - 1, native={"max_messages_to_keep": 9})
     assert summaries(kept)[0].messages < summaries(fallen)[0].messages
+
+
+def test_without_a_target_there_is_no_fallback() -> None:
+    found = api.condense(REPEATING, configuration(provider="lossless", lossless={"fallback": "native"}))
+    assert found.transcript == api.condense(REPEATING, configuration(provider="lossless")).transcript
+    assert found.warnings == ("Without a target the fallback of provider lossless does not run.",)
 
 
 def summaries(found: Condensation) -> list[SummaryMark]:
