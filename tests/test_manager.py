@@ -16,7 +16,8 @@ from strategies import FILES, MODELS, configurations
 from summarizers import Failing, Short
 
 from condense_cli import api
-from condense_cli.config.models import Configuration, NativeConfig
+from condense_cli.config.models import Configuration, NativeConfig, Prelude
+from condense_cli.config.overrides import Overrides
 from condense_cli.errors import UsageError
 from condense_cli.formats import parse
 from condense_cli.passes.condensation import Condensation
@@ -135,9 +136,10 @@ def test_a_limit_that_is_still_exceeded_is_said() -> None:
 
 # A run that stops at a target must not halve a conversation again and again to reach it.
 def test_it_drops_one_half_whatever_the_target() -> None:
-    once = run(SLIDING, Failing(), sizing(TOKENS))
-    again = run(SLIDING, Failing(), sizing(TOKENS), target_tokens=1)
-    assert dropped(again.receipts) == dropped(once.receipts)
+    configuration = replace(SLIDING, lossless_prelude=Prelude())
+    once = run(configuration, Failing(), sizing(100))
+    again = run(configuration, Failing(), sizing(100), target_tokens=1, overrides=Overrides(target_tokens=1))
+    assert 0 < len(dropped(again.receipts)) == len(dropped(once.receipts))
     assert again.target == 1
 
 

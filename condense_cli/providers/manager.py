@@ -96,8 +96,8 @@ class Manager:
             return _warned(result, f"{failure} Without a known context window the sliding window does not run.")
         if not decision.is_over_limit:
             return result
-        overrides = replace(context.overrides, target_tokens=None)
-        context = replace(context, stop_at_target=False, overrides=overrides)
+        # A target would ask for another half, and another.
+        context = replace(context, overrides=replace(context.overrides, target_tokens=None))
         slid = Run(result.transcript, configuration, NoSettings(), context).pipeline(sliding(configuration))
         lost = dropped(slid.receipts)
         if not lost:
