@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from .errors import ConfigurationError, UnknownFormatError, UsageError
+from .errors import CondenseError, ConfigurationError, UnknownFormatError, UsageError
 from .nearest import nearest
 from .providers.installed import Found
 
@@ -111,8 +111,15 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
         found, warnings = Installed().formats()
         if not found:
             raise type(error)(error.message, " ".join([error.hint, *warnings])) from None
+        hint = error.hint
     formats.add(found)
-    transcript = formats.parse(data, name=name, format=format, lenient=lenient)
+    try:
+        transcript = formats.parse(data, name=name, format=format, lenient=lenient)
+    except (CondenseError, MemoryError):
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise UnknownFormatError(f"{name} cannot be read: a format of a package failed ({what}).", hint) from error
     return replace(transcript, warnings=(*transcript.warnings, *warnings))
 
 

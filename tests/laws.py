@@ -7,13 +7,12 @@ from msgspec.structs import replace
 from references import named_lines_stay
 
 from condense_cli import api, jsontext, validity
-from condense_cli.config.models import Configuration, PassConfig
+from condense_cli.config.models import Configuration
 from condense_cli.formats import format_named, parse, serialize
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference
 from condense_cli.markers import gaps_in, parse_gap
 from condense_cli.models import binds_thinking
-from condense_cli.passes.limits import operations_of
 from condense_cli.passes.pipeline import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.reconcile import REFER
@@ -222,25 +221,8 @@ def idempotent(result: Condensation, configuration: Configuration, data: bytes, 
     again = parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed))
     again = replace(again, model=result.transcript.model)
     second = api.condense(again, configuration, counter=Counter(), summarizer=summarizer)
-    if _cuts_summaries(in_passes):
-        # A reference took the place of a summary that a later threshold had passed: the next run may find shorter
-        # ones, and nothing worse.
-        assert second.tokens_after <= result.tokens_after
-        return
     assert second.changes == []
     assert api.dump(second) == data
-
-
-def _summarizes_blocks(config: PassConfig) -> bool:
-    return any(operation.operation == "summarize" for operation in operations_of(config))
-
-
-def _cuts_summaries(configuration: Configuration) -> bool:
-    """Whether a pass with thresholds follows one that summarizes blocks, with references in their places."""
-    passes = configuration.passes
-    first = next((number for number, config in enumerate(passes) if _summarizes_blocks(config)), len(passes))
-    later = [operation for config in passes[first + 1 :] for operation in operations_of(config)]
-    return configuration.lossless_prelude.enabled and any(operation.min_tokens for operation in later)
 
 
 def _names_indices(configuration: Configuration) -> bool:

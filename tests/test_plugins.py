@@ -230,6 +230,22 @@ def test_a_broken_format_is_told_of(packages: Path, tmp_path: Path) -> None:
     assert "The format 'bad' of broken 2.0 cannot be used" in beside.stderr
 
 
+# A format that fails on a file is no reason to call that an error of the program.
+def test_a_format_that_fails_is_told_of(packages: Path, tmp_path: Path) -> None:
+    code = (
+        "from msgspec.structs import replace\nfrom condense_example import SPEAKER_LINES\n"
+        "def evidence(value): return value['none']\n"
+        "BAD = replace(SPEAKER_LINES, name='bad', evidence=evidence)\n"
+    )
+    install_example(packages)
+    install(packages, "broken", code, {"formats": {"bad": "BAD"}})
+    file = tmp_path / "talk.jsonl"
+    file.write_text('{"speaker": "human", "line": "Hello"}\n')
+    done = run(packages, "run", file)
+    assert done.status == ExitStatus.INPUT
+    assert "a format of a package failed (KeyError: 'none')" in done.message
+
+
 FAILING: dict[str, Any] = {
     "raises": "raise ValueError('it is late')",
     "says too little": "return []",
@@ -282,3 +298,12 @@ def test_the_user_orders_configures_and_switches_off(packages: Path, session: Pa
     assert off.status == ExitStatus.USAGE
     assert "switched off" in off.message
     assert run(packages, "run", session, "--provider", "quiet", "-o", "-").stdout == session.read_bytes()
+
+
+def test_a_project_cannot_switch_providers_off(packages: Path, session: Path, tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text("providers: {native: {enabled: false}}\n")
+    done = run(packages, "run", session, "-c", config)
+    assert done.status == ExitStatus.USAGE
+    assert "c.yaml:1:1: the key 'providers' belongs into your own configuration only" in done.stderr
+    assert "provider: NAME" in done.stderr

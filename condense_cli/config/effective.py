@@ -67,10 +67,6 @@ def effective(settled: Settled, overrides: Overrides, compiled: Configuration | 
     return Effective(configuration, values, origins)
 
 
-def _has(values: Any, path: KeyPath, value: Any) -> bool:
-    return is_at(values, path) and bool(value_at(values, path) == value)
-
-
 def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     """Every value that is shown in one line: scalars, empty lists, lists of scalars."""
     if isinstance(value, dict):

@@ -32,3 +32,14 @@ def operations_of(config: PassConfig) -> list[ContentOperation | ImageOperation]
 
 def summarizes_blocks(config: PassConfig) -> bool:
     return config.mode == "individual" and any(found.operation == "summarize" for found in operations_of(config))
+
+
+def cuts_summaries(configuration: Configuration) -> bool:
+    """Whether blocks are summarized, and a pass with thresholds follows.
+
+    A reference may take the place of a summary; the threshold then passed the summary, and passes the original the
+    next time.
+    """
+    passes = configuration.passes
+    first = next((number for number, config in enumerate(passes) if summarizes_blocks(config)), len(passes))
+    return any(operation.min_tokens for config in passes[first + 1 :] for operation in operations_of(config))

@@ -14,7 +14,7 @@ from . import thinking
 from .condensation import Condensation, joined
 from .draft import Draft
 from .individual import run_individual
-from .limits import operations_of, strictnesses, summarizes_blocks, target_of
+from .limits import cuts_summaries, operations_of, strictnesses, summarizes_blocks, target_of
 from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import reconcile, view
@@ -54,10 +54,12 @@ def condense(
     run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock, selectors)
     result = run.result()
     summarizes = any(map(summarizes_blocks, configuration.passes))
-    if not (result.changes and run.writer.has_read_references and summarizes):
+    is_open = run.writer.has_read_references or (run.writer.is_enabled and cuts_summaries(configuration))
+    has_failed = any(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
+    if has_failed or not (result.changes and summarizes and is_open):
         return result
-    # What references of the input named was summarized, and other lines may be found again now: on to where a run
-    # on its own output changes nothing.
+    # What references of the input named was summarized, and other lines may be found again now, or a reference stands
+    # where a later pass saw a summary: on to where a run on its own output changes nothing.
     settled = replace(configuration, target_tokens=run.target, target_reduction_percent=None, min_saving=0)
     for _ in range(_ROUNDS):
         again = _Run(result.transcript, settled, count, summarizer, stop_at_target, clock, selectors).result()

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 OWN_SECTION: Final = "provider_config"
 """The key of a configuration for the settings of a provider that has no key of its own."""
 
+_SECTIONS: Final = ("truncation", "lossless", OWN_SECTION)
+"""Keys that one provider has for itself. What stands under `native` others use as well, for their fallback."""
+
 
 class Capabilities(Struct, frozen=True):
     """What a provider can do. `thresholds`: it can leave alone what is small; `fallback`: it can hand over."""
@@ -97,6 +100,7 @@ class Provider(Generic[S]):
     runs_passes: ClassVar[bool] = False
     """Whether it runs the passes of the configuration."""
     section: ClassVar[str] = OWN_SECTION
+    """The key of a configuration that holds its settings; `smart` has several, and overrides what reads them."""
     settings: type[S]
 
     def compiled(self, configuration: Configuration, settings: S) -> Configuration:
@@ -144,8 +148,12 @@ class Provider(Generic[S]):
     def warnings(self, configuration: Configuration) -> list[str]:
         """What is allowed and probably not wanted."""
         found = section_warnings(configuration)
-        if configuration.passes and not self.runs_passes:
-            found.append(f"The passes of the configuration do not run: provider {self.id} does not use them.")
+        for given, what in (configuration.passes, "passes"), (configuration.has_phases, "phases"):
+            if given and not self.runs_passes:
+                found.append(f"The {what} of the configuration do not run: provider {self.id} does not use them.")
+        for section in _SECTIONS:
+            if section != self.section and getattr(configuration, section) is not None:
+                found.append(f"The settings under {section} are not used: the provider is {self.id}.")
         return found
 
     def condense(self, transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
@@ -165,7 +173,7 @@ class Provider(Generic[S]):
         operations = Tally(receipt.operation for receipt in result.changes)
         return replace(
             result,
-            warnings=(*result.warnings, *self.warnings(configuration)),
+            warnings=tuple(dict.fromkeys((*result.warnings, *self.warnings(configuration)))),
             metrics=Metrics(self.id, self.version, context.clock() - started, dict(operations)),
         )
 

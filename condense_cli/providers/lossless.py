@@ -42,6 +42,13 @@ class Lossless(Provider[LosslessConfig]):
         )
         return replace(configuration, provider="smart", lossless=None, lossless_prelude=prelude, passes=())
 
+    def warnings(self, configuration: Configuration) -> list[str]:
+        found = super().warnings(configuration)
+        has_target = configuration.target_tokens is not None or configuration.target_reduction_percent is not None
+        if self.settings_of(configuration).fallback is not None and not has_target:
+            found.append("Without a target the fallback of provider lossless does not run.")
+        return found
+
     def strategy(self, run: Run[LosslessConfig]) -> Condensation:
         alone = run.pipeline(self.compiled(run.configuration, run.settings))
         if run.settings.fallback is None or not alone.is_target_missed:

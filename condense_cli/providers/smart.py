@@ -40,6 +40,7 @@ class Smart(Provider[SmartConfig]):
         speed="fast",
     )  # fmt: skip
     settings = SmartConfig
+    section = "passes"
     runs_passes = True
 
     def compiled(self, configuration: Configuration, settings: SmartConfig) -> Configuration:
