@@ -50,11 +50,15 @@ class Destination(Struct, frozen=True):
     def writes_stdout(self) -> bool:
         return self.kind is Kind.STDOUT
 
+    @property
+    def writes_anything(self) -> bool:
+        return not self.dry_run and self.kind is not Kind.NOWHERE
+
     def check(self, transcript: Transcript) -> None:
         """Raises UsageError when the transcript cannot go there, before any work is done."""
         from .. import formats
 
-        if self.dry_run or self.kind is Kind.NOWHERE:
+        if not self.writes_anything:
             return
         formats.check_writable(transcript)
         if self.kind is Kind.NEW_SESSION:
@@ -64,7 +68,7 @@ class Destination(Struct, frozen=True):
 
     def write(self, data: bytes, before: Transcript) -> Written:
         """Write the bytes. Raises OutputError; UsageError when there is no session to write."""
-        if self.dry_run or self.kind is Kind.NOWHERE:
+        if not self.writes_anything:
             return Written()
         if self.kind is Kind.STDOUT:
             write_out(data)

@@ -91,6 +91,10 @@ FormatOption = Annotated[
     ),
 ]
 
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes for rows or many files.  [default: all]"),
+]
 
 Profile = Annotated[
     str | None,

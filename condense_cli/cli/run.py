@@ -16,6 +16,7 @@ from .options import (
     ExceptTools,
     File,
     FormatOption,
+    Jobs,
     KeepRecent,
     MaxCost,
     MaxSummaryTokens,
@@ -128,6 +129,7 @@ def run(
     no_cache: NoCache = False,
     redact: Redact = False,
     allow_partial: AllowPartial = False,
+    jobs: Jobs = None,
     format: FormatOption = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
@@ -164,6 +166,7 @@ def run(
         from ..config.overrides import apply as override
         from ..passes.flags import name_flags
         from ..report import facts
+        from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
         from .summarizing import calls_of, status_of, summaries_for, told_of
 
@@ -172,6 +175,30 @@ def run(
         configuration = override(configuration, overrides)
         if lossless_only:
             name = "lossless only" if preset is None and config is None else f"{name}, lossless only"
+        calls = calls_of(
+            profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
+        )
+        kind = rows_in(file, format)
+        if kind is not None:
+            from ..rows.condensing import Work
+            from .rows import Task
+            from .run_rows import run_rows
+
+            work = Work(configuration, target_tokens, target_percent, model)
+            task = Task(file, kind, work, calls, to.writes_anything, allow_partial)
+            raise SystemExit(
+                run_rows(
+                    task,
+                    to,
+                    configuration=name,
+                    jobs=jobs,
+                    strict=strict,
+                    lenient=lenient,
+                    json=json,
+                    quiet=quiet,
+                    report=report,
+                )
+            )
         transcript = read_transcript(file, format, lenient)
         is_writable = formats.format_named(transcript.format).is_writable
         to.check(transcript)
@@ -181,9 +208,6 @@ def run(
         counter = Counter.of(transcript)
         if target_percent is not None:
             target_tokens = int(counter.transcript(transcript) * target_percent / 100)
-        calls = calls_of(
-            profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
-        )
         with summaries_for(configuration, counter, calls) as summaries:
             result = api.condense(
                 transcript,

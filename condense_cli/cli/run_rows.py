@@ -1,0 +1,133 @@
+"""What `condense run` shows of a set of rows, and the status it ends with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ..errors import ExitStatus
+from ..parallel import usable_processors
+from ..report import facts as report_facts
+from ..report.summaries import sentences
+from ..report.visible import visible
+from ..rows import facts
+from .console import console, say, write_text
+from .destination import Destination
+from .reading import name_of
+from .rows import Outcome, Task, check_destination, condense_rows, output_of
+
+if TYPE_CHECKING:
+    from ..rows.tally import Tally
+
+_SHOWN: Final = 5
+"""Bad rows that are named one by one on the terminal."""
+
+
+def run_rows(
+    task: Task,
+    to: Destination,
+    *,
+    configuration: str,
+    jobs: int | None,
+    strict: bool,
+    lenient: bool,
+    json: bool,
+    quiet: bool,
+    report: Path | None,
+) -> ExitStatus:
+    """Condense the rows of a file, write and report them. Raises CondenseError.
+
+    Bad rows are passed through, and the status says so unless the user was `lenient`.
+    """
+    check_destination(to)
+    output = output_of(to)
+    with progress_of(task.file) as progress:
+        outcome = condense_rows(task, output, jobs or usable_processors(), progress)
+    if json or report is not None or not quiet:
+        told = report_of(task, outcome, to.output if output is not None else None, configuration)
+        if report is not None:
+            from ..files import write_bytes
+
+            write_bytes(report, report_facts.to_json(told).encode())
+        if json:
+            write_text(report_facts.to_json(told))
+        elif not quiet:
+            _show(told, name_of(task.file), to)
+    return status_of_rows(outcome, strict=strict, lenient=lenient)
+
+
+def status_of_rows(outcome: Outcome, *, strict: bool, lenient: bool) -> ExitStatus:
+    tally = outcome.tally
+    if outcome.status is not ExitStatus.DONE:
+        return outcome.status
+    if tally.bad and not lenient:
+        return ExitStatus.INPUT
+    return ExitStatus.TARGET_MISSED if strict and tally.missed else ExitStatus.DONE
+
+
+def report_of(task: Task, outcome: Outcome, output: str | None, configuration: str) -> facts.RowsReport:
+    from datetime import UTC, datetime
+
+    return facts.build(
+        outcome.tally,
+        source=name_of(task.file),
+        output=output,
+        configuration=configuration,
+        is_written=task.is_written,
+        now=datetime.now(UTC),
+        spent=outcome.told.cost,
+        summaries=outcome.told.used,
+        warnings=outcome.told.warnings,
+    )
+
+
+def _show(report: facts.RowsReport, name: str, to: Destination) -> None:
+    lines = [facts.headline(report), facts.sizes(report), *facts.money(report), *sentences(report.summaries)]
+    if to.writes_stdout:
+        for line in [lines[0], *lines[2:], *bad_rows(report, name), *(f"warning: {each}" for each in report.warnings)]:
+            say(f"condense: {line}")
+        return
+    screen = console()
+    for number, line in enumerate(lines):
+        screen.print(visible(line), style="bold" if number == 0 else None, soft_wrap=True)
+    for line in bad_rows(report, name):
+        screen.print(visible(line), style="red", soft_wrap=True)
+    for line in report.warnings:
+        screen.print(visible(f"Warning: {line}"), style="yellow", soft_wrap=True)
+    if report.output is not None:
+        screen.print(f"Written: {visible(report.output)}", style="bold", soft_wrap=True)
+    elif not to.dry_run:
+        screen.print("Nothing was written; add -o FILE to write the condensed rows.", style="dim", soft_wrap=True)
+
+
+def bad_rows(report: facts.RowsReport, name: str) -> Iterator[str]:
+    """A line for each of the first bad rows."""
+    shown = report.problems[:_SHOWN]
+    for problem in shown:
+        yield f"{name}:{problem.line}: {problem.why}"
+    more = report.rows.bad - len(shown)
+    if more > 0:
+        yield f"… and {more:,} more bad row{'' if more == 1 else 's'}"
+
+
+@contextmanager
+def progress_of(file: str) -> Iterator[Callable[[Tally], None]]:
+    """One line about rows on the terminal while they are worked on, if messages go to one."""
+    if not sys.stderr.isatty():
+        yield lambda tally: None
+        return
+    from rich.status import Status
+
+    size = os.path.getsize(file) if os.path.isfile(file) else 0
+    status = Status("Reading rows", console=console(stderr=True))
+
+    def show(tally: Tally) -> None:
+        share = f", {100 * tally.bytes_before / size:.0f} %" if 0 < tally.bytes_before <= size else ""
+        status.update(f"{tally.rows:,} rows{share}: {tally.tokens_before:,} → {tally.tokens_after:,} tokens")
+
+    with status:
+        yield show
