@@ -127,9 +127,10 @@ def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Call
     """
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     temporary = Path(name)
-    file = os.fdopen(handle, "wb")
+    file: BinaryIO | None = None
 
     def finish() -> Path:
+        assert file is not None
         with file:
             file.flush()
             os.fsync(file.fileno())
@@ -143,10 +144,12 @@ def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Call
         return temporary
 
     try:
+        file = os.fdopen(handle, "wb")
         yield file, finish
     finally:
         with contextlib.suppress(OSError):
-            file.close()
+            if file is not None:
+                file.close()
         with contextlib.suppress(OSError):
             temporary.unlink()
 
@@ -174,6 +177,14 @@ def output_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(f"Cannot write {path}: {error.strerror or error}.", "Nothing was written there.") from None
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it where they are missing. Raises OutputError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"Cannot make the folder {path}: {error.strerror or error}.") from None
 
 
 def holds(path: Path, data: bytes) -> bool:

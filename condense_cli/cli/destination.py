@@ -74,10 +74,11 @@ class Destination(Struct, frozen=True):
             write_out(data)
             return Written(self.output)
         if self.kind is Kind.FILE:
+            from ..compressed import packed
             from ..files import write_bytes
             from ..report.visible import visible
 
-            write_bytes(Path(str(self.output)), data)
+            write_bytes(Path(str(self.output)), packed(data, str(self.output)))
             return Written(self.output, said=(f"Written: {visible(str(self.output))} ({len(data):,} bytes)",))
         if data == before.source.data:
             return Written(said=("Nothing changed, so nothing was written.",))

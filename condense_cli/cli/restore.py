@@ -49,6 +49,7 @@ def restore(
         file = input_file(file, session)
         writes_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
         from .. import api, formats
+        from ..compressed import packed
         from ..files import check_output, write_bytes
 
         if output not in (None, "-"):
@@ -60,7 +61,7 @@ def restore(
         if writes_stdout:
             write_out(api.dump(found))
         elif output is not None:
-            write_bytes(Path(output), api.dump(found))
+            write_bytes(Path(output), packed(api.dump(found), output))
         if json:
             write_text(_as_json(found, name_of(file)))
         elif not quiet:

@@ -72,18 +72,14 @@ def output_of(to: Destination) -> Path | IO[bytes] | None:
 def condense_rows(
     task: Task, output: Path | IO[bytes] | None, jobs: int, progress: Callable[[Tally], None] = lambda tally: None
 ) -> Outcome:
-    """Condense all rows and write them. Raises CondenseError; then no file is written.
-
-    Rows for which models are called are worked on by one process, which keeps to the budget; the calls themselves
-    overlap.
-    """
+    """Condense all rows and write them. Raises CondenseError; then no file is written."""
     outcome = Outcome(Tally(), Told(), ExitStatus.DONE)
     with flow(task.file, task.kind, output) as (kind, lines, write), _work(task, kind, jobs) as (work, jobs):
         for done in results(work, lines, jobs):
             outcome.tally.add(done.tally)
             outcome = Outcome(
                 outcome.tally,
-                done.told if jobs == 1 else _together(outcome.told, done.told),
+                done.told if jobs == 1 else together(outcome.told, done.told),
                 max(outcome.status, done.status),
             )
             write(done.lines)
@@ -94,7 +90,7 @@ def condense_rows(
 @contextmanager
 def _work(task: Task, kind: Kind, jobs: int) -> Iterator[tuple[Callable[[Lines], Done], int]]:
     """What is done to a batch, and by how many processes."""
-    if jobs > 1 and not _may_call(task.calls):
+    if jobs > 1 and not may_call(task.calls):
         yield partial(_condense_apart, task, kind), jobs
         return
     from ..tokens import Counter
@@ -112,7 +108,8 @@ def _work(task: Task, kind: Kind, jobs: int) -> Iterator[tuple[Callable[[Lines],
         yield condense, 1
 
 
-def _may_call(calls: Calls) -> bool:
+def may_call(calls: Calls) -> bool:
+    """Whether models may be called: then one process does the work and keeps to the budget; the calls overlap."""
     from ..config.user import load_user_configuration
 
     return calls.profile is not None or calls.allow_calls or load_user_configuration().allow_calls
@@ -139,7 +136,7 @@ def _condense_batch(
     return tally, lines if task.is_written else []
 
 
-def _together(one: Told, other: Told) -> Told:
+def together(one: Told, other: Told) -> Told:
     """What two processes told, of summaries that cost nothing."""
     used = {each.profile: each for each in one.used}
     for each in other.used:

@@ -14,7 +14,7 @@ from .options import (
     AllowCalls,
     AllowPartial,
     ExceptTools,
-    File,
+    Files,
     FormatOption,
     Jobs,
     KeepRecent,
@@ -22,6 +22,7 @@ from .options import (
     MaxSummaryTokens,
     NoCache,
     OnlyTools,
+    OutDir,
     OverheadTokens,
     Pins,
     Preset,
@@ -57,12 +58,14 @@ EXAMPLES = (
     "condense run --session latest               the newest session of this project\n"
     "condense run session.jsonl --cost           and when that pays\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
-    "condense run session.jsonl --json | jq .tokens.saved_percent"
+    "condense run session.jsonl --json | jq .tokens.saved_percent\n"
+    "condense run rows.jsonl.gz -o small.jsonl.gz    a set of rows, each a conversation\n"
+    "condense run sessions/ extra.jsonl --out-dir small -j 4"
 )
 
 
 def run(
-    file: File = None,
+    files: Files = None,
     session: Session = None,
     preset: Preset = None,
     config: Annotated[
@@ -114,6 +117,7 @@ def run(
     new_session: Annotated[
         bool, typer.Option("--new-session", help="Write a session beside FILE that its client can resume.")
     ] = False,
+    out_dir: OutDir = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Replace FILE; a backup stays beside it.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace FILE even if a program has it open or just changed it.")
@@ -139,14 +143,20 @@ def run(
 
     On a terminal this prints what would change and what that saves. In a pipe the condensed transcript
     goes to standard output and the report to standard error. FILE is changed only by --in-place;
-    condense undo takes that back.
+    condense undo takes that back. Several files, or folders, go to --out-dir; run again, it goes on where it stopped.
     """
     with exits():
         _check_usage(preset, config, target_tokens, target_percent)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
-        file = input_file(file, session)
+        from .several import Settings, Telling, check_several, is_several
+
+        several = files if files and is_several(files, out_dir) else []
+        if several or out_dir is not None:
+            one = {"-o": output, "--session": session, "--new-session": new_session, "--in-place": in_place}
+            check_several(several, out_dir, {**one, "--explain": explain}, dry_run=dry_run)
+        file = "-" if several else input_file(files[0] if files else None, session)
         from .destination import Kind, destination, proposal
 
         to = destination(
@@ -166,6 +176,7 @@ def run(
         from ..config.overrides import apply as override
         from ..passes.flags import name_flags
         from ..report import facts
+        from ..rows.condensing import Work
         from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
         from .summarizing import calls_of, status_of, summaries_for, told_of
@@ -178,27 +189,24 @@ def run(
         calls = calls_of(
             profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
         )
+        settings = Settings(
+            Work(configuration, target_tokens, target_percent, model, slim),
+            calls,
+            format,
+            lenient,
+            strict,
+            allow_partial,
+        )
+        telling = Telling(name, jobs, json, quiet, report)
+        if several:
+            from .many import run_many
+
+            raise SystemExit(run_many(several, settings, telling, out_dir, dry_run=dry_run))
         kind = rows_in(file, format)
         if kind is not None:
-            from ..rows.condensing import Work
-            from .rows import Task
             from .run_rows import run_rows
 
-            work = Work(configuration, target_tokens, target_percent, model)
-            task = Task(file, kind, work, calls, to.writes_anything, allow_partial)
-            raise SystemExit(
-                run_rows(
-                    task,
-                    to,
-                    configuration=name,
-                    jobs=jobs,
-                    strict=strict,
-                    lenient=lenient,
-                    json=json,
-                    quiet=quiet,
-                    report=report,
-                )
-            )
+            raise SystemExit(int(run_rows(file, kind, settings, telling, to)))
         transcript = read_transcript(file, format, lenient)
         is_writable = formats.format_named(transcript.format).is_writable
         to.check(transcript)

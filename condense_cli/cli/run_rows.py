@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..errors import ExitStatus
@@ -19,45 +18,37 @@ from .console import console, say, write_text
 from .destination import Destination
 from .reading import name_of
 from .rows import Outcome, Task, check_destination, condense_rows, output_of
+from .several import Settings, Telling
 
 if TYPE_CHECKING:
+    from ..rows.row import Kind
     from ..rows.tally import Tally
 
 _SHOWN: Final = 5
 """Bad rows that are named one by one on the terminal."""
 
 
-def run_rows(
-    task: Task,
-    to: Destination,
-    *,
-    configuration: str,
-    jobs: int | None,
-    strict: bool,
-    lenient: bool,
-    json: bool,
-    quiet: bool,
-    report: Path | None,
-) -> ExitStatus:
+def run_rows(file: str, kind: Kind, settings: Settings, telling: Telling, to: Destination) -> ExitStatus:
     """Condense the rows of a file, write and report them. Raises CondenseError.
 
-    Bad rows are passed through, and the status says so unless the user was `lenient`.
+    Bad rows are passed through, and the status says so unless the user was lenient.
     """
     check_destination(to)
+    task = Task(file, kind, settings.work, settings.calls, to.writes_anything, settings.allow_partial)
     output = output_of(to)
-    with progress_of(task.file) as progress:
-        outcome = condense_rows(task, output, jobs or usable_processors(), progress)
-    if json or report is not None or not quiet:
-        told = report_of(task, outcome, to.output if output is not None else None, configuration)
-        if report is not None:
+    with progress_of(file) as progress:
+        outcome = condense_rows(task, output, telling.jobs or usable_processors(), progress)
+    if telling.json or telling.report is not None or not telling.quiet:
+        report = report_of(task, outcome, to.output if output is not None else None, telling.configuration)
+        if telling.report is not None:
             from ..files import write_bytes
 
-            write_bytes(report, report_facts.to_json(told).encode())
-        if json:
-            write_text(report_facts.to_json(told))
-        elif not quiet:
-            _show(told, name_of(task.file), to)
-    return status_of_rows(outcome, strict=strict, lenient=lenient)
+            write_bytes(telling.report, report_facts.to_json(report).encode())
+        if telling.json:
+            write_text(report_facts.to_json(report))
+        elif not telling.quiet:
+            _show(report, name_of(file), to)
+    return status_of_rows(outcome, strict=settings.strict, lenient=settings.lenient)
 
 
 def status_of_rows(outcome: Outcome, *, strict: bool, lenient: bool) -> ExitStatus:

@@ -25,12 +25,16 @@ _BLANK: Final = b" \t\r\n"
 
 
 class Work(Struct, frozen=True):
-    """What is done to every row. `target_percent` is a share of each row's own tokens. `model` goes before a row's."""
+    """What is done to every conversation. `target_percent` is a share of its own tokens.
+
+    `model` goes before the one that the file names.
+    """
 
     configuration: Configuration
     target_tokens: int | None = None
     target_percent: float | None = None
     model: str | None = None
+    slim: bool = False
 
 
 class Counters:
@@ -92,7 +96,9 @@ def condense_row(
     target = work.target_tokens
     if work.target_percent is not None:
         target = int(count.transcript(transcript) * work.target_percent / 100)
-    result = api.condense(transcript, work.configuration, target_tokens=target, counter=count, summarizer=summarizer)
+    result = api.condense(
+        transcript, work.configuration, target_tokens=target, counter=count, summarizer=summarizer, slim=work.slim
+    )
     data = api.dump(result) if result.transcript.is_changed else None
     tally.tokens_before += result.tokens_before
     tally.tokens_after += result.tokens_after
