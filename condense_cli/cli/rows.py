@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -24,6 +26,8 @@ from .reading import name_of
 from .summarizing import Calls, Told, status_of, summaries_for, told_of
 
 if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
+
     from ..passes.summaries import Summarizer
     from ..transcript import Transcript
 
@@ -66,7 +70,7 @@ def output_of(to: Destination) -> Path | IO[bytes] | None:
     """Where the rows go."""
     if not to.writes_anything:
         return None
-    return cast("IO[bytes]", _StandardOutput()) if to.kind is Where.STDOUT else Path(str(to.output))
+    return StandardOutput() if to.kind is Where.STDOUT else Path(str(to.output))
 
 
 def condense_rows(
@@ -90,7 +94,7 @@ def condense_rows(
 @contextmanager
 def _work(task: Task, kind: Kind, jobs: int) -> Iterator[tuple[Callable[[Lines], Done], int]]:
     """What is done to a batch, and by how many processes."""
-    if jobs > 1 and not may_call(task.calls):
+    if jobs > 1 and (task.calls.is_planned or not may_call(task.calls)):
         yield partial(_condense_apart, task, kind), jobs
         return
     from ..tokens import Counter
@@ -127,17 +131,17 @@ def _condense_apart(task: Task, kind: Kind, batch: Lines) -> Done:
 def _condense_batch(
     task: Task, kind: Kind, counters: Counters, summarizer: Summarizer, batch: Lines
 ) -> tuple[Tally, list[bytes]]:
-    def condense(transcript: Transcript, tally: Tally) -> bytes | None:
+    def condense(transcript: Transcript, line: int) -> bytes | None:
         return condense_row(transcript, tally, task.work, counters, summarizer)
 
     tally = Tally()
-    lines = for_each_row(batch, name_of(task.file), kind, condense, tally=tally)
+    lines = for_each_row(batch, name_of(task.file), kind, tally, condense)
     counters.forget()
     return tally, lines if task.is_written else []
 
 
 def together(one: Told, other: Told) -> Told:
-    """What two processes told, of summaries that cost nothing."""
+    """What two processes told of summaries."""
     used = {each.profile: each for each in one.used}
     for each in other.used:
         before = used.get(each.profile)
@@ -153,15 +157,24 @@ def _added(one: Summarized, other: Summarized) -> Summarized:
         written=one.written + other.written,
         cached=one.cached + other.cached,
         refused=one.refused + other.refused,
+        calls=one.calls + other.calls,
+        tokens=one.tokens + other.tokens,
+        cost=_sum(one.cost, other.cost),
+        at_least=one.at_least or other.at_least,
     )
 
 
-class _StandardOutput:
-    """Standard output as a stream of lines."""
+def _sum(one: str | None, other: str | None) -> str | None:
+    known = [Decimal(cost) for cost in (one, other) if cost is not None]
+    return format(sum(known, Decimal(0)).normalize(), "f") if known else None
 
-    def write(self, data: bytes) -> int:
-        write_out(data)
-        return len(data)
 
-    def writelines(self, lines: list[bytes]) -> None:
+class StandardOutput(BytesIO):
+    """Standard output as a stream: what is written goes there."""
+
+    def write(self, data: Buffer) -> int:
+        write_out(bytes(data))
+        return len(bytes(data))
+
+    def writelines(self, lines: Iterable[Buffer]) -> None:
         write_out(b"".join(lines))

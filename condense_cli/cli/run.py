@@ -59,7 +59,7 @@ EXAMPLES = (
     "condense run session.jsonl --cost           and when that pays\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent\n"
-    "condense run rows.jsonl.gz -o small.jsonl.gz    a set of rows, each a conversation\n"
+    "condense run rows.jsonl.gz -o small.jsonl.gz     every row of a set\n"
     "condense run sessions/ extra.jsonl --out-dir small -j 4"
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +22,7 @@ from .several import Settings, Telling
 
 if TYPE_CHECKING:
     from ..rows.row import Kind
-    from ..rows.tally import Tally
+    from ..rows.tally import Problem, Tally
 
 _SHOWN: Final = 5
 """Bad rows that are named one by one on the terminal."""
@@ -78,14 +78,15 @@ def report_of(task: Task, outcome: Outcome, output: str | None, configuration: s
 
 def _show(report: facts.RowsReport, name: str, to: Destination) -> None:
     lines = [facts.headline(report), facts.sizes(report), *facts.money(report), *sentences(report.summaries)]
+    bad = list(bad_rows(report.problems, report.rows.bad, name))
     if to.writes_stdout:
-        for line in [lines[0], *lines[2:], *bad_rows(report, name), *(f"warning: {each}" for each in report.warnings)]:
+        for line in [lines[0], *lines[2:], *bad, *(f"warning: {each}" for each in report.warnings)]:
             say(f"condense: {line}")
         return
     screen = console()
     for number, line in enumerate(lines):
         screen.print(visible(line), style="bold" if number == 0 else None, soft_wrap=True)
-    for line in bad_rows(report, name):
+    for line in bad:
         screen.print(visible(line), style="red", soft_wrap=True)
     for line in report.warnings:
         screen.print(visible(f"Warning: {line}"), style="yellow", soft_wrap=True)
@@ -95,14 +96,13 @@ def _show(report: facts.RowsReport, name: str, to: Destination) -> None:
         screen.print("Nothing was written; add -o FILE to write the condensed rows.", style="dim", soft_wrap=True)
 
 
-def bad_rows(report: facts.RowsReport, name: str) -> Iterator[str]:
-    """A line for each of the first bad rows."""
-    shown = report.problems[:_SHOWN]
+def bad_rows(problems: Sequence[Problem], bad: int, name: str) -> Iterator[str]:
+    """A line for each of the first bad rows, of which there are so many."""
+    shown = problems[:_SHOWN]
     for problem in shown:
         yield f"{name}:{problem.line}: {problem.why}"
-    more = report.rows.bad - len(shown)
-    if more > 0:
-        yield f"… and {more:,} more bad row{'' if more == 1 else 's'}"
+    if bad > len(shown):
+        yield f"… and {bad - len(shown):,} more bad row{'' if bad - len(shown) == 1 else 's'}"
 
 
 @contextmanager

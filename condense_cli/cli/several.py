@@ -41,14 +41,14 @@ def is_several(files: list[str], out_dir: Path | None) -> bool:
 
 
 def check_several(files: list[str], out_dir: Path | None, refused: dict[str, object], *, dry_run: bool) -> None:
-    """Raises UsageError for options that make no sense with many files; `refused` are those, with their values."""
+    """Raises UsageError for options that make no sense here; `refused` are those that are for one file."""
+    if not files:
+        raise UsageError("There is no transcript to work on.", "For example: condense run FILE… --out-dir DIR")
+    several = f"{files[0]} is no file but a folder"
+    if len(files) > 1:
+        several = f"{', '.join(files[:2])}{'' if len(files) == 2 else ', …'} are {len(files)} transcripts"
     for option, value in refused.items():
         if value:
-            raise UsageError(f"{option} is for one transcript, and there are many.", "--out-dir DIR takes them all.")
-    if not files:
-        raise UsageError(
-            "There is no transcript to work on.", "Name files or folders: condense run FILE… --out-dir DIR"
-        )
+            raise UsageError(f"{several}, and {option} is for one.", "--out-dir DIR takes them all.")
     if out_dir is None and not dry_run:
-        what = f"{files[0]} is a folder" if len(files) == 1 else "There are several files"
-        raise UsageError(f"{what}: say where to write.", "--out-dir DIR writes them there; --dry-run only reports.")
+        raise UsageError(f"{several}: say where to write.", "--out-dir DIR writes them there; --dry-run only reports.")

@@ -53,12 +53,12 @@ class Counters:
 
 
 def for_each_row(
-    batch: Lines, name: str, kind: Kind, do: Callable[[Transcript, Tally], bytes | None], *, tally: Tally
+    batch: Lines, name: str, kind: Kind, tally: Tally, do: Callable[[Transcript, int], bytes | None]
 ) -> list[bytes]:
     """The lines of a batch after something was done to the conversation of each row.
 
-    `do` gives the bytes of the new conversation, or None to leave the row as it is. A row that cannot be read, or for
-    which `do` raises, is passed through and counted as bad; no other suffers from it.
+    `do` gets the number of the line as well; it gives the bytes of the new conversation, or None to leave the row. A
+    row that cannot be read, or for which it raises, is passed through and counted as bad; no other suffers from it.
     """
     lines = []
     for number, line in enumerate(batch.lines, batch.first):
@@ -71,7 +71,7 @@ def for_each_row(
             place = f"{name}:{number}"
             try:
                 row = read_row(text, kind, place)
-                new = do(row.transcript, tally) if row.transcript is not None else None
+                new = do(row.transcript, number) if row.transcript is not None else None
             except CondenseError as error:
                 tally.refuse(number, error.message.removeprefix(f"{place}:").strip())
             except MemoryError:

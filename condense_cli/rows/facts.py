@@ -158,6 +158,15 @@ def money(report: RowsReport) -> list[str]:
     ]
 
 
+def paid(report: RowsReport) -> tuple[str | None, str | None]:
+    """What reading all rows once costs before and after, as far as the prices are known."""
+    known = [(Decimal(entry.before), Decimal(entry.after or 0)) for entry in report.reading if entry.before is not None]
+    if not known:
+        return None, None
+    before, after = (sum(amounts, Decimal(0)) for amounts in zip(*known, strict=True))
+    return str(before), str(after)
+
+
 def sizes(report: RowsReport) -> str:
     after = "" if report.bytes.after is None else f" → {report.bytes.after:,}"
     formats = Counter(report.formats)

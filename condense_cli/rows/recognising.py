@@ -28,12 +28,20 @@ def rows_in(file: str, format: str | None) -> Kind | None:
         return named or Kind()
     if named is not None and named.is_named:
         return named
+    if file != STDIO and not is_readable_twice(file):
+        return named
     return kind_of(beginning(file)) or named
+
+
+def is_readable_twice(file: str) -> bool:
+    """Whether a file is there as often as one reads it: no pipe, which gives its beginning once. Or is missing."""
+    path = Path(file)
+    return path.is_file() or not path.exists()
 
 
 def is_parquet(file: str) -> bool:
     """Whether a file is Parquet. Raises UnreadableError."""
-    if file == STDIO:
+    if file == STDIO or not is_readable_twice(file):
         return False  # Its index is at the end: nothing that a pipe can give.
     with input_errors(file), Path(file).open("rb") as stream:
         return stream.read(len(_PARQUET)) == _PARQUET

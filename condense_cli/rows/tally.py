@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Final
+from typing import Final, Self
 
 from msgspec import Struct, field
 
-_TOLD: Final = 100
+TOLD: Final = 100
 """Problems that are told one by one; of the others only the number is."""
 
 
@@ -19,7 +18,21 @@ class Problem(Struct, frozen=True):
     why: str
 
 
-class Tally(Struct):
+class Summable(Struct):
+    """Figures that add up, field by field."""
+
+    def add(self, other: Self) -> None:
+        for name in self.__struct_fields__:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if isinstance(mine, Counter):
+                mine.update(theirs)
+            elif isinstance(mine, list):
+                mine.extend(theirs[: TOLD - len(mine)])
+            else:
+                setattr(self, name, mine + theirs)
+
+
+class Tally(Summable):
     """`rows` are lines that are not blank, `bad` those of them that no conversation could be read from or written to.
 
     Tokens are those of the messages of all others: together, and by model (the key is empty where a row names none).
@@ -44,24 +57,7 @@ class Tally(Struct):
     not_summarized: int = 0
     problems: list[Problem] = field(default_factory=list)
 
-    def add(self, other: Tally) -> None:
-        for name in self.__struct_fields__:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if isinstance(mine, Counter):
-                mine.update(theirs)
-            elif isinstance(mine, list):
-                mine.extend(theirs[: _TOLD - len(mine)])
-            else:
-                setattr(self, name, mine + theirs)
-
     def refuse(self, line: int, why: str) -> None:
         self.bad += 1
-        if len(self.problems) < _TOLD:
+        if len(self.problems) < TOLD:
             self.problems.append(Problem(line, why))
-
-
-def total(tallies: Iterable[Tally]) -> Tally:
-    result = Tally()
-    for tally in tallies:
-        result.add(tally)
-    return result
