@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from .errors import UnreadableError
+from .files import input_errors
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -29,9 +30,12 @@ def suffix_of(name: str | Path) -> str:
     return suffix if suffix in SUFFIXES else ""
 
 
-def is_compressed(start: bytes) -> bool:
-    """Whether a file that begins so is compressed in a way that is known here."""
-    return start.startswith((GZIP, ZSTD))
+def is_compressed(file: str | bytes) -> bool:
+    """Whether a file, or one that begins with these bytes, is compressed in a way that is known here."""
+    if isinstance(file, str):
+        with input_errors(file), Path(file).open("rb") as stream:
+            return is_compressed(stream.read(len(ZSTD)))
+    return file.startswith((GZIP, ZSTD))
 
 
 def unpacked(data: bytes, name: str) -> bytes:

@@ -57,10 +57,13 @@ class Destination(Struct, frozen=True):
     def check(self, transcript: Transcript) -> None:
         """Raises UsageError when the transcript cannot go there, before any work is done."""
         from .. import formats
+        from ..compressed import is_compressed
 
         if not self.writes_anything:
             return
         formats.check_writable(transcript)
+        if self.kind in (Kind.IN_PLACE, Kind.NEW_SESSION) and is_compressed(self.source):
+            raise UsageError(f"{self.source} is compressed.", "Unpack it first, or write to another file with -o FILE.")
         if self.kind is Kind.NEW_SESSION:
             from ..new_session import check_new_session
 
