@@ -54,7 +54,7 @@ def condensed(
     return done, tally
 
 
-def without_conversation(line: bytes, kind: Kind) -> tuple[str, str]:
+def without_conversation(line: bytes, kind: Kind) -> tuple[bytes, bytes]:
     found = read_row(line.strip(), kind, "row")
     return found.before, found.after
 
@@ -159,7 +159,7 @@ def test_a_set_is_recognised_behind_other_lines() -> None:
 def test_the_column_is_the_one_that_holds_messages(column: str) -> None:
     found = read_row(line_of({"tags": [{"a": 1}], "words": ["x"], **row(1, column=column)}), Kind(), "row")
     assert transcript_of(found).format == "openai-chat"
-    assert found.before.endswith(f'"{column}": ')
+    assert found.before.endswith(f'"{column}": '.encode())
 
 
 def test_messages_come_before_other_columns_that_hold_some() -> None:
@@ -169,7 +169,7 @@ def test_messages_come_before_other_columns_that_hold_some() -> None:
     )
     named = named_kind("rows:rejected")
     assert named is not None
-    assert read_row(line, named, "row").before == "{" + '"rejected": '
+    assert read_row(line, named, "row").before == b'{"rejected": '
 
 
 def test_a_column_inside_another_can_be_named() -> None:
@@ -187,7 +187,7 @@ def test_a_column_inside_another_can_be_named() -> None:
 def test_of_a_column_that_is_there_twice_the_last_counts() -> None:
     first, last = line_of({"messages": chat(1)})[1:-1], line_of({"messages": chat(2)})[1:-1]
     found = read_row(b"{" + first + b"," + last + b"}", Kind(), "row")
-    assert found.before.count('"messages"') == 2
+    assert found.before.count(b'"messages"') == 2
     assert serialize(transcript_of(found)) == last.partition(b" ")[2]
 
 

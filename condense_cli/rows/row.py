@@ -38,15 +38,15 @@ class Kind(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """The conversation of one row, and the text of the row around it. Without messages there is no transcript."""
+    """The conversation of one row, and the bytes of the row around it. Without messages there is no transcript."""
 
     transcript: Transcript | None
-    before: str = ""
-    after: str = ""
+    before: bytes = b""
+    after: bytes = b""
 
     def holding(self, messages: bytes) -> bytes:
         """The row with these bytes in place of its conversation."""
-        return jsontext.encode(self.before) + messages + jsontext.encode(self.after)
+        return self.before + messages + self.after
 
 
 def named_kind(format: str | None) -> Kind | None:
@@ -62,17 +62,33 @@ def read_row(line: bytes, kind: Kind, name: str) -> Row:
 
     Raises NotJsonError, and UnknownFormatError for an object without a conversation.
     """
+    found = _located(line, kind, name)
+    if found is None:
+        return Row(None)
+    start, end, format, model = found
+    transcript = formats.parse(line[start:end], name=name, format=format)
+    return Row(replace(transcript, model=transcript.model or model), line[:start], line[end:])
+
+
+def _located(line: bytes, kind: Kind, name: str) -> tuple[int, int, str, str | None] | None:
+    """Where the messages stand in a line, their format, and the model that the row names; None without messages.
+
+    A function of its own: what it makes of the line is gone when the messages are read, and a row may be large.
+    """
     value = parse_row(line, name)
     found = find(value, kind)
     if found is None:
         raise _no_conversation(value, kind, name)
     column, format = found
     if format is None:
-        return Row(None)
+        return None
+    model = _model(value)
+    del value
     text = jsontext.decode(line)
     start, end = jsontext.locate(text, [column])[column]
-    transcript = formats.parse(jsontext.encode(text[start:end]), name=name, format=format)
-    return Row(replace(transcript, model=transcript.model or _model(value)), text[:start], text[end:])
+    if not line.isascii():
+        start, end = len(jsontext.encode(text[:start])), len(line) - len(jsontext.encode(text[end:]))
+    return start, end, format, model
 
 
 def parse_row(line: bytes, name: str) -> Any:
