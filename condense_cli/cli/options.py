@@ -25,7 +25,7 @@ def complete_preset(incomplete: str) -> list[str]:
 
 def complete_format(incomplete: str) -> list[str]:
     """Names of formats that begin so."""
-    return [name for name in FORMAT_NAMES if name.startswith(incomplete)]
+    return [name for name in (*FORMAT_NAMES, "rows") if name.startswith(incomplete)]
 
 
 def complete_session(incomplete: str) -> list[tuple[str, str]]:
