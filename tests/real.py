@@ -12,9 +12,7 @@ from condense_cli.transcript import Transcript
 PROJECT = Path(__file__).resolve().parent.parent
 FOLDER = PROJECT.parent / "shared" / "transcripts"
 SAMPLES = sorted(
-    path
-    for path in (PROJECT / "sample_transcripts").iterdir()
-    if path.suffix in (".json", ".jsonl", ".traj")
+    path for path in (PROJECT / "sample_transcripts").iterdir() if path.suffix in (".json", ".jsonl", ".traj")
 )
 """Those whose format can be written back."""
 
@@ -60,6 +58,21 @@ FAULTS = {
 
 def faults_of(path: Path) -> set[str]:
     return set().union(*(rules for name, rules in FAULTS.items() if name in path.name))
+
+
+ROW_SETS = [
+    "openai-finetune/tau2-test_sft-v1-small.jsonl",
+    "derived/openai-messages-rows-tau-airline.jsonl",
+    "openai-proxy-log/*.jsonl",
+]
+"""Sets of rows; between the rows of the logs stand other lines."""
+
+NO_ROW_SETS = ["langsmith/*.jsonl", "openhands/*output.jsonl", "openhands-events/*", "claude-code/*", "codex/*"]
+"""Files of lines that are no rows, or too few of them."""
+
+
+def row_sets() -> list[Path]:
+    return sorted(path for pattern in ROW_SETS for path in FOLDER.glob(pattern))
 
 
 def files_of(format: str) -> list[Path]:
