@@ -113,7 +113,9 @@ def _runs(way: Way, budgets: Sequence[float]) -> list[_Run]:
 
 
 def _to_share(name: str, condense: Callable[[Case, int], Sequence[Message]], budget: float) -> _Run:
-    return _Run(name, f"to {budget:.0%}", budget, lambda case: condense(case, max(1, int(case.tokens * budget))))
+    return _Run(
+        name, f"to {100 * budget:.4g} %", budget, lambda case: condense(case, max(1, int(case.tokens * budget)))
+    )
 
 
 def _point(case: Case, run: _Run, clock: Callable[[], float]) -> Point:
