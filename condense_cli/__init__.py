@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "Condensation", "Restoration", "Transcript", "__version__",
-    "condense", "diff", "dump", "load", "loads", "restore",
+    "condense", "diff", "dump", "evaluate", "load", "loads", "restore",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from .api import Restoration, condense, diff, dump, load, loads, restore
+    from .measuring import evaluate
     from .passes.pipeline import Condensation
     from .transcript import Transcript
 
@@ -32,6 +33,10 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "evaluate":
+        from .measuring import evaluate
+
+        return evaluate
     from . import api
 
     return getattr(api, name)

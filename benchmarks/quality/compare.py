@@ -4,9 +4,9 @@
     python benchmarks/quality/compare.py --transcripts ~/.claude/projects --json found.json --limit 5
     python benchmarks/quality/compare.py --write
 
-Without `--transcripts` the recorded transcripts beside the project are taken, where they are present. The other tools are
-installed from the package index into a cache folder, each into an environment of its own, and run in throw-away homes.
-All of them see the same conversations cut at the same places, and what they leave is asked the same questions.
+Without `--transcripts` the recorded transcripts beside the project are taken, where they are present. The other tools
+are installed from the package index into a cache folder, each into an environment of its own, and run in throw-away
+homes. All of them see the same conversations cut at the same places, and what they leave is asked the same questions.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ from shapes import ShapeError, message_list, messages_from, messages_of, session
 
 import condense_cli
 from condense_cli import api
+from condense_cli.config.loading import parse_configuration
 from condense_cli.config.presets import load_preset, preset_names
 from condense_cli.errors import CondenseError
 from condense_cli.measuring import KNOWN_WAYS, configured
+from condense_cli.quality.asked import texts_in
 from condense_cli.quality.cases import Case, Way
 from condense_cli.quality.evaluation import Evaluated, evaluate
 from condense_cli.transcript import Message, Transcript
@@ -44,8 +46,6 @@ SUFFIXES: Final = {".json", ".jsonl", ".traj"}
 BUDGETS: Final = (0.8, 0.7, 0.5, 0.3)
 SESSION: Final = "0b9f3a52-7c1d-4e86-9a40-5d2e8c6f1b73.jsonl"
 """The name of a session file: file tools expect one that is an id."""
-
-
 
 
 class Meter:
@@ -105,17 +105,20 @@ def measured(
 ) -> dict[str, list[Evaluated]]:
     """What was measured, by group: sessions of Claude Code, conversations with calls in other formats, all the rest.
 
-    In a group every way is measured on every transcript.
+    In a group every way is measured on every transcript. A conversation that is there twice counts once.
     """
     found: dict[str, list[Evaluated]] = {group: [] for group in GROUPS}
+    seen: set[tuple[str, ...]] = set()
     for path in files:
         try:
             transcript = api.load(path)
         except CondenseError:
             continue
         group = next(group for group, formats in GROUPS.items() if not formats or transcript.format in formats)
-        if limit is not None and len(found[group]) >= limit:
+        texts = tuple(texts_in(transcript.messages))
+        if texts in seen or (limit is not None and len(found[group]) >= limit):
             continue
+        seen.add(texts)
         fitting = [peer for peer in peers if group == CLAUDE or (group == CALLS and peer.peer.takes == "messages")]
         ways = [*own, *(peer.way for peer in fitting)]
         result = evaluate(transcript, ways, budgets=BUDGETS, name=path.name, clock=meter)
@@ -130,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--transcripts", type=Path, default=RECORDED, metavar="DIR", help="folder of transcripts")
     parser.add_argument("--limit", type=int, metavar="N", help="so many transcripts of each group")
     parser.add_argument("--presets", nargs="*", default=preset_names(), metavar="NAME", help="presets, or files")
+    parser.add_argument("--providers", nargs="*", default=["native"], metavar="NAME")
     parser.add_argument("--peers", nargs="*", default=[peer.package for peer in PEERS], metavar="PACKAGE")
     parser.add_argument("--cache", type=Path, default=user_cache_path("condense-benchmarks"), metavar="DIR")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all measures")
@@ -139,7 +143,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not files:
         raise SystemExit(f"There is no transcript in {options.transcripts}: name a folder with --transcripts.")
     meter = Meter()
-    own = [*(configured(name, load_preset(name)) for name in options.presets), *KNOWN_WAYS.values()]
+    configurations = {name: load_preset(name) for name in options.presets}
+    for name in options.providers:
+        configurations[f"provider {name}"] = parse_configuration(f"provider: {name}")
+    own = [*(configured(name, found) for name, found in configurations.items()), *KNOWN_WAYS.values()]
     versions: dict[str, str] = {"condense": condense_cli.__version__}
     with ExitStack() as stack:
         peers: list[AskedPeer] = []

@@ -8,7 +8,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from condense_cli.measuring import KNOWN_WAYS
 from condense_cli.quality.curves import MEASURES, Mean, Setting, recall_at, settings_of
 from condense_cli.quality.evaluation import Evaluated
 
@@ -58,8 +57,8 @@ def _group(group: str, evaluated: Sequence[Evaluated], budgets: Sequence[float])
     yield f"### {group}"
     yield ""
     yield (
-        f"{len(evaluated)} transcripts, {len(cuts)} cuts, {sum(cut.tokens for cut in cuts):,} tokens before them. Asked "
-        f"are {sum(cut.facts for cut in cuts):,} facts, {sum(cut.lines for cut in cuts):,} lines and "
+        f"{len(evaluated)} transcripts, {len(cuts)} cuts, {sum(cut.tokens for cut in cuts):,} tokens before them. "
+        f"Asked are {sum(cut.facts for cut in cuts):,} facts, {sum(cut.lines for cut in cuts):,} lines and "
         f"{sum(cut.files for cut in cuts):,} files."
     )
     yield ""
@@ -67,10 +66,10 @@ def _group(group: str, evaluated: Sequence[Evaluated], budgets: Sequence[float])
     yield ""
     yield from _table(["way", *(f"{100 * size:.4g} %" for size in budgets)], _at_size(settings, budgets))
     yield ""
-    yield "Settings at the size that they come to:"
+    yield "Settings that have a size of their own, at that size:"
     yield ""
     columns = ["way, setting", "size %", "tokens", "facts", "named", "edits", "files", "seconds", "failed"]
-    yield from _table(columns, map(_row, settings))
+    yield from _table(columns, (_row(setting) for setting in settings if setting.budget is None))
     yield ""
 
 
@@ -85,9 +84,8 @@ def _at_size(settings: Sequence[Setting], budgets: Sequence[float]) -> Iterator[
 
 
 def _row(setting: Setting) -> list[str]:
-    is_own_size = setting.budget is None
     return [
-        f"{setting.way}, {setting.setting}" if is_own_size or setting.way not in _COMPARED else setting.way,
+        f"{setting.way}, {setting.setting}",
         _percent(setting.size),
         f"{setting.tokens:,}",
         _mean(setting.facts),
@@ -97,9 +95,6 @@ def _row(setting: Setting) -> list[str]:
         f"{setting.seconds:.1f}",
         str(setting.failed or ""),
     ]
-
-
-_COMPARED: Final = frozenset(way.name for way in KNOWN_WAYS.values())
 
 
 def _mean(mean: Mean | None) -> str:

@@ -90,8 +90,6 @@ PEERS: Final = (
         "messages",
         {
             "as it comes": {},
-            "all of it": {"protect_recent": 0, "protect_analysis_context": False},
-            "profile agent-90": {"savings_profile": "agent-90"},
             "all of it, from 50 tokens": {
                 "protect_recent": 0,
                 "protect_analysis_context": False,
@@ -145,7 +143,7 @@ class Worker:
             "CLAUDE_CONFIG_DIR": str(home / ".claude"),
             "PYTHONDONTWRITEBYTECODE": "1",
             "NO_COLOR": "1",
-            **{name: DEAD_PROXY for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")},
+            **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), DEAD_PROXY),
             **QUIET,
         }
         self._process = subprocess.Popen(

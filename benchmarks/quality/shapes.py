@@ -75,7 +75,9 @@ def message_list(before: Sequence[Message]) -> Shown:
                 continue
             origins.append((position, [number]))
         if content:
-            role = {Role.ASSISTANT: "assistant", Role.SYSTEM: "system", Role.DEVELOPER: "system"}.get(message.role, "user")
+            role = {Role.ASSISTANT: "assistant", Role.SYSTEM: "system", Role.DEVELOPER: "system"}.get(
+                message.role, "user"
+            )
             shown.append({"role": role, "content": content})
             places.append(origins)
     return Shown(shown, places)

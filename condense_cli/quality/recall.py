@@ -23,7 +23,6 @@ from ..transcript import Message
 from .asked import Reading, ask, said_lines, texts_in
 from .touched import ledgers_in, still_told, touched
 
-
 _LONG_PART: Final = 40
 """Characters of a part of a line that are enough to tell it from a few words that also stand there."""
 
