@@ -103,7 +103,7 @@ class AskedPeer:
 def measured(
     files: Sequence[Path], own: Sequence[Way], peers: Sequence[AskedPeer], meter: Meter, limit: int | None
 ) -> dict[str, list[Evaluated]]:
-    """What was measured, by group: sessions of Claude Code, conversations with calls in other formats, all the rest.
+    """What was measured, by group.
 
     In a group every way is measured on every transcript. A conversation that is there twice counts once.
     """
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="so many transcripts of each group")
     parser.add_argument("--presets", nargs="*", default=preset_names(), metavar="NAME", help="presets, or files")
     parser.add_argument("--providers", nargs="*", default=["native"], metavar="NAME")
-    parser.add_argument("--peers", nargs="*", default=[peer.package for peer in PEERS], metavar="PACKAGE")
+    parser.add_argument("--peers", nargs="*", default=sorted({peer.package for peer in PEERS}), metavar="PACKAGE")
     parser.add_argument("--cache", type=Path, default=user_cache_path("condense-benchmarks"), metavar="DIR")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all measures")
     parser.add_argument("--write", action="store_true", help=f"write the tables into {PAGE.relative_to(PROJECT)}")

@@ -16,8 +16,8 @@ BEGIN: Final = "<!-- tables: written by benchmarks/quality/compare.py --write --
 END: Final = "<!-- end of the tables -->"
 
 CLAUDE: Final = "Sessions of Claude Code"
-CALLS: Final = "Messages of the APIs, and Codex"
-REST: Final = "Roo Code, Cline and SWE-agent"
+CALLS: Final = "Other formats with calls as such"
+REST: Final = "Formats with calls inside texts"
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
     CLAUDE: ("claude-code",),
     CALLS: ("anthropic", "openai-chat", "codex"),

@@ -73,15 +73,18 @@ PEERS: Final = (
         },
     ),
     Peer(
-        "LangChain, context editing",
+        "LangChain, results cleared",
         "langchain",
         "langchain_worker.py",
         "messages",
-        {
-            **{f"keep {keep}": {"keep": keep} for keep in (20, 10, 3)},
-            "keep 10, inputs too": {"keep": 10, "clear_tool_inputs": True},
-            "keep 3, inputs too": {"keep": 3, "clear_tool_inputs": True},
-        },
+        {f"keep {keep}": {"keep": keep} for keep in (20, 10, 5, 3)},
+    ),
+    Peer(
+        "LangChain, calls cleared too",
+        "langchain",
+        "langchain_worker.py",
+        "messages",
+        {f"keep {keep}": {"keep": keep, "clear_tool_inputs": True} for keep in (20, 10, 5, 3)},
     ),
     Peer(
         "headroom, compress",
@@ -132,7 +135,7 @@ class Worker:
 
     def __init__(self, peer: Peer, cache: Path, home: Path) -> None:
         self.peer = peer
-        self._log = home / "stderr.txt"
+        self._log = (home / "stderr.txt").open("w+")
         command = [*_without_network(), str(python_of(peer, cache)), str(HERE / "workers" / peer.worker)]
         environment = {
             "PATH": os.environ.get("PATH", ""),
@@ -150,7 +153,7 @@ class Worker:
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._log.open("w"),
+            stderr=self._log,
             env=environment,
             cwd=home,
             encoding="utf-8",
@@ -167,7 +170,8 @@ class Worker:
         except BrokenPipeError:
             line = ""
         if not line:
-            said = self._log.read_text().strip().splitlines()[-1:]
+            self._log.seek(0)
+            said = self._log.read().strip().splitlines()[-1:]
             raise PeerError(f"{self.peer.name} ended: {said}")
         answer = json.loads(line)
         if "error" in answer:
@@ -175,9 +179,8 @@ class Worker:
         return answer["output"], float(answer["seconds"])
 
     def close(self) -> None:
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        self._process.wait()
+        with self._log, self._process:
+            pass
 
 
 def _without_network() -> list[str]:
