@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from . import api
 from .config.models import Configuration
+from .config.presets import load_preset, preset_names
 from .errors import CondenseError
 from .files import read_bytes
 from .formats import parse
@@ -21,6 +22,7 @@ from .quality.cases import SMALLEST, Case, Way
 from .quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
 from .quality.evaluation import evaluate as _evaluate
 from .quality.extraction import EXTRACTION
+from .report.evaluation import Measured, measured
 from .transcript import Message, Transcript
 
 KNOWN_WAYS: Final = BASELINES | EXTRACTION
@@ -68,21 +70,26 @@ def configured(name: str, configuration: Configuration) -> Way:
 
 def evaluate(
     transcript: Transcript,
-    configurations: Mapping[str, Configuration],
     *,
+    presets: Sequence[str] = (),
+    configurations: Mapping[str, Configuration] | None = None,
     against: Sequence[str] = tuple(BASELINES),
     budgets: Sequence[float] = BUDGETS,
     cuts: Sequence[float] = CUTS,
     smallest: int = SMALLEST,
-) -> Evaluated:
+) -> Measured:
     """Measure how much of what a transcript later needed still stands after condensing what came before.
 
-    Each configuration runs as it is, and to each budget, a share of the tokens before a cut; cuts are shares of the
-    messages. `against` names ways to compare with (`KNOWN_WAYS`). Transcripts of fewer than `smallest` tokens have
-    no cuts in the result. Raises ConfigurationError; KeyError for an unknown name.
+    Presets (all, where nothing is named) and configurations, by the name to show, run as they are and to each budget, a
+    share of the tokens before a cut; cuts are shares of the messages. `against` names ways to compare with
+    (`KNOWN_WAYS`). A transcript of fewer than `smallest` tokens is left out. docs/quality.md has the definitions,
+    docs/json-report.md every figure. Raises ConfigurationError; KeyError for an unknown name of a way.
     """
-    plan = Plan(tuple(configurations.items()), tuple(against), tuple(budgets), tuple(cuts), smallest)
-    return _measured("", transcript, plan, lambda share: None)
+    if not presets and configurations is None:
+        presets = preset_names()
+    named = {name: load_preset(name) for name in presets} | dict(configurations or {})
+    plan = Plan(tuple(named.items()), tuple(against), tuple(budgets), tuple(cuts), smallest)
+    return measured(_measured("", transcript, plan, lambda share: None), budgets)
 
 
 def evaluate_files(

@@ -11,6 +11,7 @@ from build import anthropic, assistant, call, configuration, one_pass, openai, r
 from msgspec.structs import replace
 
 import condense_cli
+from condense_cli.config.presets import preset_names
 from condense_cli.errors import CondenseError
 from condense_cli.exchanges import cut_before
 from condense_cli.measuring import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
@@ -220,15 +221,24 @@ def test_a_configuration_runs_as_it_is_and_to_each_budget() -> None:
     assert result_lines(way.to_target(found, int(found.tokens * 0.8))) == [1, 41, 41, 41]
 
 
-def test_the_package_measures_configurations_by_their_names() -> None:
+def test_the_package_measures_presets_and_configurations_by_their_names() -> None:
+    mine = {"mine": configuration(one_pass())}
     found = condense_cli.evaluate(
-        work(), {"mine": configuration(one_pass())}, against=("head",), budgets=(0.5,), cuts=(0.5,), smallest=0
+        work(), presets=["speed"], configurations=mine, against=("head",), budgets=(0.5,), cuts=(0.5,), smallest=0
     )
-    assert [(point.way, point.setting) for point in found.cuts[0].points] == [
+    names = [(point.way, point.setting) for point in found.cuts[0].points]
+    assert names == [
+        ("speed", "as it is"),
+        ("speed", "to 50 %"),
         ("mine", "as it is"),
         ("mine", "to 50 %"),
         ("first lines", "to 50 %"),
     ]
+    assert [(setting.way, setting.setting) for setting in found.summary.settings] == names
+    assert {at.way: at.facts for at in found.summary.at_size}["first lines"] == pytest.approx(0.5, abs=0.02)
+    assert {point.way for point in condense_cli.evaluate(work(), against=(), smallest=0).cuts[0].points} == set(
+        preset_names()
+    )
 
 
 def test_files_are_measured_in_their_order_by_one_process_or_two(tmp_path: Any) -> None:
