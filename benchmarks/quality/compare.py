@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -153,7 +153,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for peer in PEERS:
             if peer.package in options.peers:
                 versions[peer.package] = version_of(peer, options.cache)
-                home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="peer-")))
+                # The same name every time: some tools write it into what they condense.
+                home = options.cache / "homes" / str(len(peers))
+                shutil.rmtree(home, ignore_errors=True)
+                home.mkdir(parents=True)
+                stack.callback(shutil.rmtree, home)
                 peers.append(AskedPeer(peer, options.cache, home, meter))
                 stack.callback(peers[-1].worker.close)
         groups = measured(files, own, peers, meter, options.limit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from statistics import median_low
 from typing import Final
 
 from msgspec import Struct
@@ -59,7 +60,8 @@ def _group(group: str, evaluated: Sequence[Evaluated], budgets: Sequence[float])
     yield (
         f"{len(evaluated)} transcripts, {len(cuts)} cuts, {sum(cut.tokens for cut in cuts):,} tokens before them. "
         f"Asked are {sum(cut.facts for cut in cuts):,} facts, {sum(cut.lines for cut in cuts):,} lines and "
-        f"{sum(cut.files for cut in cuts):,} files."
+        f"{sum(cut.files for cut in cuts):,} files. Before half of the cuts there are at most "
+        f"{median_low(cut.messages for cut in cuts)} messages."
     )
     yield ""
     yield "Fact, edit and ledger recall in percent at the same size:"
