@@ -115,7 +115,7 @@ def test_two_processes_measure_the_same(folder: Path) -> None:
 def test_the_picture_has_a_line_for_every_way_and_measure(folder: Path, tmp_path: Path) -> None:
     picture = tmp_path / "curves.svg"
     done = condense("evaluate", folder, *SMALL, "-p", "speed", "--plot", picture)
-    assert done.status == 0
+    assert (done.status, done.stderr) == (0, f"Written: {picture}\n")
     drawn = ElementTree.parse(picture).getroot()
     name = "{http://www.w3.org/2000/svg}"
     # No line was asked to be edited, so that panel is empty.

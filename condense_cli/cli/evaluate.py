@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ..errors import ExitStatus, OutputError, UsageError
-from .console import console, exits, write_text
+from .console import console, exits, say, write_text
 from .options import FormatOption, Session, complete_preset
 
 if TYPE_CHECKING:
@@ -219,6 +219,7 @@ def _draw(found: Evaluation, plot: Path) -> None:
         write_bytes(plot, bytes(resvg_py.svg_to_bytes(svg_string=picture, zoom=2)))
     else:
         write_bytes(plot, picture.encode())
+    say(f"Written: {plot}")
 
 
 def _print(found: Evaluation) -> None:
