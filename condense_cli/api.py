@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from .config.presets import DEFAULT_PRESET, load_preset
 from .config.user import UserConfiguration
 from .errors import BrokenOutputError, UsageError
 from .files import read_bytes
+from .formats.rereading import reads_back
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
 from .passes.condensation import Condensation
@@ -33,7 +33,7 @@ from .providers.window import Asked, window_of
 from .report.diff import Diff, compare
 from .report.facts import overhead_of
 from .tokens import Counter, encoding_for
-from .transcript import TEXT_CALL, Container, Transcript
+from .transcript import Container, Transcript
 
 if TYPE_CHECKING:
     from .report.estimate import Estimate
@@ -216,10 +216,7 @@ def dump(condensation: Condensation | Restoration) -> bytes:
         return data
     for violation in condensation.new_violations if isinstance(condensation, Condensation) else ():
         raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
-    again = formats.parse(
-        data, format=condensation.transcript.format, lenient=bool(condensation.transcript.source.unparsed)
-    )
-    if not _is_same(again, condensation.transcript):
+    if not reads_back(data, condensation.transcript):
         raise BrokenOutputError("The written transcript does not read back as what was meant.", _REPORT)
     return data
 
@@ -235,20 +232,6 @@ def dump_messages(condensation: Condensation | Restoration) -> list[Any]:
 
 _MESSAGE_LISTS = ("anthropic", "openai-chat")
 _REPORT = "Nothing was written. This is a defect of condense; please report it."
-
-
-def _is_same(written: Transcript, meant: Transcript) -> bool:
-    """Whether both say the same. Block by block, as the texts of two transcripts take more memory than both files."""
-    return all(one == other for one, other in zip_longest(_contents(written), _contents(meant)))
-
-
-def _contents(transcript: Transcript) -> Iterator[tuple[Any, ...]]:
-    made_up: dict[str, int] = {}
-    for message, block in transcript.blocks():
-        id = block.call_id
-        # Ids that a reader makes up are numbers, which move when calls before them went.
-        call = made_up.setdefault(id, len(made_up)) if id and id.startswith(TEXT_CALL) else id
-        yield message.role, block.kind, block.text, block.tool, call, block.is_error, block.estimate
 
 
 def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:

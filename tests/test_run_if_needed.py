@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import real
 from build import conversation
 from helpers import CUT, Outcome, as_lines, condense_on_terminal, condense_process, condensed, session
 
@@ -37,6 +38,11 @@ def test_below_the_threshold_a_pipe_passes_the_bytes_on(data: bytes) -> None:
     assert (done.status, done.stdout) == (ExitStatus.DONE, data)
     assert done.stderr.startswith("condense: Nothing was done: ")
     assert "below the threshold of 100 %" in done.stderr
+
+
+def test_nothing_is_slimmed_either() -> None:
+    path = real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
+    assert condense_process("run", path, "--slim", *ROOMY).stdout == path.read_bytes()
 
 
 def test_above_it_the_transcript_is_condensed() -> None:

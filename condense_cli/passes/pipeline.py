@@ -293,7 +293,7 @@ class _Run:
     def _drop_thinking(self) -> bool:
         """Drop what the thinking mode says; whether messages went, so that windows may have moved."""
         written = self.draft.written()
-        places, reason = thinking.to_drop(written, self.configuration.thinking, self.model)
+        places, reason = thinking.to_drop(written, self.configuration.thinking, self.model, self.draft.removed)
         if not places:
             return False
         before = self.draft.tokens

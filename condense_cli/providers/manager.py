@@ -13,6 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration
+from ..formats import format_named, serialize
+from ..formats.rereading import reads_back
 from ..passes.condensation import Condensation, joined
 from ..passes.receipts import Kept, PassReceipt, Status
 from ..passes.sliding_window import dropped, sliding
@@ -94,19 +96,22 @@ class Manager:
             return _warned(result, f"{failure} Without a known context window the sliding window does not run.")
         if not decision.is_over_limit:
             return result
-        overrides = replace(context.overrides, target_tokens=None)
-        context = replace(context, stop_at_target=False, overrides=overrides)
+        # A target would ask for another half, and another.
+        context = replace(context, overrides=replace(context.overrides, target_tokens=None))
         slid = Run(result.transcript, configuration, NoSettings(), context).pipeline(sliding(configuration))
         lost = dropped(slid.receipts)
         if not lost:
             return _warned(result, f"{failure} {decision} The sliding window found nothing that may go.")
+        both = joined(result, slid)
+        if not _can_be_written(both):
+            return _warned(result, f"{failure} {decision} The sliding window cannot drop anything from this file.")
         messages = len({receipt.message for receipt in lost})
         tokens = sum(receipt.tokens_before for receipt in lost) + MESSAGE_TOKENS * messages
         warning = (
             f"{failure} The context was over its limit of {decision.limit:,} tokens, so the sliding window dropped the "
             f"older half of the exchanges: {messages:,} messages with {tokens:,} tokens are lost from this transcript."
         )
-        both = replace(joined(result, slid), error=result.error, metrics=result.metrics)
+        both = replace(both, error=result.error, metrics=result.metrics)
         if self.decide(both.tokens_after, configuration, sizing).is_over_limit:
             warning += " It is still over the limit."
         if both.metrics is not None:
@@ -124,6 +129,17 @@ def failure_of(result: Condensation) -> str:
             return f"{receipt.name}: {receipt.reason}."
     refused = [receipt for receipt in result.receipts if receipt.kept is Kept.NO_SUMMARY]
     return f"{len(refused):,} blocks were not summarized ({refused[0].why.removesuffix('.')})." if refused else ""
+
+
+def _can_be_written(result: Condensation) -> bool:
+    """Whether the result means in its file what it means here.
+
+    What a client replays, such as a rollback that counts requests, may need what was dropped.
+    """
+    if result.new_violations:
+        return False
+    transcript = result.transcript
+    return not format_named(transcript.format).is_writable or reads_back(serialize(transcript), transcript)
 
 
 def _not_needed(run: Run[NoSettings], decision: Decision) -> Condensation:
