@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from . import formats
+from . import formats, jsontext
 from .compressed import unpacked
+from .config.loading import parse_configuration
 from .config.models import Configuration
 from .config.presets import DEFAULT_PRESET, load_preset
-from .errors import BrokenOutputError
+from .errors import BrokenOutputError, UsageError
 from .files import read_bytes
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
@@ -25,10 +26,16 @@ from .passes.offline import Offline
 from .passes.pipeline import Condensation
 from .passes.summaries import Summarizer
 from .report.diff import Diff, compare
-from .tokens import Counter
-from .transcript import TEXT_CALL, Transcript
+from .tokens import Counter, encoding_for
+from .transcript import TEXT_CALL, Container, Transcript
 
-__all__ = ["Condensation", "Restoration", "Transcript", "condense", "diff", "dump", "load", "loads", "restore"]
+if TYPE_CHECKING:
+    from .report.estimate import Estimate
+
+__all__ = [
+    "Condensation", "Configuration", "Diff", "Restoration", "Transcript",
+    "condense", "diff", "dump", "dump_messages", "estimate", "load", "loads", "restore",
+]  # fmt: skip
 
 
 def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
@@ -40,23 +47,32 @@ def load(path: str | Path, *, format: str | None = None, lenient: bool = False) 
     return formats.parse(unpacked(read_bytes(path), str(path)), name=str(path), format=format, lenient=lenient)
 
 
-def loads(
-    data: bytes | str | Sequence[dict[str, Any]], *, format: str | None = None, lenient: bool = False
-) -> Transcript:
-    """Transcript in the bytes or text of a file, or in a list of messages as an API takes them."""
+def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:
+    """Transcript in the bytes or text of a file, or in a list of messages as an API takes them.
+
+    Messages and blocks in a list may be the objects that the SDKs answer with. Raises as `load` does, and
+    UsageError where a list holds what is no JSON.
+    """
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     elif not isinstance(data, bytes | bytearray):
         try:
-            data = msgspec.json.encode(data)
+            data = msgspec.json.encode(data, enc_hook=_as_json)
         except UnicodeEncodeError:  # A lone surrogate: JSON can spell it.
-            data = json.dumps(data).encode()
+            data = json.dumps(data, default=_as_json).encode()
     return formats.parse(bytes(data), format=format, lenient=lenient)
+
+
+def _as_json(value: Any) -> Any:
+    """An object of an SDK, as it is sent back: without what its answer did not hold."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", exclude_unset=True)
+    raise UsageError(f"A message holds a {type(value).__name__}, which is no JSON.", "Give dicts, lists and strings.")
 
 
 def condense(
     transcript: Transcript,
-    configuration: Configuration | None = None,
+    configuration: Configuration | Mapping[str, Any] | None = None,
     *,
     preset: str | None = None,
     target_tokens: int | None = None,
@@ -68,12 +84,15 @@ def condense(
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
+    A configuration may be given as the keys and values of its file.
     With `target_tokens` the passes work only until the target is reached. `model` is the model that
     will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
     on top, what only a client shows; the conversation is the same with and without. Raises ConfigurationError.
     """
     if configuration is None:
         configuration = load_preset(preset or DEFAULT_PRESET)
+    elif not isinstance(configuration, Configuration):
+        configuration = parse_configuration(json.dumps(configuration))
     if target_tokens is not None:
         configuration = msgspec.structs.replace(configuration, target_tokens=target_tokens)
     if model is not None:
@@ -107,6 +126,40 @@ def _condensed(
         return native.condense(transcript, configuration, counter, summarizer=summarizer, clock=clock)
     return pipeline.condense(
         transcript, configuration, counter, summarizer=summarizer, stop_at_target=stops, clock=clock
+    )
+
+
+def estimate(
+    transcript: Transcript,
+    *,
+    presets: Sequence[str] = (),
+    model: str | None = None,
+    overhead_tokens: int | None = None,
+) -> Estimate:
+    """What presets (all, where none is named) would save and cost; docs/json-report.md explains every figure.
+
+    Summaries are those of the offline summarizer. `model` is the model that will continue the conversation,
+    `overhead_tokens` what its system prompt and tools take besides. Raises ConfigurationError.
+    """
+    from datetime import UTC, datetime
+
+    from .config.presets import preset_names
+    from .report import estimate as facts
+    from .report.costs import PriceSource
+    from .report.facts import overhead_of
+
+    if model is not None:
+        transcript = replace(transcript, model=model)
+    counter = Counter.of(transcript)
+    names = presets or preset_names()
+    return facts.build(
+        transcript,
+        [(name, condense(transcript, preset=name, counter=counter), ()) for name in names],
+        count=counter,
+        encoding=encoding_for(transcript.model),
+        overhead=overhead_of(transcript, counter, overhead_tokens),
+        source="",
+        price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
     )
 
 
@@ -156,6 +209,16 @@ def dump(condensation: Condensation | Restoration) -> bytes:
     return data
 
 
+def dump_messages(condensation: Condensation | Restoration) -> list[Any]:
+    """The messages of the new transcript as a list, where the input was one. Raises as `dump` does, and UsageError."""
+    container = condensation.transcript.source.container
+    data = dump(condensation)
+    if container is Container.ARRAY and condensation.transcript.format in _MESSAGE_LISTS:
+        return list(jsontext.parse(data))
+    raise UsageError("The input was no list of messages.", "Take its bytes from dump().")
+
+
+_MESSAGE_LISTS = ("anthropic", "openai-chat")
 _REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from references import named_lines_stay
 
 from condense_cli import api, jsontext, validity
-from condense_cli.config.models import Configuration, PassConfig
+from condense_cli.config.models import Configuration
 from condense_cli.formats import format_named, parse, serialize
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference
@@ -216,17 +216,8 @@ def idempotent(result: Condensation, configuration: Configuration, data: bytes, 
     again = parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed))
     again = replace(again, model=result.transcript.model)
     second = api.condense(again, configuration, counter=Counter(), summarizer=summarizer)
-    if decode(result.before.messages).resolved and any(map(_summarizes_blocks, configuration.passes)):
-        # What references of the input named was summarized: the next run may find shorter ones, and nothing worse.
-        assert second.tokens_after <= result.tokens_after
-        return
     assert second.changes == []
     assert api.dump(second) == data
-
-
-def _summarizes_blocks(config: PassConfig) -> bool:
-    individual = config.individual_config
-    return individual is not None and "summarize" in str(individual)
 
 
 def _names_indices(configuration: Configuration) -> bool:

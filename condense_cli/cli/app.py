@@ -8,23 +8,12 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from .cache import cache_app
-from .config import config_app
+from .commands import Commands
 from .console import DEBUG_VARIABLE, prepare_process
-from .diff import diff
-from .estimate import estimate
-from .inspect import inspect
-from .presets import presets_app
-from .profiles import profiles_app
-from .restore import restore
-from .run import run
-from .sessions import sessions
-from .show import show
-from .undo import undo
-from .validate import validate
 
 app = typer.Typer(
     name="condense",
+    cls=Commands,
     help="Make transcripts of language-model agents much smaller and keep what the work needs.",
     epilog="Examples:\n\n\b\ncondense run session.jsonl --preset cost\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
@@ -48,20 +37,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-app.command()(run)
-app.command()(restore)
-app.command()(undo)
-app.command()(diff)
-app.command()(estimate)
-app.command()(inspect)
-app.command()(show)
-app.command()(validate)
-app.command()(sessions)
-app.add_typer(presets_app, name="presets")
-app.add_typer(profiles_app, name="profiles")
-app.add_typer(config_app, name="config")
-app.add_typer(cache_app, name="cache")
 
 
 def _version(value: bool) -> None:

@@ -29,3 +29,7 @@ def operations_of(config: PassConfig) -> list[ContentOperation | ImageOperation]
     parts = [individual.defaults, *(override.operations for override in individual.overrides)]
     found = [getattr(part, content_type.value) for part in parts for content_type in ContentType]
     return [operation for operation in found if isinstance(operation, ContentOperation | ImageOperation)]
+
+
+def summarizes_blocks(config: PassConfig) -> bool:
+    return config.mode == "individual" and any(found.operation == "summarize" for found in operations_of(config))

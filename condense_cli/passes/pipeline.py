@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import Configuration, PassConfig
 from ..tokens import Counter
 from ..transcript import Message, Transcript
-from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
+from .condensation import Condensation as Condensation
+from .condensation import joined
 from .draft import Draft
 from .individual import run_individual
-from .limits import operations_of, strictnesses, target_of
+from .limits import operations_of, strictnesses, summarizes_blocks, target_of
 from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept
 from .reconcile import reconcile, view
@@ -32,51 +31,6 @@ SWITCHED_OFF = "switched off by the configuration"
 
 _ROUNDS = 5
 """Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
-
-
-class Condensation(Struct, frozen=True, dict=True):
-    """What came of a run. The token difference is the sum of the receipts that are changes."""
-
-    before: Transcript
-    transcript: Transcript
-    passes: tuple[PassReceipt, ...]
-    receipts: tuple[Receipt, ...]
-    tokens_before: int
-    tokens_after: int
-    target: int | None = None
-    warnings: tuple[str, ...] = ()
-    references: dict[tuple[int, int], int] = {}
-    """Tokens saved on blocks that still say everything, by message and block as receipts name them.
-
-    Below 0 where a reference of the input had to become lines again.
-    """
-    keeps_thinking: bool = False
-    """The configuration asked to keep thinking even where a change made it invalid."""
-
-    @property
-    def changes(self) -> list[Receipt]:
-        return [receipt for receipt in self.receipts if receipt.is_change]
-
-    @property
-    def lossless_saved(self) -> int:
-        """Tokens that references saved; the rest of what was saved is left out."""
-        return sum(self.references.values())
-
-    @cached_property
-    def old_violations(self) -> list[Violation]:
-        """Rules that the input broke already."""
-        return validate(self.before)
-
-    @cached_property
-    def new_violations(self) -> list[Violation]:
-        """Rules that the result breaks and the input kept: there must be none."""
-        known = {(violation.rule, violation.about) for violation in self.old_violations}
-        found = [violation for violation in validate(self.transcript) if (violation.rule, violation.about) not in known]
-        return [violation for violation in found if not (self.keeps_thinking and violation.rule == BOUND_THINKING)]
-
-    @property
-    def is_target_missed(self) -> bool:
-        return self.target is not None and self.tokens_after > self.target
 
 
 def condense(
@@ -95,29 +49,19 @@ def condense(
     smaller, or by less than `min_saving`, comes back unchanged.
     """
     run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock)
-    run.all()
-    warnings = [*transcript.warnings, *configuration_warnings(configuration), *run.writer.warnings]
-    saved = run.tokens_before - run.draft.tokens
-    if any(receipt.is_change for receipt in run.receipts) and saved < max(1, configuration.min_saving):
-        wanted = f"less than min_saving ({configuration.min_saving})" if configuration.min_saving else "not smaller"
-        what = f"save {saved:,} tokens, {wanted}" if saved >= 0 else f"be {-saved:,} tokens larger"
-        warnings.append(f"Nothing was changed: the result would {what}.")
-        return Condensation(
-            transcript, transcript, tuple(map(_undone, run.passes)), (),
-            run.tokens_before, run.tokens_before, run.target, tuple(warnings),
-        )  # fmt: skip
-    return Condensation(
-        transcript,
-        run.draft.finish(transcript),
-        tuple(run.passes),
-        tuple(run.receipts),
-        run.tokens_before,
-        run.draft.tokens,
-        run.target,
-        tuple(warnings),
-        run.references(),
-        configuration.thinking == "keep",
-    )
+    result = run.result()
+    summarizes = any(map(summarizes_blocks, configuration.passes))
+    if not (result.changes and run.writer.has_read_references and summarizes):
+        return result
+    # What references of the input named was summarized, and other lines may be found again now: on to where a run
+    # on its own output changes nothing.
+    settled = replace(configuration, target_tokens=run.target, target_reduction_percent=None, min_saving=0)
+    for _ in range(_ROUNDS):
+        again = _Run(result.transcript, settled, count, summarizer, stop_at_target, clock).result()
+        if not again.changes:
+            break
+        result = joined(result, again)
+    return result
 
 
 def _undone(receipt: PassReceipt) -> PassReceipt:
@@ -153,6 +97,34 @@ class _Run:
         self.cuts: dict[tuple[int, int], str] = {}
         self.passes: list[PassReceipt] = []
         self.receipts: list[Receipt] = []
+
+    def result(self) -> Condensation:
+        """All of the run; the transcript as it was where too little would be saved."""
+        self.all()
+        configuration, transcript = self.configuration, self.transcript
+        warnings = [*transcript.warnings, *configuration_warnings(configuration), *self.writer.warnings]
+        saved = self.tokens_before - self.draft.tokens
+        if any(receipt.is_change for receipt in self.receipts) and saved < max(1, configuration.min_saving):
+            least = configuration.min_saving
+            wanted = f"less than min_saving ({least})" if least else "not smaller"
+            what = f"save {saved:,} tokens, {wanted}" if saved >= 0 else f"be {-saved:,} tokens larger"
+            warnings.append(f"Nothing was changed: the result would {what}.")
+            return Condensation(
+                transcript, transcript, tuple(map(_undone, self.passes)), (),
+                self.tokens_before, self.tokens_before, self.target, tuple(warnings),
+            )  # fmt: skip
+        return Condensation(
+            transcript,
+            self.draft.finish(transcript),
+            tuple(self.passes),
+            tuple(self.receipts),
+            self.tokens_before,
+            self.draft.tokens,
+            self.target,
+            tuple(warnings),
+            self.references(),
+            configuration.thinking == "keep",
+        )
 
     def all(self) -> None:
         self._prelude()

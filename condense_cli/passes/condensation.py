@@ -1,0 +1,94 @@
+"""What came of a run: the transcript before and after, and what was done to it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..lossless.encode import with_blocks
+from ..transcript import Transcript
+from ..validity import BOUND_THINKING, Violation, validate
+from .prelude import key_of
+from .receipts import PassReceipt, Receipt
+
+
+class Condensation(Struct, frozen=True, dict=True):
+    """What came of a run. The token difference is the sum of the receipts that are changes."""
+
+    before: Transcript
+    transcript: Transcript
+    passes: tuple[PassReceipt, ...]
+    receipts: tuple[Receipt, ...]
+    tokens_before: int
+    tokens_after: int
+    target: int | None = None
+    warnings: tuple[str, ...] = ()
+    references: dict[tuple[int, int], int] = {}
+    """Tokens saved on blocks that still say everything, by message and block as receipts name them.
+
+    Below 0 where a reference of the input had to become lines again.
+    """
+    keeps_thinking: bool = False
+    """The configuration asked to keep thinking even where a change made it invalid."""
+
+    @property
+    def changes(self) -> list[Receipt]:
+        return [receipt for receipt in self.receipts if receipt.is_change]
+
+    @property
+    def lossless_saved(self) -> int:
+        """Tokens that references saved; the rest of what was saved is left out."""
+        return sum(self.references.values())
+
+    @cached_property
+    def old_violations(self) -> list[Violation]:
+        """Rules that the input broke already."""
+        return validate(self.before)
+
+    @cached_property
+    def new_violations(self) -> list[Violation]:
+        """Rules that the result breaks and the input kept: there must be none."""
+        known = {(violation.rule, violation.about) for violation in self.old_violations}
+        found = [violation for violation in validate(self.transcript) if (violation.rule, violation.about) not in known]
+        return [violation for violation in found if not (self.keeps_thinking and violation.rule == BOUND_THINKING)]
+
+    @property
+    def is_target_missed(self) -> bool:
+        return self.target is not None and self.tokens_after > self.target
+
+
+def joined(first: Condensation, second: Condensation) -> Condensation:
+    """Two runs, one on the result of the other, as one."""
+    lossy = {(change.message, change.block) for change in second.changes} - second.references.keys()
+    before = {place: saved for place, saved in first.references.items() if place not in lossy}
+    cut = {(change.message, change.block) for change in first.changes} - first.references.keys()
+    references = dict(before)
+    for place, saved in second.references.items():
+        if place not in cut:
+            references[place] = before.get(place, 0) + saved
+    return Condensation(
+        first.before,
+        _as_it_was(first.before, second.transcript),
+        (*first.passes, *(receipt for receipt in second.passes if receipt.changes)),
+        (*first.receipts, *second.changes),
+        first.tokens_before,
+        second.tokens_after,
+        first.target,
+        first.warnings,
+        references,
+        first.keeps_thinking,
+    )
+
+
+def _as_it_was(before: Transcript, after: Transcript) -> Transcript:
+    """The transcript with the blocks of the first one where the second run took back what the first one did."""
+    old = {key_of(block): block for _, block in before.blocks()}
+    same = {
+        (position, number): old[key_of(block)]
+        for position, message in enumerate(after.messages)
+        for number, block in enumerate(message.blocks)
+        if block.changed and key_of(block) in old and block.reads_as(old[key_of(block)])
+    }
+    return replace(after, messages=tuple(with_blocks(after.messages, same)))
