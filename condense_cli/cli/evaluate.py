@@ -84,7 +84,7 @@ def evaluate(
     format: FormatOption = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
 ) -> None:
-    """Measure what later work needed and still finds after condensing.
+    """Measure what later work needed and still finds.
 
     Each transcript is cut in two. What came before the cut is condensed, without a model, and what came after
     asks: of the facts that the assistant wrote there, the lines that its edits had to match, and the files that
