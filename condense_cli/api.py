@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from . import formats, jsontext
+from .compressed import unpacked
 from .config.loading import parse_configuration
 from .config.models import Configuration
 from .config.presets import DEFAULT_PRESET, load_preset
@@ -38,12 +39,12 @@ __all__ = [
 
 
 def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
-    """Transcript in a file; the format is recognised from its content.
+    """Transcript in a file, which may be compressed (gzip, Zstandard); the format is recognised from its content.
 
     Raises UnreadableError, NotJsonError, UnknownFormatError. With `lenient`, lines that are not JSON
     are kept as they are.
     """
-    return formats.parse(read_bytes(path), name=str(path), format=format, lenient=lenient)
+    return formats.parse(unpacked(read_bytes(path), str(path)), name=str(path), format=format, lenient=lenient)
 
 
 def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:

@@ -40,6 +40,20 @@ READ_ONLY = {
 }
 """The same for formats that cannot be written."""
 
+ROW_SETS = [
+    "openai-finetune/tau2-test_sft-v1-small.jsonl",
+    "derived/openai-messages-rows-tau-airline.jsonl",
+    "openai-proxy-log/*.jsonl",
+]
+"""Sets of rows; between the rows of the logs stand other lines."""
+
+NO_ROW_SETS = ["langsmith/*.jsonl", "openhands/*output.jsonl", "openhands-events/*", "claude-code/*", "codex/*"]
+"""Files of lines that are no rows, or too few of them."""
+
+
+def row_sets() -> list[Path]:
+    return sorted(path for pattern in ROW_SETS for path in FOLDER.glob(pattern))
+
 
 def files_of(format: str) -> list[Path]:
     return sorted(path for pattern in (OF_FORMAT | READ_ONLY)[format] for path in FOLDER.glob(pattern))

@@ -93,3 +93,15 @@ def test_the_configuration_in_the_guide_is_the_default() -> None:
     (text,) = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
     assert parse_configuration(text).lossless_prelude == Prelude()
     assert set(re.findall(r"^ *(\w+):", text, re.MULTILINE)) >= set(Prelude.__struct_fields__)
+
+
+# The figures of the benchmark are those of real runs, and its sets have the bad rows that it promises.
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
+def test_the_benchmark_of_rows_measures_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = runpy.run_path(str(PROJECT / "benchmarks" / "rows.py"))
+    rows["main"](["--rows", "500", "1000", "--jobs", "1", "--folder", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert re.search(r"^ +1,000 .* % +1$", printed, re.MULTILINE)
+    assert "from 500 to 1,000 rows: exponent " in printed
+    assert "MB, under 500 MB" in printed
+    assert list(tmp_path.iterdir()) == []

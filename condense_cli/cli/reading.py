@@ -46,9 +46,10 @@ def read_transcript(file: str, format: str | None, lenient: bool = False) -> Tra
     if file == "-" and sys.stdin.isatty():
         raise UsageError("- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file.")
     from .. import formats
+    from ..compressed import unpacked
     from ..files import read_bytes
 
-    data = read_bytes(file)
+    data = unpacked(read_bytes(file), name_of(file))
     if len(data) >= _LARGE:
         from .memory import give_back_large_blocks
 

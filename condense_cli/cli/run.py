@@ -14,13 +14,15 @@ from .options import (
     AllowCalls,
     AllowPartial,
     ExceptTools,
-    File,
+    Files,
     FormatOption,
+    Jobs,
     KeepRecent,
     MaxCost,
     MaxSummaryTokens,
     NoCache,
     OnlyTools,
+    OutDir,
     OverheadTokens,
     Pins,
     Preset,
@@ -56,12 +58,14 @@ EXAMPLES = (
     "condense run --session latest               the newest session of this project\n"
     "condense run session.jsonl --cost           and when that pays\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
-    "condense run session.jsonl --json | jq .tokens.saved_percent"
+    "condense run session.jsonl --json | jq .tokens.saved_percent\n"
+    "condense run rows.jsonl.gz -o small.jsonl.gz     every row of a set\n"
+    "condense run sessions/ extra.jsonl --out-dir small -j 4"
 )
 
 
 def run(
-    file: File = None,
+    files: Files = None,
     session: Session = None,
     preset: Preset = None,
     config: Annotated[
@@ -113,6 +117,7 @@ def run(
     new_session: Annotated[
         bool, typer.Option("--new-session", help="Write a session beside FILE that its client can resume.")
     ] = False,
+    out_dir: OutDir = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Replace FILE; a backup stays beside it.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace FILE even if a program has it open or just changed it.")
@@ -128,6 +133,7 @@ def run(
     no_cache: NoCache = False,
     redact: Redact = False,
     allow_partial: AllowPartial = False,
+    jobs: Jobs = None,
     format: FormatOption = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
@@ -137,14 +143,20 @@ def run(
 
     On a terminal this prints what would change and what that saves. In a pipe the condensed transcript
     goes to standard output and the report to standard error. FILE is changed only by --in-place;
-    condense undo takes that back.
+    condense undo takes that back. Several files, or folders, go to --out-dir; run again, it goes on where it stopped.
     """
     with exits():
         _check_usage(preset, config, target_tokens, target_percent)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
-        file = input_file(file, session)
+        from .several import Settings, Telling, check_several, is_several
+
+        several = files if files and is_several(files, out_dir) else []
+        if several or out_dir is not None:
+            one = {"-o": output, "--session": session, "--new-session": new_session, "--in-place": in_place}
+            check_several(several, out_dir, {**one, "--explain": explain}, dry_run=dry_run)
+        file = "-" if several else input_file(files[0] if files else None, session)
         from .destination import Kind, destination, proposal
 
         to = destination(
@@ -164,6 +176,8 @@ def run(
         from ..config.overrides import apply as override
         from ..passes.flags import name_flags
         from ..report import facts
+        from ..rows.condensing import Work
+        from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
         from .summarizing import calls_of, status_of, summaries_for, told_of
 
@@ -172,6 +186,27 @@ def run(
         configuration = override(configuration, overrides)
         if lossless_only:
             name = "lossless only" if preset is None and config is None else f"{name}, lossless only"
+        calls = calls_of(
+            profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
+        )
+        settings = Settings(
+            Work(configuration, target_tokens, target_percent, model, slim),
+            calls,
+            format,
+            lenient,
+            strict,
+            allow_partial,
+        )
+        telling = Telling(name, jobs, json, quiet, report)
+        if several:
+            from .many import run_many
+
+            raise SystemExit(run_many(several, settings, telling, out_dir, dry_run=dry_run))
+        kind = rows_in(file, format)
+        if kind is not None:
+            from .run_rows import run_rows
+
+            raise SystemExit(int(run_rows(file, kind, settings, telling, to)))
         transcript = read_transcript(file, format, lenient)
         is_writable = formats.format_named(transcript.format).is_writable
         to.check(transcript)
@@ -181,9 +216,6 @@ def run(
         counter = Counter.of(transcript)
         if target_percent is not None:
             target_tokens = int(counter.transcript(transcript) * target_percent / 100)
-        calls = calls_of(
-            profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
-        )
         with summaries_for(configuration, counter, calls) as summaries:
             result = api.condense(
                 transcript,

@@ -126,7 +126,8 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
     if len(taken) and isinstance(first, dict) and isinstance(first.get("messages", first.get("conversations")), list):
         raise UnknownFormatError(
             f"{name} is not a transcript that condense knows. It holds several conversations, each record one.",
-            "Put each conversation into a file of its own.",
+            "condense run, restore, estimate, inspect and validate take such rows where their messages are of a known "
+            "format. For one row: sed -n 1p FILE | condense … -",
         )
     raise UnknownFormatError(
         f"{name} is not a transcript that condense knows. It is {describe(taken, document.source)}.",

@@ -46,6 +46,8 @@ _SPEAKERS: Final = {Role.USER: "human", Role.ASSISTANT: "gpt"}
 def evidence(value: Any) -> Evidence:
     if not isinstance(value, dict):
         return Evidence.NO
+    if _speaker(value):
+        return Evidence.YES
     turns = value.get("conversations")
     if isinstance(turns, list) and turns:
         return Evidence.YES if _speaker(turns[0]) else Evidence.NO
@@ -67,7 +69,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     if any(isinstance(value, dict) and "conversations" in value for value in records):
         if len(records) > 1:
             raise UnknownFormatError(
-                "It holds several conversations, each record one.", "Put each conversation into a file of its own."
+                "It holds several conversations in one array.",
+                "Put each on a line of its own, as jq -c '.[]' does: such a file is a set of rows.",
             )
         document = with_records_under(document, "conversations")
         records = list(document.values)
