@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Condensation", "Configuration", "Diff", "Restoration", "Transcript", "__version__",
-    "condense", "diff", "dump", "dump_messages", "estimate", "load", "loads", "restore",
+    "Condensation", "Configuration", "Conversion", "Diff", "Restoration", "Transcript", "__version__",
+    "condense", "convert", "diff", "dump", "dump_messages", "estimate", "load", "loads", "restore",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from .api import Restoration, condense, diff, dump, dump_messages, estimate, load, loads, restore
+    from .api import Restoration, condense, convert, diff, dump, dump_messages, estimate, load, loads, restore
     from .config.models import Configuration
+    from .formats.converting import Conversion
     from .passes.condensation import Condensation
     from .report.diff import Diff
     from .transcript import Transcript

@@ -19,6 +19,8 @@ from .config.models import Configuration
 from .config.presets import DEFAULT_PRESET, load_preset
 from .errors import BrokenOutputError, UsageError
 from .files import read_bytes
+from .formats import converting
+from .formats.converting import Conversion
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
 from .passes import pipeline
@@ -28,13 +30,14 @@ from .passes.summaries import Summarizer
 from .report.diff import Diff, compare
 from .tokens import Counter, encoding_for
 from .transcript import TEXT_CALL, Container, Transcript
+from .validity import validate
 
 if TYPE_CHECKING:
     from .report.estimate import Estimate
 
 __all__ = [
-    "Condensation", "Configuration", "Diff", "Restoration", "Transcript",
-    "condense", "diff", "dump", "dump_messages", "estimate", "load", "loads", "restore",
+    "Condensation", "Configuration", "Conversion", "Diff", "Restoration", "Transcript",
+    "condense", "convert", "diff", "dump", "dump_messages", "estimate", "load", "loads", "restore",
 ]  # fmt: skip
 
 
@@ -209,6 +212,22 @@ def dump(condensation: Condensation | Restoration) -> bytes:
     return data
 
 
+def convert(result: Transcript | Condensation, to: str) -> Conversion:
+    """The conversation as messages of an API, `anthropic` or `openai-chat`, whatever format it was read from.
+
+    `notes` of the conversion tell what could not be carried over. The bytes are read back, and checked by the rules of
+    that API, before they are returned. Raises UsageError for any other format and where there is no conversation,
+    BrokenOutputError for a defect.
+    """
+    transcript = result.transcript if isinstance(result, Condensation) else result
+    if not transcript.messages:
+        raise UsageError("There is no conversation to convert.", "Name a transcript that holds messages.")
+    conversion = converting.convert(transcript, to)
+    for violation in validate(formats.parse(conversion.data, format=to)):
+        raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
+    return conversion
+
+
 def dump_messages(condensation: Condensation | Restoration) -> list[Any]:
     """The messages of the new transcript as a list, where the input was one. Raises as `dump` does, and UsageError."""
     container = condensation.transcript.source.container
@@ -218,7 +237,7 @@ def dump_messages(condensation: Condensation | Restoration) -> list[Any]:
     raise UsageError("The input was no list of messages.", "Take its bytes from dump().")
 
 
-_MESSAGE_LISTS = ("anthropic", "openai-chat")
+_MESSAGE_LISTS = ("anthropic", "openai-chat", "mini-swe-agent")
 _REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 

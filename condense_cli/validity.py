@@ -256,9 +256,10 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
 TIDIED_BY_CLIENT: Final = {
     "claude-code": frozenset({"texts_not_blank", "messages_not_empty", "first_message_from_user"}),
     "codex": frozenset({"outputs_have_calls", "calls_have_outputs"}),
+    "claude-stream-json": frozenset({"first_message_from_user"}),
 }
 """Rules whose violations a client mends before it sends: Claude Code leaves blank texts out; Codex leaves out results
-without a call, and sends "aborted" for a call without a result."""
+without a call, and sends "aborted" for a call without a result. What Claude Code prints begins behind the prompt."""
 
 
 def validate(transcript: Transcript) -> list[Violation]:

@@ -14,7 +14,7 @@ import json
 import sys
 import tempfile
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +22,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import codex  # noqa: E402
+import other_agents  # noqa: E402
 import other_clients  # noqa: E402
 from project import FILES  # noqa: E402
 from scenario import CHAT, CHAT_MORE, FEATURE, FIX, SMALL, STORAGE, SYSTEM, Call, Prompt, Step, Turn  # noqa: E402
@@ -338,6 +339,10 @@ def save_lines(name: str, records: Sequence[object]) -> None:
     save(name, "".join(f"{line}\n" for line in compact))
 
 
+def lines_of(records: Iterable[Json]) -> str:
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
 def main() -> None:
     lines = claude_code("bugfix-session", play([*FIX, *FEATURE, *SMALL]))
     compact = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines)
@@ -370,6 +375,15 @@ def main() -> None:
     save("bugfix-gemini.json", json.dumps(chat, indent=2, ensure_ascii=False))
     save_lines("logs/bugfix-gemini.jsonl", other_clients.gemini_log(chat))
     save_lines("logs/bugfix-kimi.jsonl", other_clients.kimi(SYSTEM, messages))
+
+    save("bugfix.traj", json.dumps(other_agents.swe_agent(messages), indent=2) + "\n")
+    save("bugfix.traj.json", json.dumps(other_agents.mini_swe_agent(messages), indent=2) + "\n")
+    save("bugfix-openhands.jsonl", json.dumps(other_agents.openhands(messages)) + "\n")
+    save("bugfix-openhands-events.jsonl", lines_of(other_agents.openhands_sdk(messages)))
+    save("bugfix-inspect.json", json.dumps(other_agents.inspect(messages), indent=2) + "\n")
+    save("bugfix-tau2.json", json.dumps(other_agents.tau2(messages), indent=2) + "\n")
+    save("bugfix-stream.jsonl", lines_of(other_agents.claude_stream(messages)))
+    save("bugfix-requests.jsonl", lines_of(other_agents.request_log(messages)))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import struct
 import uuid
 from typing import Any
 
+from agent_logs import agent_files
 from agents import gemini_chats, opencode_exports, pi_sessions
 from hypothesis import strategies as st
 from repeats import repeating_turns, xml_messages
@@ -321,6 +322,7 @@ FILES = st.one_of(
     opencode_exports(ANY_TURNS),
     pi_sessions(ANY_TURNS),
     gemini_chats(ANY_TURNS),
+    agent_files(openai_messages()),
 )
 REPEATING_FILES = st.one_of(
     anthropic_messages(REPEATING).flatmap(spelled),
@@ -332,6 +334,7 @@ REPEATING_FILES = st.one_of(
     opencode_exports(REPEATING),
     pi_sessions(REPEATING),
     gemini_chats(REPEATING),
+    agent_files(openai_messages(REPEATING)),
 )
 
 OPERATIONS = st.one_of(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ExitStatus, UsageError
+from . import converting
 from .console import console, exits, say, write_text
 from .options import (
     AllowCalls,
@@ -57,6 +58,7 @@ EXAMPLES = (
     "cat session.jsonl | condense run - | next-program\n"
     "condense run --session latest               the newest session of this project\n"
     "condense run session.jsonl --cost           and when that pays\n"
+    "condense run run.eval --to anthropic -o messages.json\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent\n"
     "condense run rows.jsonl.gz -o small.jsonl.gz     every row of a set\n"
@@ -135,6 +137,7 @@ def run(
     allow_partial: AllowPartial = False,
     jobs: Jobs = None,
     format: FormatOption = None,
+    to_format: converting.To = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff, timings and costs.")] = False,
@@ -147,6 +150,7 @@ def run(
     """
     with exits():
         _check_usage(preset, config, target_tokens, target_percent)
+        converting.check(to_format, in_place=in_place, new_session=new_session)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
@@ -172,7 +176,7 @@ def run(
 
         from msgspec.structs import replace
 
-        from .. import api, formats
+        from .. import api
         from ..config.overrides import apply as override
         from ..passes.flags import name_flags
         from ..report import facts
@@ -208,8 +212,8 @@ def run(
 
             raise SystemExit(int(run_rows(file, kind, settings, telling, to)))
         transcript = read_transcript(file, format, lenient)
-        is_writable = formats.format_named(transcript.format).is_writable
-        to.check(transcript)
+        if to_format is None:
+            to.check(transcript)
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
@@ -229,8 +233,9 @@ def run(
         result = name_flags(result, overrides)
         if strict and result.target is None:
             raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
-        data = api.dump(result) if is_writable else b""
-        written = to.write(data, transcript)
+        output_of_run = converting.output(result, to_format)
+        data = output_of_run.data
+        written = to.write(data or b"", transcript)
         if strict and result.is_target_missed:
             status = ExitStatus.TARGET_MISSED
         status = status_of(summaries, status, allow_partial=allow_partial)
@@ -245,7 +250,7 @@ def run(
             source=name_of(file),
             output=written.output,
             configuration=name,
-            size_after=len(data) if is_writable else None,
+            size_after=len(data) if data is not None else None,
             explain=explain,
             cost=_cost(result, counter, overhead_tokens, told.cost) if is_cost_wanted or told.cost else None,
             slim=slim,
@@ -253,7 +258,7 @@ def run(
             summaries=told.used,
             backup=written.backup,
             new_session=written.new_session,
-            warnings=(*written.warnings, *told.warnings),
+            warnings=(*output_of_run.warnings, *written.warnings, *told.warnings),
         )
         if report is not None:
             from ..files import write_bytes
@@ -266,7 +271,9 @@ def run(
             for line in written.said:
                 console().print(line, style="bold", soft_wrap=True)
             if to.kind is Kind.NOWHERE and not dry_run and result.transcript.is_changed:
-                console().print(proposal(file, transcript.format, is_writable=is_writable), style="dim", soft_wrap=True)
+                console().print(
+                    proposal(file, transcript.format, is_writable=data is not None), style="dim", soft_wrap=True
+                )
         raise SystemExit(int(status))
 
 

@@ -13,26 +13,35 @@ from ..transcript import Message, Transcript
 from . import (
     anthropic,
     claude_code,
+    claude_stream,
     cline,
     codex,
     gemini,
     gemini_log,
+    inspect_log,
     kimi,
+    mini_swe_agent,
     openai_chat,
     opencode,
     opencode_events,
+    openhands,
+    openhands_sdk,
     pi,
+    request_log,
     roo,
     sharegpt,
     swe_agent,
+    tau2,
 )
 from .base import Evidence, Format
 from .container import Document, describe, open_document
+from .foreign import foreign
 from .slimming import slimmed as _slimmed
 from .writing import write as _write
 
 FORMATS: Final[tuple[Format, ...]] = (
     claude_code.FORMAT,
+    claude_stream.FORMAT,
     codex.FORMAT,
     cline.FORMAT,
     roo.FORMAT,
@@ -43,6 +52,13 @@ FORMATS: Final[tuple[Format, ...]] = (
     gemini.FORMAT,
     gemini_log.FORMAT,
     kimi.FORMAT,
+    mini_swe_agent.FORMAT,
+    inspect_log.FORMAT,
+    inspect_log.ARCHIVES,
+    request_log.FORMAT,
+    tau2.FORMAT,
+    openhands.FORMAT,
+    openhands_sdk.FORMAT,
     sharegpt.FORMAT,
     openai_chat.FORMAT,
     anthropic.FORMAT,
@@ -64,6 +80,8 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
 
     Raises NotJsonError and UnknownFormatError. With `lenient`, lines that are not JSON are kept as they are.
     """
+    if data.startswith(inspect_log.ZIP):
+        return inspect_log.read_archive(data, name)
     document = open_document(data, name, lenient=lenient)
     if format is not None:
         form, values = format_named(format), document.values
@@ -80,6 +98,7 @@ def check_writable(transcript: Transcript) -> None:
     if not format_named(transcript.format).is_writable:
         raise UsageError(
             f"condense reads {transcript.format} files but cannot write them.",
+            "condense run --to anthropic, or --to openai-chat, writes it as messages of that API. "
             "To see what condensing would save, use condense run --dry-run, or --json without -o.",
         )
 
@@ -105,6 +124,9 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
 
     Takes values until one of them proves a format that none before it excluded.
     """
+    for form in FORMATS:
+        if form.claims(document):
+            return form, document.values
     taken: list[Any] = []
     candidates = list(FORMATS)
     for record, value in enumerate(document.values):
@@ -123,6 +145,9 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
         return defaults[-1], chain(taken, document.values)
     known = ", ".join(form.name for form in FORMATS)
     first = taken[0] if taken else None
+    kind = foreign(first)
+    if kind:
+        raise UnknownFormatError(f"{name} is {kind.what}.", kind.instead)
     if len(taken) and isinstance(first, dict) and isinstance(first.get("messages", first.get("conversations")), list):
         raise UnknownFormatError(
             f"{name} is not a transcript that condense knows. It holds several conversations, each record one.",

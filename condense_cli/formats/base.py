@@ -119,11 +119,16 @@ def sizes_unknown(transcript: Transcript) -> dict[str, int]:
     return {}
 
 
+def claims_nothing(document: Document) -> bool:
+    return False
+
+
 class Format(Struct, frozen=True):
     """One row of the table of formats.
 
-    `evidence` looks at one record. A format that `is_default` may be chosen without any proof, when
-    every record may be its own. `read` gets the values from the start. `complete` adds to the edits
+    `evidence` looks at one record; `claims` at what surrounds the records, and is asked before all evidence. A format
+    that `is_default` may be chosen without any proof, when every record may be its own. `read` gets the values from
+    the start. `complete` adds to the edits
     what follows in this format from them and from the records that go altogether. `fixed` names records
     that stay even when all their blocks went. `rules` are what a
     client demands of the file besides the rules of the API. `sizes` tells what the bytes of the file
@@ -142,6 +147,7 @@ class Format(Struct, frozen=True):
     evidence: Callable[[Any], Evidence]
     read: Callable[[Document, Iterator[Any]], Transcript]
     is_default: bool = False
+    claims: Callable[[Document], bool] = claims_nothing
     complete: Complete = nothing_follows
     fixed: Callable[[Transcript], frozenset[int]] = none_fixed
     rules: tuple[FileRule, ...] = ()

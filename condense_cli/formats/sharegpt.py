@@ -48,14 +48,20 @@ def evidence(value: Any) -> Evidence:
         return Evidence.NO
     if _speaker(value):
         return Evidence.YES
-    turns = value.get("conversations")
-    if isinstance(turns, list) and turns:
-        return Evidence.YES if _speaker(turns[0]) else Evidence.NO
     parts = value.get("content")
     if not isinstance(parts, list) or not parts or not part_kinds(parts) <= _KINDS:
         return Evidence.NO
     have_values = all(isinstance(part, dict) and isinstance(part.get("value"), str) for part in parts)
     return Evidence.YES if have_values and str(value.get("role")) in ROLES else Evidence.NO
+
+
+def claims(document: Document) -> bool:
+    """Whether the only record of a file is a conversation; of many, each is a row."""
+    if len(document.source.spans) != 1 or document.source.unparsed or b'"conversations"' not in document.source.raw(0):
+        return False
+    value = jsontext.parse(document.source.raw(0))
+    turns = value.get("conversations") if isinstance(value, dict) else None
+    return isinstance(turns, list) and bool(turns) and _speaker(turns[0]) is not None
 
 
 def _speaker(turn: Any) -> Role | None:
@@ -172,5 +178,6 @@ FORMAT = Format(
     "ShareGPT conversations: one object with conversations, or with messages whose parts have values",
     evidence,
     read,
+    claims=claims,
     new_message=new_message,
 )

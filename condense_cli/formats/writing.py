@@ -153,7 +153,7 @@ def join(source: Source, records: Iterable[int], rewritten: Callable[[int], str]
 
 def _removals(source: Source, gone: frozenset[int]) -> list[tuple[int, int]]:
     if source.container is not Container.LINES:
-        return [(start, end) for start, end, _ in jsontext.remove_members(source.spans, gone)]
+        return [(start, end) for start, end, _ in jsontext.remove_members(source.spans[: source.listed], gone)]
     spans = []
     for record in gone:
         start, end = source.spans[record]

@@ -50,9 +50,8 @@ def is_parquet(file: str) -> bool:
 def kind_of(lines: list[bytes]) -> Kind | None:
     """What the rows are like whose first lines these are; None when they are no rows.
 
-    A file of one line is one conversation. A line that can only be a record of a known format, and holds no messages,
-    is no row. Of the lines that are JSON at least half must be rows: logs have other lines between them, and a set may
-    begin with a broken one.
+    A file of one line is one conversation. A line that can only be a record of a known format is no row. Of the lines
+    that are JSON at least half must be rows: logs have other lines between them, and a set may begin with a broken one.
     """
     lines = [line for line in lines if line.strip()]
     if len(lines) < 2:
@@ -63,9 +62,9 @@ def kind_of(lines: list[bytes]) -> Kind | None:
         value = _value(line)
         if value is None:
             continue
-        found = find(value, kind)
-        if found is None and any(form.evidence(value) is Evidence.YES for form in formats.FORMATS):
+        if any(form.evidence(value) is Evidence.YES for form in formats.FORMATS):
             return None
+        found = find(value, kind)
         if found is None:
             others += 1
         else:
