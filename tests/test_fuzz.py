@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
 import agent_logs
 import real
@@ -24,7 +25,7 @@ FILES = [b"\n".join(line[:2_000] for line in path.read_bytes().split(b"\n")[:30]
 READS = [message for n in range(4) for message in read_turn(str(n), content=LONG[n * 30 :])]
 FILES.append(api.dump(api.condense(anthropic(user("go"), *READS), configuration(lossless_prelude={}))))
 CALL = {"id": "a", "type": "function", "function": {"name": "run_command", "arguments": '{"command": "ls"}'}}
-SAID = [
+SAID: list[dict[str, Any]] = [
     {"role": "system", "content": "x"},
     {"role": "user", "content": "go"},
     {"role": "assistant", "content": "I look.", "tool_calls": [CALL]},
