@@ -204,7 +204,7 @@ def proposal(source: str, format: str, *, is_writable: bool) -> str:
     from ..formats.session_ids import SESSION_FILES
 
     if not is_writable:
-        return "Nothing was written; this format is only read."
+        return "Nothing was written; this format is only read. --to anthropic -o FILE writes messages of that API."
     if format in SESSION_FILES and source != "-":
         return "Nothing was written; --new-session writes a session beside this one to resume, -o FILE a file."
     return "Nothing was written; add -o FILE to write the condensed transcript."
