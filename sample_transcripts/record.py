@@ -334,6 +334,11 @@ def save(name: str, text: str) -> None:
     print(f"{name}: {len(text.encode()):,} bytes")
 
 
+def save_lines(name: str, records: Iterable[object]) -> None:
+    compact = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in records)
+    save(name, "".join(f"{line}\n" for line in compact))
+
+
 def lines_of(records: Iterable[Json]) -> str:
     return "".join(f"{json.dumps(record)}\n" for record in records)
 
@@ -361,6 +366,15 @@ def main() -> None:
 
     conversation = other_clients.sharegpt(SYSTEM, chat_tools(), messages)
     save("bugfix-sharegpt.json", json.dumps(conversation, indent=2) + "\n")
+    export = other_clients.opencode(messages)
+    save("bugfix-opencode.json", json.dumps(export, indent=2, ensure_ascii=False) + "\n")
+    save_lines("logs/bugfix-opencode-events.jsonl", other_clients.opencode_events(export))
+    save_lines("bugfix-pi.jsonl", other_clients.pi(messages))
+    save("bugfix-cline.json", json.dumps(other_clients.cline(SYSTEM, messages), indent=2, ensure_ascii=False) + "\n")
+    chat = other_clients.gemini(messages)
+    save("bugfix-gemini.json", json.dumps(chat, indent=2, ensure_ascii=False))
+    save_lines("logs/bugfix-gemini.jsonl", other_clients.gemini_log(chat))
+    save_lines("logs/bugfix-kimi.jsonl", other_clients.kimi(SYSTEM, messages))
 
     save("bugfix.traj", json.dumps(other_agents.swe_agent(messages), indent=2) + "\n")
     save("bugfix.traj.json", json.dumps(other_agents.mini_swe_agent(messages), indent=2) + "\n")
@@ -368,8 +382,8 @@ def main() -> None:
     save("bugfix-openhands-events.jsonl", lines_of(other_agents.openhands_sdk(messages)))
     save("bugfix-inspect.json", json.dumps(other_agents.inspect(messages), indent=2) + "\n")
     save("bugfix-tau2.json", json.dumps(other_agents.tau2(messages), indent=2) + "\n")
-    save("bugfix-stream.jsonl", lines_of(other_agents.claude_stream(messages)))
-    save("bugfix-requests.jsonl", lines_of(other_agents.request_log(messages)))
+    save("logs/bugfix-stream.jsonl", lines_of(other_agents.claude_stream(messages)))
+    save("logs/bugfix-requests.jsonl", lines_of(other_agents.request_log(messages)))
 
 
 if __name__ == "__main__":

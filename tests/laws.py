@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from build import compiled
 from msgspec.structs import replace
 from references import named_lines_stay
 
@@ -32,6 +33,8 @@ COPYING = ("openhands", "openhands-sdk", "mini-swe-agent", "tau2")
 RELINKED_KEYS = {
     "claude-code": (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"'),
     "codex": (b'"id"',),
+    "pi": (b'"parentId"', b'"firstKeptEntryIndex"'),
+    "opencode": (b'"parentID"', b'"tail_start_id"'),
 }
 """Keys that lead to records which may have gone before."""
 
@@ -45,6 +48,7 @@ def check_all(
     """Run a configuration and check every law on the result."""
     count = count or Counter()
     result = api.condense(transcript, configuration, counter=count, summarizer=summarizer)
+    assert result.error is None, result.error.traceback
     data = api.dump(result)
     untouched_is_untouched(result, data)
     links_stay_whole(result, data)
@@ -57,6 +61,7 @@ def check_all(
 
 def check_content(result: Condensation, configuration: Configuration, count: Counter) -> None:
     """The laws that need no written file."""
+    configuration = compiled(configuration)
     valid_in_valid_out(result)
     never_larger(result, count)
     lossless(result)
@@ -76,9 +81,13 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
         if result.transcript.format == "roo":
             _hidden_stays(result, after)
             return
+        if result.transcript.format == "pi" and b'"parentId"' in before.data:
+            _branch_stays(result, after)
+            return
     changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
     emptied = {block.place.record for block in result.transcript.removed}
     gone = emptied - {block.place.record for _, block in result.transcript.blocks()}
+    gone -= format_named(result.transcript.format).fixed(result.transcript)
     kept = [record for record in range(len(before.spans)) if record not in gone]
     assert len(kept) == len(after.spans)
     for position, record in enumerate(kept):
@@ -124,6 +133,21 @@ def _hidden_stays(result: Condensation, after: Source) -> None:
     assert len(raws) == len(old) + len(new)
     for record, raw in enumerate(old):
         assert raw == before.raw(record) or record in changed or b'"condenseParent"' in raw
+
+
+def _branch_stays(result: Condensation, after: Source) -> None:
+    """What a summary stands for is still there, off the path; what stays on it changes its parent at most."""
+    before = result.before.source
+    changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
+    changed |= {block.place.record for block in result.transcript.removed}
+    values = {value["id"]: value for value in map(jsontext.parse, map(after.raw, range(len(after.spans))))}
+    old = [jsontext.parse(before.raw(record)) for record in range(len(before.spans))]
+    for record, value in enumerate(old):
+        links = {key: value[key] for key in ("parentId", "firstKeptEntryId") if key in value}
+        assert record in changed or values[value["id"]] | links == value
+    added = values.keys() - {value["id"] for value in old}
+    assert {values[id]["type"] for id in added} <= {"branch_summary", "compaction"}
+    assert len(added) == sum(message.is_inserted for message in result.transcript.messages)
 
 
 def valid_in_valid_out(result: Condensation) -> None:
@@ -236,9 +260,10 @@ def _says(blocks: dict[tuple[Place, tuple[int, int] | None], Block], block: Bloc
 
 def idempotent(result: Condensation, configuration: Configuration, data: bytes, summarizer: Summarizer | None) -> None:
     """Law 4: the same configuration changes nothing in its own output."""
-    if configuration.target_reduction_percent is not None:
+    in_passes = compiled(configuration)
+    if in_passes.target_reduction_percent is not None:
         return  # A percentage of what is left is a new target.
-    if len(result.transcript.messages) < len(result.before.messages) and _names_indices(configuration):
+    if len(result.transcript.messages) < len(result.before.messages) and _names_indices(in_passes):
         return  # An index names another message once a message before it went.
     again = parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed))
     again = replace(again, model=result.transcript.model)

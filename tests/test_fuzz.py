@@ -21,7 +21,8 @@ from condense_cli.config.presets import presets_folder
 from condense_cli.errors import CondenseError
 from condense_cli.formats import format_named, parse, serialize
 
-FILES = [b"\n".join(line[:2_000] for line in path.read_bytes().split(b"\n")[:30]) for path in real.SAMPLES]
+SAMPLES = [*real.SAMPLES, *real.ONLY_READ]
+FILES = [b"\n".join(line[:2_000] for line in path.read_bytes().split(b"\n")[:30]) for path in SAMPLES]
 READS = [message for n in range(4) for message in read_turn(str(n), content=LONG[n * 30 :])]
 FILES.append(api.dump(api.condense(anthropic(user("go"), *READS), configuration(lossless_prelude={}))))
 CALL = {"id": "a", "type": "function", "function": {"name": "run_command", "arguments": '{"command": "ls"}'}}

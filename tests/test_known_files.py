@@ -17,7 +17,7 @@ SEVERAL = "several|conversations"
 EXPECTED: dict[str, str] = {
     "claude-code/*": "claude-code",
     "claude-stream-json/*": "claude-stream-json",
-    "cline/*": "roo",
+    "cline/*": "cline",
     "codex/*": "codex",
     "derived/anthropic-*": "anthropic",
     "derived/openai-messages-django-*": "openai-chat",
@@ -27,12 +27,12 @@ EXPECTED: dict[str, str] = {
     "inspect/*_popularity.json": "!holds 3 conversations.*jq",
     "inspect/*_security-guide.json": "!holds 3 conversations.*jq",
     "inspect/*.eval": "!holds 100 conversations.*unzip -p",
-    "kimi/*": "!not a transcript",
+    "kimi/*": "kimi",
     "langsmith/*": f"!{SEVERAL}",
     "mini-swe-agent/*": "mini-swe-agent",
     "openai-finetune/*": f"!{SEVERAL}",
     "openai-proxy-log/*": "request-log",
-    "opencode-events/*": "!stream of events of opencode.*opencode export",
+    "opencode-events/*": "opencode-events",
     "openhands/*": "!several runs, one in a line.*sed -n 1p",
     "openhands-completions/*": "openai-chat",
     "openhands-events/*": "openhands-sdk",
@@ -48,10 +48,17 @@ EXPECTED: dict[str, str] = {
 
 SAMPLES = {
     "bugfix-chat": "openai-chat",
+    "bugfix-cline": "cline",
+    "bugfix-gemini.json": "gemini",
+    "bugfix-gemini.jsonl": "gemini-log",
     "bugfix-inspect": "inspect",
+    "bugfix-kimi": "kimi",
     "bugfix-messages": "anthropic",
+    "bugfix-opencode": "opencode",
+    "bugfix-opencode-events": "opencode-events",
     "bugfix-openhands": "openhands",
     "bugfix-openhands-events": "openhands-sdk",
+    "bugfix-pi": "pi",
     "bugfix-requests": "request-log",
     "bugfix-rollout": "codex",
     "bugfix-session": "claude-code",
@@ -82,13 +89,12 @@ def test_real_files(path: Path) -> None:
         assert parse(path.read_bytes(), name=path.name).format == expected
 
 
-@pytest.mark.parametrize("path", [*real.SAMPLES, *real.READ_ONLY_SAMPLES], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*real.SAMPLES, *real.ONLY_READ], ids=lambda path: path.name)
 def test_samples(path: Path) -> None:
-    name = path.name if ".traj" in path.name else path.stem
-    assert parse(path.read_bytes()).format == SAMPLES[name]
+    assert parse(path.read_bytes()).format == (SAMPLES.get(path.name) or SAMPLES[path.stem])
 
 
-READABLE = [path for path in [*real.SAMPLES, *real.READ_ONLY_SAMPLES, *real.every_file()] if real.is_readable(path)]
+READABLE = [path for path in [*real.SAMPLES, *real.ONLY_READ, *real.every_file()] if real.is_readable(path)]
 
 
 # Whatever order the formats are asked in: no other one claims the file, or has proof in a record before its own has.
@@ -111,5 +117,5 @@ def test_no_format_takes_files_of_another(path: Path) -> None:
             return
 
 
-SHARED = {("roo", "anthropic"), ("tau2", "openai-chat")}
+SHARED = {("cline", "roo"), ("roo", "anthropic"), ("tau2", "openai-chat")}
 """Formats whose records prove the next one as well: their messages are messages of that API, and more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
@@ -14,12 +14,19 @@ from . import (
     anthropic,
     claude_code,
     claude_stream,
+    cline,
     codex,
+    gemini,
+    gemini_log,
     inspect_log,
+    kimi,
     mini_swe_agent,
     openai_chat,
+    opencode,
+    opencode_events,
     openhands,
     openhands_sdk,
+    pi,
     request_log,
     roo,
     sharegpt,
@@ -36,8 +43,15 @@ FORMATS: Final[tuple[Format, ...]] = (
     claude_code.FORMAT,
     claude_stream.FORMAT,
     codex.FORMAT,
+    cline.FORMAT,
     roo.FORMAT,
     swe_agent.FORMAT,
+    opencode.FORMAT,
+    opencode_events.FORMAT,
+    pi.FORMAT,
+    gemini.FORMAT,
+    gemini_log.FORMAT,
+    kimi.FORMAT,
     mini_swe_agent.FORMAT,
     inspect_log.FORMAT,
     inspect_log.ARCHIVES,
@@ -52,12 +66,28 @@ FORMATS: Final[tuple[Format, ...]] = (
 """Asked in this order. Plain text turns that fit both chat formats are taken for the last that fits."""
 
 
+_ADDED: Final[dict[str, Format]] = {}
+
+
+def add(formats: Iterable[Format]) -> None:
+    """Add formats to the table for the rest of the process, behind those that it has.
+
+    A transcript carries the name of its format, and whoever writes it has to find that. Names in the table stay.
+    """
+    known = {form.name for form in FORMATS}
+    _ADDED.update({form.name: form for form in formats if form.name not in known})
+
+
+def _all() -> tuple[Format, ...]:
+    return (*FORMATS, *_ADDED.values())
+
+
 def format_named(name: str) -> Format:
     """Raises UsageError when no format has the name."""
-    for form in FORMATS:
+    for form in _all():
         if form.name == name:
             return form
-    known = ", ".join(form.name for form in FORMATS)
+    known = ", ".join(form.name for form in _all())
     raise UsageError(f"There is no format named {name!r}.", f"Formats: {known}.")
 
 
@@ -114,7 +144,7 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
         if form.claims(document):
             return form, document.values
     taken: list[Any] = []
-    candidates = list(FORMATS)
+    candidates = list(_all())
     for record, value in enumerate(document.values):
         taken.append(value)
         if record in document.source.unparsed:
@@ -129,7 +159,7 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
     defaults = [form for form in candidates if form.is_default]
     if defaults and taken:
         return defaults[-1], chain(taken, document.values)
-    known = ", ".join(form.name for form in FORMATS)
+    known = ", ".join(form.name for form in _all())
     first = taken[0] if taken else None
     kind = foreign(first)
     if kind:
@@ -137,7 +167,8 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
     if len(taken) and isinstance(first, dict) and isinstance(first.get("messages", first.get("conversations")), list):
         raise UnknownFormatError(
             f"{name} is not a transcript that condense knows. It holds several conversations, each record one.",
-            "Put each conversation into a file of its own.",
+            "condense run, restore, estimate, inspect and validate take such rows where their messages are of a known "
+            "format. For one row: sed -n 1p FILE | condense … -",
         )
     raise UnknownFormatError(
         f"{name} is not a transcript that condense knows. It is {describe(taken, document.source)}.",

@@ -71,15 +71,8 @@ class Rewrite(Struct, frozen=True):
         return splice(decode(self.transcript.source.raw(number)), edits)
 
 
-class Compaction(Struct, frozen=True):
-    """How a client writes a summary in place of earlier messages, so that it resumes behind it.
-
-    `write` gives the bytes of the whole file. `role` is the role in which the client sends a summary;
-    None where roles have to alternate and the neighbours decide.
-    """
-
-    write: Callable[[Rewrite], bytes]
-    role: Role | None = None
+Compaction = Callable[[Rewrite], bytes]
+"""The whole file with a summary in place of earlier messages, as a client writes it, so that it resumes behind it."""
 
 
 NewMessage = Callable[[Role, str, str], dict[str, str]]
@@ -144,7 +137,8 @@ class Format(Struct, frozen=True):
     can be read and reported on; a changed transcript of it cannot be written. Without a `compaction` of
     its own a summary is a message like the others: `new_message` gives the members (keys and JSON literals) of the
     record that holds it, from its role, its text as a JSON literal, and the text of the record that it takes the
-    place of.
+    place of. `summary_role` is the role in which the client sends a summary; None where roles have to alternate and the
+    neighbours decide.
     """
 
     name: str
@@ -162,6 +156,7 @@ class Format(Struct, frozen=True):
     is_writable: bool = True
     compaction: Compaction | None = None
     new_message: NewMessage = role_and_content
+    summary_role: Role | None = None
 
 
 def part_kinds(content: list[Any]) -> set[str]:

@@ -40,10 +40,6 @@ def _is_tau2(value: Any) -> bool:
     )
 
 
-def _is_event_stream(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and value[0] in ("event", "tool.definition", "chat.message")
-
-
 _FOREIGN: Final = (
     Foreign(
         _is_display_copy,
@@ -69,11 +65,6 @@ _FOREIGN: Final = (
         openhands.is_run,
         "an output of OpenHands with several runs, one in a line",
         "Take one out: sed -n 1p FILE > run.jsonl",
-    ),
-    Foreign(
-        _is_event_stream,
-        "a stream of events of opencode, which holds each message many times",
-        "Name what opencode export writes for the session.",
     ),
 )
 

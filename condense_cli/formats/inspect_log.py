@@ -121,7 +121,7 @@ def read_archive(data: bytes, name: str) -> Transcript:
 
 
 def _no_archive(document: Document, values: Iterator[Any]) -> Transcript:
-    raise UnknownFormatError("It is no archive.", "Leave --format out, or name inspect.")
+    raise UnknownFormatError("this is no ZIP archive, as .eval files are.", "JSON logs are of the format inspect.")
 
 
 def _not_one(name: str, samples: list[str]) -> UnknownFormatError:

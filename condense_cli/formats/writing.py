@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
+from typing import Final
 
 from .. import jsontext
 from ..transcript import IN_STRING, Block, Container, JsonPath, Message, Place, Source, Transcript
@@ -39,7 +40,7 @@ def write(transcript: Transcript, form: Format) -> bytes:
     if form.compaction and transcript.has_new_summary:
         for record, blocks in changed.items():
             edits[record].update(_edits(blocks, source, values, style, form))
-        return form.compaction.write(rewrite)
+        return form.compaction(rewrite)
     records = {record for record, changes in edits.items() if changes} | changed.keys()
     # Of a string of which one part went and another changed, what is left stays: the edits of blocks go before.
     return join(
@@ -106,13 +107,16 @@ def gone_records(transcript: Transcript) -> frozenset[int]:
 
 
 def _text_part(block: Block, values: Values, style: jsontext.Style) -> str:
-    """The text part that takes an image's place. A cache breakpoint set on the image moves to it."""
+    """The text part that takes an image's place. A cache breakpoint set on the image moves to it, and so do ids."""
     part = values(block.place.record, block.place.path)
-    kind = "input_text" if isinstance(part, dict) and part.get("type") == "input_image" else "text"
-    literal = f'{{"type":"{kind}","text":{style.literal(block.text)}'
-    if isinstance(part, dict) and "cache_control" in part:
-        literal += f',"cache_control":{json.dumps(part["cache_control"])}'
-    return literal + "}"
+    part = part if isinstance(part, dict) else {}
+    kind = '"type":"input_text",' if part.get("type") == "input_image" else '"type":"text",'
+    moved = "".join(f',"{key}":{json.dumps(part[key])}' for key in _MOVED if key in part)
+    # Gemini's parts are told apart by their keys, and it refuses one that it does not know.
+    return f'{{{"" if "inlineData" in part else kind}"text":{style.literal(block.text)}{moved}}}'
+
+
+_MOVED: Final = ("cache_control", "id", "sessionID", "messageID")
 
 
 def _respanned(text: str, blocks: list[Block]) -> str:
