@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,20 +15,28 @@ from . import formats, jsontext
 from .compressed import unpacked
 from .config.loading import parse_configuration
 from .config.models import Configuration
+from .config.overrides import NO_OVERRIDES, Overrides, without_passes
 from .config.presets import DEFAULT_PRESET, load_preset
+from .config.user import UserConfiguration
 from .errors import BrokenOutputError, UsageError
 from .files import read_bytes
 from .formats import converting
 from .formats.converting import Conversion
+from .formats.rereading import reads_back
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
-from .passes import pipeline
+from .passes.condensation import Condensation
 from .passes.offline import Offline
-from .passes.pipeline import Condensation
 from .passes.summaries import Summarizer
+from .plugins import Installed, parse
+from .providers.manager import Manager, Sizing
+from .providers.registry import Registry
+from .providers.run import Context
+from .providers.window import Asked, window_of
 from .report.diff import Diff, compare
+from .report.facts import overhead_of
 from .tokens import Counter, encoding_for
-from .transcript import TEXT_CALL, Container, Transcript
+from .transcript import Container, Transcript
 from .validity import validate
 
 if TYPE_CHECKING:
@@ -47,7 +54,7 @@ def load(path: str | Path, *, format: str | None = None, lenient: bool = False) 
     Raises UnreadableError, NotJsonError, UnknownFormatError. With `lenient`, lines that are not JSON
     are kept as they are.
     """
-    return formats.parse(unpacked(read_bytes(path), str(path)), name=str(path), format=format, lenient=lenient)
+    return parse(unpacked(read_bytes(path), str(path)), name=str(path), format=format, lenient=lenient)
 
 
 def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:
@@ -63,7 +70,7 @@ def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenie
             data = msgspec.json.encode(data, enc_hook=_as_json)
         except UnicodeEncodeError:  # A lone surrogate: JSON can spell it.
             data = json.dumps(data, default=_as_json).encode()
-    return formats.parse(bytes(data), format=format, lenient=lenient)
+    return parse(bytes(data), format=format, lenient=lenient)
 
 
 def _as_json(value: Any) -> Any:
@@ -84,51 +91,61 @@ def condense(
     summarizer: Summarizer | None = None,
     clock: Callable[[], float] = lambda: 0.0,
     slim: bool = False,
+    overrides: Overrides = NO_OVERRIDES,
+    registry: Registry | None = None,
+    if_needed: bool = False,
+    context_window: int | None = None,
+    sizing: Sizing | None = None,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
     A configuration may be given as the keys and values of its file.
     With `target_tokens` the passes work only until the target is reached. `model` is the model that
     will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
-    on top, what only a client shows; the conversation is the same with and without. Raises ConfigurationError.
+    on top, what only a client shows; the conversation is the same with and without. `overrides` are the flags of a
+    run, `registry` the providers there are.
+    With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
+    too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
+    the place of both. Raises ConfigurationError, and UsageError where the window would decide and is not known; an
+    error inside a provider is the result's `error`.
     """
     if configuration is None:
         configuration = load_preset(preset or DEFAULT_PRESET)
     elif not isinstance(configuration, Configuration):
         configuration = parse_configuration(json.dumps(configuration))
     if target_tokens is not None:
-        configuration = msgspec.structs.replace(configuration, target_tokens=target_tokens)
+        configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = counter or Counter.of(transcript)
-    result = _condensed(
-        transcript,
-        configuration,
-        counter,
-        summarizer or Offline(counter),
-        stops=target_tokens is not None,
+    installed = Installed()
+    registry = registry or Registry(installed=installed)
+    if overrides.lossless_only:
+        configuration = without_passes(configuration)
+    context = Context(
+        count=counter,
+        summarizer=summarizer or Offline(counter),
         clock=clock,
+        overrides=overrides,
+        stop_at_target=target_tokens is not None,
+        selectors=installed.selector,
     )
-    if slim:
+    sizing = sizing or _sizing(transcript, configuration, counter, context_window, if_needed=if_needed)
+    result = Manager(registry).condense(transcript, configuration, context, sizing)
+    if slim and result.is_needed:
         result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
     return result
 
 
-def _condensed(
-    transcript: Transcript,
-    configuration: Configuration,
-    counter: Counter,
-    summarizer: Summarizer,
-    *,
-    stops: bool,
-    clock: Callable[[], float],
-) -> Condensation:
-    if configuration.provider == "native":
-        from .providers import native
-
-        return native.condense(transcript, configuration, counter, summarizer=summarizer, clock=clock)
-    return pipeline.condense(
-        transcript, configuration, counter, summarizer=summarizer, stop_at_target=stops, clock=clock
+def _sizing(
+    transcript: Transcript, configuration: Configuration, count: Counter, context_window: int | None, *, if_needed: bool
+) -> Sizing:
+    """How the functions here decide: from the transcript and what is given, whoever the user is."""
+    asked = Asked(window=context_window)
+    return Sizing(
+        lambda: window_of(transcript.model, configuration, UserConfiguration(), asked),
+        lambda: overhead_of(transcript, count)[0],
+        only_if_needed=if_needed,
     )
 
 
@@ -149,7 +166,6 @@ def estimate(
     from .config.presets import preset_names
     from .report import estimate as facts
     from .report.costs import PriceSource
-    from .report.facts import overhead_of
 
     if model is not None:
         transcript = replace(transcript, model=model)
@@ -204,10 +220,7 @@ def dump(condensation: Condensation | Restoration) -> bytes:
         return data
     for violation in condensation.new_violations if isinstance(condensation, Condensation) else ():
         raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
-    again = formats.parse(
-        data, format=condensation.transcript.format, lenient=bool(condensation.transcript.source.unparsed)
-    )
-    if not _is_same(again, condensation.transcript):
+    if not reads_back(data, condensation.transcript):
         raise BrokenOutputError("The written transcript does not read back as what was meant.", _REPORT)
     return data
 
@@ -239,20 +252,6 @@ def dump_messages(condensation: Condensation | Restoration) -> list[Any]:
 
 _MESSAGE_LISTS = ("anthropic", "openai-chat", "mini-swe-agent")
 _REPORT = "Nothing was written. This is a defect of condense; please report it."
-
-
-def _is_same(written: Transcript, meant: Transcript) -> bool:
-    """Whether both say the same. Block by block, as the texts of two transcripts take more memory than both files."""
-    return all(one == other for one, other in zip_longest(_contents(written), _contents(meant)))
-
-
-def _contents(transcript: Transcript) -> Iterator[tuple[Any, ...]]:
-    made_up: dict[str, int] = {}
-    for message, block in transcript.blocks():
-        id = block.call_id
-        # Ids that a reader makes up are numbers, which move when calls before them went.
-        call = made_up.setdefault(id, len(made_up)) if id and id.startswith(TEXT_CALL) else id
-        yield message.role, block.kind, block.text, block.tool, call, block.is_error, block.estimate
 
 
 def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:

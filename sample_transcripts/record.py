@@ -14,7 +14,7 @@ import json
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -334,7 +334,7 @@ def save(name: str, text: str) -> None:
     print(f"{name}: {len(text.encode()):,} bytes")
 
 
-def save_lines(name: str, records: Sequence[object]) -> None:
+def save_lines(name: str, records: Iterable[object]) -> None:
     compact = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in records)
     save(name, "".join(f"{line}\n" for line in compact))
 
@@ -382,8 +382,8 @@ def main() -> None:
     save("bugfix-openhands-events.jsonl", lines_of(other_agents.openhands_sdk(messages)))
     save("bugfix-inspect.json", json.dumps(other_agents.inspect(messages), indent=2) + "\n")
     save("bugfix-tau2.json", json.dumps(other_agents.tau2(messages), indent=2) + "\n")
-    save("bugfix-stream.jsonl", lines_of(other_agents.claude_stream(messages)))
-    save("bugfix-requests.jsonl", lines_of(other_agents.request_log(messages)))
+    save("logs/bugfix-stream.jsonl", lines_of(other_agents.claude_stream(messages)))
+    save("logs/bugfix-requests.jsonl", lines_of(other_agents.request_log(messages)))
 
 
 if __name__ == "__main__":

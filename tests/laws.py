@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from build import compiled
 from msgspec.structs import replace
 from references import named_lines_stay
 
@@ -47,6 +48,7 @@ def check_all(
     """Run a configuration and check every law on the result."""
     count = count or Counter()
     result = api.condense(transcript, configuration, counter=count, summarizer=summarizer)
+    assert result.error is None, result.error.traceback
     data = api.dump(result)
     untouched_is_untouched(result, data)
     links_stay_whole(result, data)
@@ -59,6 +61,7 @@ def check_all(
 
 def check_content(result: Condensation, configuration: Configuration, count: Counter) -> None:
     """The laws that need no written file."""
+    configuration = compiled(configuration)
     valid_in_valid_out(result)
     never_larger(result, count)
     lossless(result)
@@ -257,9 +260,10 @@ def _says(blocks: dict[tuple[Place, tuple[int, int] | None], Block], block: Bloc
 
 def idempotent(result: Condensation, configuration: Configuration, data: bytes, summarizer: Summarizer | None) -> None:
     """Law 4: the same configuration changes nothing in its own output."""
-    if configuration.target_reduction_percent is not None:
+    in_passes = compiled(configuration)
+    if in_passes.target_reduction_percent is not None:
         return  # A percentage of what is left is a new target.
-    if len(result.transcript.messages) < len(result.before.messages) and _names_indices(configuration):
+    if len(result.transcript.messages) < len(result.before.messages) and _names_indices(in_passes):
         return  # An index names another message once a message before it went.
     again = parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed))
     again = replace(again, model=result.transcript.model)

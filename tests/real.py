@@ -11,56 +11,43 @@ from condense_cli.transcript import Transcript
 
 PROJECT = Path(__file__).resolve().parent.parent
 FOLDER = PROJECT.parent / "shared" / "transcripts"
-READ_ONLY_SAMPLES = [
-    *(PROJECT / "sample_transcripts" / f"bugfix-{name}.jsonl" for name in ("requests", "stream")),
-    *sorted((PROJECT / "sample_transcripts" / "logs").glob("*.jsonl")),
-]
 SAMPLES = sorted(
-    path
-    for path in (PROJECT / "sample_transcripts").iterdir()
-    if path.suffix in (".json", ".jsonl", ".traj") and path not in READ_ONLY_SAMPLES
+    path for path in (PROJECT / "sample_transcripts").iterdir() if path.suffix in (".json", ".jsonl", ".traj")
 )
 """Those whose format can be written back."""
+
+ONLY_READ = sorted((PROJECT / "sample_transcripts" / "logs").glob("*.jsonl"))
+"""Samples whose format cannot be written."""
 
 OF_FORMAT = {
     "claude-code": ["claude-code/*.jsonl"],
     "openai-chat": ["openhands-completions/*.json", "derived/openai-messages-django-11265.jsonl"],
     "anthropic": ["derived/anthropic-messages-coderabbit.json*"],
     "codex": ["codex/*.jsonl"],
+    "roo": ["roo-code/*api_conversation_history.json"],
+    "cline": ["cline/*.messages.json"],
+    "sharegpt": [],
+    "opencode": [],
+    "pi": [],
+    "gemini": [],
     "swe-agent": ["swe-agent/*.traj"],
     "mini-swe-agent": ["mini-swe-agent/*.json"],
     "openhands-sdk": ["openhands-events/*.jsonl"],
     "inspect": ["inspect/*_browser.json", "inspect/inspect-log_images_tc.json"],
-    "roo": ["roo-code/*api_conversation_history.json"],
-    "cline": ["cline/*.messages.json"],
 }
 """Files that are known to be of a format."""
 
 READ_ONLY = {
     "opencode-events": ["opencode-events/*.jsonl"],
+    "gemini-log": [],
     "kimi": ["kimi/*.jsonl"],
     "claude-stream-json": ["claude-stream-json/*.jsonl"],
     "request-log": ["openai-proxy-log/*.jsonl"],
 }
 """The same for formats that cannot be written."""
 
-ROW_SETS = [
-    "openai-finetune/tau2-test_sft-v1-small.jsonl",
-    "derived/openai-messages-rows-tau-airline.jsonl",
-    "openhands/*output.jsonl",
-]
-"""Sets of rows."""
-
-NO_ROW_SETS = ["langsmith/*.jsonl", "openhands-events/*", "claude-code/*", "codex/*"]
-"""Files of lines that are no rows, or too few of them."""
-
-
-def row_sets() -> list[Path]:
-    return sorted(path for pattern in ROW_SETS for path in FOLDER.glob(pattern))
-
-
-WITHOUT_FILES = {"openhands", "tau2", "inspect-eval", "sharegpt", "opencode", "pi", "gemini", "gemini-log"}
-"""Formats of which no real file is there, or every one holds several conversations."""
+WITHOUT_FILES = {"openhands", "tau2", "inspect-eval", "sharegpt"}
+"""Formats of which every real file holds several conversations."""
 
 FAULTS = {
     "ohsdk-events.jsonl": {"tool_messages_follow_calls"},
@@ -73,6 +60,21 @@ def faults_of(path: Path) -> set[str]:
     return set().union(*(rules for name, rules in FAULTS.items() if name in path.name))
 
 
+ROW_SETS = [
+    "openai-finetune/tau2-test_sft-v1-small.jsonl",
+    "derived/openai-messages-rows-tau-airline.jsonl",
+    "openai-proxy-log/*.jsonl",
+]
+"""Sets of rows; between the rows of the logs stand other lines."""
+
+NO_ROW_SETS = ["langsmith/*.jsonl", "openhands/*output.jsonl", "openhands-events/*", "claude-code/*", "codex/*"]
+"""Files of lines that are no rows, or too few of them."""
+
+
+def row_sets() -> list[Path]:
+    return sorted(path for pattern in ROW_SETS for path in FOLDER.glob(pattern))
+
+
 def files_of(format: str) -> list[Path]:
     return sorted(path for pattern in (OF_FORMAT | READ_ONLY)[format] for path in FOLDER.glob(pattern))
 
@@ -80,6 +82,11 @@ def files_of(format: str) -> list[Path]:
 def all_files() -> list[Path]:
     """Those whose format can be written back."""
     return [*SAMPLES, *(path for format in OF_FORMAT for path in files_of(format))]
+
+
+def largest() -> list[Path]:
+    """The largest file of each format that can be written back."""
+    return [max(files, key=lambda path: path.stat().st_size) for format in OF_FORMAT if (files := files_of(format))]
 
 
 def every_file() -> list[Path]:

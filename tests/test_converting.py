@@ -87,7 +87,7 @@ def test_condensed_transcripts_are_converted(data: bytes, config: Configuration)
         assert api.convert(condensation, to).data == api.convert(condensation, to).data
 
 
-READABLE = [path for path in [*real.SAMPLES, *real.READ_ONLY_SAMPLES, *real.every_file()] if real.is_readable(path)]
+READABLE = [path for path in [*real.SAMPLES, *real.ONLY_READ, *real.every_file()] if real.is_readable(path)]
 
 
 @pytest.mark.parametrize("to", TARGETS)

@@ -116,7 +116,7 @@ def test_a_named_format_is_not_guessed(form: Any) -> None:
     except TranscriptError:
         assert form.name not in ("anthropic", "openai-chat", "roo", "cline", "sharegpt")
     else:
-        assert transcript.format == form.name.removesuffix("-eval")  # What an archive holds is a log.
+        assert transcript.format == form.name
 
 
 def test_an_unknown_name_of_a_format_is_a_usage_error() -> None:

@@ -106,7 +106,7 @@ def test_a_bad_row_is_reported_and_passed_through(data: bytes, tmp_path: Path) -
     done = condense("run", path, *SPEED, "-o", output)
     assert done.status == ExitStatus.INPUT
     assert "5 rows, 2 changed, 2 bad" in done.text
-    assert f"{path}:2: " in done.text
+    assert f"{path}:2: not JSON (" in done.text
     assert f'{path}:4: none of its columns holds messages in a known format (columns: "x").' in done.text
     assert output.read_bytes() == expected(lines[0]) + BROKEN + lines[1] + b'{"x": 1}\n' + expected(lines[2])
     assert condense("run", path, *SPEED, "-o", output, "--lenient").status == ExitStatus.DONE

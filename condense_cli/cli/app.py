@@ -24,14 +24,17 @@ app = typer.Typer(
     "condense restore small.jsonl -o whole.jsonl\n"
     "condense diff session.jsonl small.jsonl\n"
     "condense estimate session.jsonl\n"
+    "condense check session.jsonl --threshold 80\n"
+    "condense evaluate session.jsonl\n"
     "condense inspect session.jsonl\n"
     "condense sessions\n"
     "condense run --session latest\n"
     "cat session.jsonl | condense run - --preset speed | next-program\n"
-    "condense presets new mine.yaml\n\n"
+    "condense presets new mine.yaml\n"
+    "condense providers\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
     "or a reference not restored, "
-    "4 target missed with --strict, 5 model calls failed, 130 interrupted.",
+    "4 target missed with --strict or check says yes, 5 model calls failed, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -14,13 +14,16 @@ COMMANDS: Final = {
     "undo": "Take back condense run --in-place.",
     "diff": "Show what differs between two transcripts, message by message.",
     "estimate": "Show what presets would save and cost.",
+    "check": "Say whether a conversation should be condensed.",
+    "evaluate": "Measure what later work needed and still finds.",
     "inspect": "Show what fills a transcript, in tokens.",
     "show": "Print the content of a block or message, as the model reads it.",
     "validate": "Check a transcript against the rules of its API.",
     "sessions": "List the sessions of agents on this machine.",
     "presets": "List presets, show one, or write a configuration of your own.",
+    "providers": "Compare the providers, or show one with its settings.",
     "profiles": "List the profiles of models, show one, or test one.",
-    "config": "Check configurations, show every value in use, print the schema.",
+    "config": "Check configurations, show the one in use, print the schema.",
     "cache": "Show or clear the cache of summaries.",
 }
 """What each command does, by its name. The module of that name holds the function `run`, or the group `presets_app`."""

@@ -21,7 +21,7 @@ from ..report.visible import visible
 from .console import console, say, write_text
 from .one_of_many import Finished, Job, work_apart, work_on
 from .rows import may_call, together
-from .several import Settings, Telling
+from .several import Same, Telling
 from .summarizing import Told, summaries_for
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _SHOWN: Final = 20
 """Reasons that are shown one by one."""
 
 
-def run_many(files: list[str], settings: Settings, telling: Telling, out_dir: Path | None, *, dry_run: bool) -> int:
+def run_many(files: list[str], same: Same, telling: Telling, out_dir: Path | None, *, dry_run: bool) -> int:
     """Condense every file, show what came of each, and give the exit status. Raises CondenseError."""
     folder = None if dry_run else out_dir
     inputs = find_inputs(files, out_dir.absolute() if out_dir is not None else None)
@@ -49,7 +49,7 @@ def run_many(files: list[str], settings: Settings, telling: Telling, out_dir: Pa
     told = Told()
     try:
         processes = min(telling.jobs or usable_processors(), len(tasks))
-        with _work(settings, processes) as (work, jobs, is_shared), _progress(len(tasks)) as advance:
+        with _work(same, processes) as (work, jobs, is_shared), _progress(len(tasks)) as advance:
             for finished in in_order(work, tasks, jobs):
                 if folder is not None and finished.entry is not None:
                     add_entry(folder, finished.entry)
@@ -79,15 +79,15 @@ def run_many(files: list[str], settings: Settings, telling: Telling, out_dir: Pa
 
 
 @contextmanager
-def _work(settings: Settings, jobs: int) -> Iterator[tuple[Callable[[Job], Finished], int, bool]]:
+def _work(same: Same, jobs: int) -> Iterator[tuple[Callable[[Job], Finished], int, bool]]:
     """What is done to each file, by how many processes, and whether one summarizer serves all."""
-    if not may_call(settings.calls):
-        yield partial(work_apart, settings), jobs, False
+    if not may_call(same.calls):
+        yield partial(work_apart, same), jobs, False
         return
     from ..tokens import Counter
 
-    with summaries_for(settings.work.configuration, Counter(), settings.calls) as summaries:
-        yield partial(work_on, settings, summaries), 1, True
+    with summaries_for(same.work.configuration, Counter(), same.calls) as summaries:
+        yield partial(work_on, same, summaries), 1, True
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from ..tokens import Counter
 from .reading import read_transcript
 from .rows import Task, condense_rows
 from .run_rows import status_of_rows
-from .several import Settings
+from .several import Same
 from .summarizing import OnDemand, Told, summaries_for, told_of
 
 if TYPE_CHECKING:
@@ -44,16 +44,16 @@ class Finished(Struct, frozen=True):
     told: Told = Told()
 
 
-def work_apart(settings: Settings, job: Job) -> Finished:
+def work_apart(same: Same, job: Job) -> Finished:
     """Work on a file where no model is ever called."""
-    with summaries_for(settings.work.configuration, Counter(), settings.calls) as summaries:
-        return work_on(settings, summaries, job)
+    with summaries_for(same.work.configuration, Counter(), same.calls) as summaries:
+        return work_on(same, summaries, job)
 
 
-def work_on(settings: Settings, summaries: OnDemand, job: Job) -> Finished:
+def work_on(same: Same, summaries: OnDemand, job: Job) -> Finished:
     """Condense one file and write it. Never raises for what is wrong with the file: the result says so."""
     try:
-        return _worked(settings, summaries, job)
+        return _worked(same, summaries, job)
     except CondenseError as error:
         if isinstance(error, UnknownFormatError | _OnlyReadError) and not job.named:
             return Finished(FileResult(str(job.path), None, Status.PASSED_OVER, why=error.message))
@@ -65,9 +65,9 @@ def work_on(settings: Settings, summaries: OnDemand, job: Job) -> Finished:
         return Finished(_failed(job, int(ExitStatus.FAILED), why))
 
 
-def _made_from(settings: Settings, path: Path) -> str:
+def _made_from(same: Same, path: Path) -> str:
     """A hash of a file's content and of all that decides what becomes of it."""
-    rules = msgspec.json.encode((__version__, settings.work, settings.calls.profile, settings.format, settings.lenient))
+    rules = msgspec.json.encode((__version__, same.work, same.calls.profile, same.format, same.lenient))
     return hashlib.sha256(file_hash(path).encode() + rules).hexdigest()
 
 
@@ -79,17 +79,17 @@ def _failed(job: Job, status: int, why: str) -> FileResult:
     return FileResult(str(job.path), None, Status.FAILED, status, why=why)
 
 
-def _worked(settings: Settings, summaries: OnDemand, job: Job) -> Finished:
-    made_from = _made_from(settings, job.path) if job.output is not None else ""
+def _worked(same: Same, summaries: OnDemand, job: Job) -> Finished:
+    made_from = _made_from(same, job.path) if job.output is not None else ""
     if job.output is not None and job.entry is not None and is_up_to_date(job.entry, made_from, job.output):
         return Finished(_result(job, Status.UP_TO_DATE, job.entry))
-    kind = rows_in(str(job.path), settings.format)
+    kind = rows_in(str(job.path), same.format)
     if kind is not None:
-        return _rows(settings, job, kind, made_from)
-    transcript = read_transcript(str(job.path), settings.format, settings.lenient)
+        return _rows(same, job, kind, made_from)
+    transcript = read_transcript(str(job.path), same.format, same.lenient)
     if not formats.format_named(transcript.format).is_writable:
         raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")
-    work = settings.work
+    work = same.work
     if work.model is not None:
         transcript = replace(transcript, model=work.model)
     count = Counter.of(transcript)
@@ -103,9 +103,9 @@ def _worked(settings: Settings, summaries: OnDemand, job: Job) -> Finished:
     status, why = ExitStatus.DONE, ""
     if summaries.made is not None and summaries.made.is_interrupted:
         raise KeyboardInterrupt
-    if summaries.made is not None and len(summaries.made.failures) > failures and not settings.allow_partial:
+    if summaries.made is not None and len(summaries.made.failures) > failures and not same.allow_partial:
         status, why = ExitStatus.CALLS_FAILED, "Not every summary could be written; what was to be summarized stays."
-    elif settings.strict and result.is_target_missed:
+    elif same.strict and result.is_target_missed:
         status, why = ExitStatus.TARGET_MISSED, f"The target of {result.target:,} tokens was not reached."
     data = api.dump(result)
     if job.output is not None:
@@ -116,14 +116,14 @@ def _worked(settings: Settings, summaries: OnDemand, job: Job) -> Finished:
     return _finished(job, kind_of_end, entry, told_of(summaries), status, why)
 
 
-def _rows(settings: Settings, job: Job, kind: Kind, made_from: str) -> Finished:
-    task = Task(str(job.path), kind, settings.work, settings.calls, job.output is not None, settings.allow_partial)
+def _rows(same: Same, job: Job, kind: Kind, made_from: str) -> Finished:
+    task = Task(str(job.path), kind, same.work, same.calls, job.output is not None, same.allow_partial)
     if job.output is not None:
         make_folder(job.output.parent)
     outcome = condense_rows(task, job.output, jobs=1)
     tally = outcome.tally
     entry = _entry(job, made_from, "rows", tally.tokens_before, tally.tokens_after, tally.rows)
-    status = status_of_rows(outcome, strict=settings.strict, lenient=settings.lenient)
+    status = status_of_rows(outcome, strict=same.strict, lenient=same.lenient)
     why = ""
     if tally.bad:
         first = tally.problems[0]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..errors import ExitStatus, UsageError
 from . import converting
 from .console import console, exits, say, write_text
+from .needing import ContextWindow, IfNeeded, Threshold, sizing_for
 from .options import (
     AllowCalls,
     AllowPartial,
@@ -22,6 +23,7 @@ from .options import (
     MaxCost,
     MaxSummaryTokens,
     NoCache,
+    NoConfig,
     OnlyTools,
     OutDir,
     OverheadTokens,
@@ -34,15 +36,10 @@ from .options import (
     TargetTokens,
     overrides_of,
 )
+from .providing import Assignments, Provider, registry_of_user, say_error, settings_with
 from .reading import input_file, name_of, read_transcript
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from ..config.models import Configuration
-    from ..passes.pipeline import Condensation
-    from ..report.facts import Cost, Report
-    from ..tokens import Counter
+from .run_log import LogJson, log_run
+from .run_report import cost_of_run, show_run
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -53,6 +50,7 @@ EXAMPLES = (
     "condense run session.jsonl --in-place       condense undo takes it back\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
     "condense run session.jsonl --slim -o small.jsonl\n"
+    "condense run session.jsonl --provider lossless --set keep_recent=4\n"
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
@@ -60,6 +58,7 @@ EXAMPLES = (
     "condense run session.jsonl --cost           and when that pays\n"
     "condense run run.eval --to anthropic -o messages.json\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
+    "condense run session.jsonl --if-needed --in-place   when it is nearly full\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent\n"
     "condense run rows.jsonl.gz -o small.jsonl.gz     every row of a set\n"
     "condense run sessions/ extra.jsonl --out-dir small -j 4"
@@ -73,6 +72,9 @@ def run(
     config: Annotated[
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration to run instead.")
     ] = None,
+    no_config: NoConfig = False,
+    provider: Provider = None,
+    assignments: Assignments = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the condensed transcript there.")
     ] = None,
@@ -127,6 +129,9 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False,
     cost: Annotated[bool, typer.Option("--cost", help="Show what the next turn costs and when it pays.")] = False,
     overhead_tokens: OverheadTokens = None,
+    if_needed: IfNeeded = False,
+    context_window: ContextWindow = None,
+    threshold: Threshold = None,
     explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False,
     profile: Profile = None,
     allow_calls: AllowCalls = False,
@@ -141,6 +146,7 @@ def run(
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff, timings and costs.")] = False,
+    log_json: LogJson = False,
 ) -> None:
     """Condense a transcript.
 
@@ -149,12 +155,12 @@ def run(
     condense undo takes that back. Several files, or folders, go to --out-dir; run again, it goes on where it stopped.
     """
     with exits():
-        _check_usage(preset, config, target_tokens, target_percent)
+        _check_targets(target_tokens, target_percent)
         converting.check(to_format, in_place=in_place, new_session=new_session)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
-        from .several import Settings, Telling, check_several, is_several
+        from .several import Same, Telling, check_several, is_several, work_of
 
         several = files if files and is_several(files, out_dir) else []
         if several or out_dir is not None:
@@ -177,40 +183,36 @@ def run(
         from msgspec.structs import replace
 
         from .. import api
-        from ..config.overrides import apply as override
+        from ..config.presets import DEFAULT_PRESET
         from ..passes.flags import name_flags
+        from ..passes.limits import target_of
+        from ..providers.window import Asked
         from ..report import facts
-        from ..rows.condensing import Work
         from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
-        from .summarizing import calls_of, status_of, summaries_for, told_of
+        from .summarizing import calls_of, status_of, summaries_for, told_of, was_interrupted
 
         status = ExitStatus.DONE
-        configuration, name = _configuration(preset, config)
-        configuration = override(configuration, overrides)
+        registry = registry_of_user()
+        settings = settings_with(preset, config, provider, assignments, registry, no_config=no_config)
+        configuration, name = settings.configuration, settings.name
         if lossless_only:
-            name = "lossless only" if preset is None and config is None else f"{name}, lossless only"
+            name = "lossless only" if name == DEFAULT_PRESET and preset is None else f"{name}, lossless only"
         calls = calls_of(
             profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
         )
-        settings = Settings(
-            Work(configuration, target_tokens, target_percent, model, slim),
-            calls,
-            format,
-            lenient,
-            strict,
-            allow_partial,
-        )
-        telling = Telling(name, jobs, json, quiet, report)
-        if several:
-            from .many import run_many
+        kind = None if several else rows_in(file, format)
+        if several or kind is not None:
+            work = work_of(settings, overrides, target_tokens, target_percent, model, slim=slim)
+            same = Same(work, calls, format, lenient, strict, allow_partial)
+            telling = Telling(name, jobs, json, quiet, report)
+            if kind is None:
+                from .many import run_many
 
-            raise SystemExit(run_many(several, settings, telling, out_dir, dry_run=dry_run))
-        kind = rows_in(file, format)
-        if kind is not None:
+                raise SystemExit(run_many(several, same, telling, out_dir, dry_run=dry_run))
             from .run_rows import run_rows
 
-            raise SystemExit(int(run_rows(file, kind, settings, telling, to)))
+            raise SystemExit(int(run_rows(file, kind, same, telling, to)))
         transcript = read_transcript(file, format, lenient)
         if to_format is None:
             to.check(transcript)
@@ -220,6 +222,8 @@ def run(
         counter = Counter.of(transcript)
         if target_percent is not None:
             target_tokens = int(counter.transcript(transcript) * target_percent / 100)
+        elif target_tokens is None and settings.has_own_target:
+            target_tokens = target_of(configuration, counter.transcript(transcript))
         with summaries_for(configuration, counter, calls) as summaries:
             result = api.condense(
                 transcript,
@@ -229,9 +233,20 @@ def run(
                 summarizer=summaries,
                 clock=time.perf_counter,
                 slim=slim,
+                overrides=overrides,
+                registry=registry,
+                sizing=sizing_for(
+                    transcript,
+                    configuration,
+                    counter,
+                    Asked(None, context_window, threshold),
+                    overhead_tokens,
+                    if_needed=if_needed,
+                    may_fall_back=lambda: not dry_run and not was_interrupted(summaries),
+                ),
             )
         result = name_flags(result, overrides)
-        if strict and result.target is None:
+        if strict and result.is_needed and result.target is None:
             raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
         output_of_run = converting.output(result, to_format)
         data = output_of_run.data
@@ -239,7 +254,10 @@ def run(
         if strict and result.is_target_missed:
             status = ExitStatus.TARGET_MISSED
         status = status_of(summaries, status, allow_partial=allow_partial)
-        if quiet and not json and report is None:
+        if result.error is not None:
+            say_error(result)
+            status = ExitStatus.FAILED
+        if quiet and not (json or report or log_json):
             raise SystemExit(int(status))
         told = told_of(summaries)
         is_cost_wanted = cost or verbose or json or report is not None
@@ -252,13 +270,18 @@ def run(
             configuration=name,
             size_after=len(data) if data is not None else None,
             explain=explain,
-            cost=_cost(result, counter, overhead_tokens, told.cost) if is_cost_wanted or told.cost else None,
+            cost=cost_of_run(result, counter, overhead_tokens, told.cost) if is_cost_wanted or told.cost else None,
             slim=slim,
             overhead_tokens=overhead_tokens,
             summaries=told.used,
             backup=written.backup,
             new_session=written.new_session,
-            warnings=(*output_of_run.warnings, *written.warnings, *told.warnings),
+            warnings=(
+                *output_of_run.warnings,
+                *written.warnings,
+                *told.warnings,
+                *([str(result.error)] if result.error else ()),
+            ),
         )
         if report is not None:
             from ..files import write_bytes
@@ -266,76 +289,27 @@ def run(
             write_bytes(report, facts.to_json(facts_of_run).encode())
         if json:
             write_text(facts.to_json(facts_of_run))
-        elif not quiet:
-            _show(result, facts_of_run, counter, to.writes_stdout, verbose, explain)
+        elif not result.is_needed and not quiet and not log_json:
+            for warning in facts_of_run.warnings:
+                say(f"condense: {warning}")
+        elif not quiet and not (log_json and to.writes_stdout):
+            show_run(result, facts_of_run, counter, to.writes_stdout, verbose, explain)
             for line in written.said:
                 console().print(line, style="bold", soft_wrap=True)
             if to.kind is Kind.NOWHERE and not dry_run and result.transcript.is_changed:
                 console().print(
                     proposal(file, transcript.format, is_writable=data is not None), style="dim", soft_wrap=True
                 )
+        if log_json or verbose:
+            log_run(result, facts_of_run, configuration, status, as_json=log_json)
         raise SystemExit(int(status))
 
 
 run.__doc__ = (run.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
 
 
-def _check_usage(
-    preset: str | None,
-    config: Path | None,
-    target_tokens: int | None,
-    target_percent: float | None,
-) -> None:
-    if preset is not None and config is not None:
-        raise UsageError("--preset and --config cannot be used together.", "Name one configuration.")
+def _check_targets(target_tokens: int | None, target_percent: float | None) -> None:
     if target_tokens is not None and target_percent is not None:
         raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
     if target_percent is not None and not 0 < target_percent < 100:
         raise UsageError(f"--target-percent must be more than 0 and less than 100, not {target_percent:g}.")
-
-
-def _configuration(preset: str | None, config: Path | None) -> tuple[Configuration, str]:
-    """The configuration to run and its name to show."""
-    from ..config.loading import load_configuration
-    from ..config.presets import DEFAULT_PRESET, load_preset
-
-    if config is not None:
-        return load_configuration(config), str(config)
-    name = preset or DEFAULT_PRESET
-    return load_preset(name), name
-
-
-def _cost(result: Condensation, counter: Counter, overhead_tokens: int | None, summaries: Decimal) -> Cost:
-    """What the run means in money. Only where it is shown: the prices take longer to load than a small run takes."""
-    from datetime import UTC, datetime
-
-    from ..report.costs import PriceSource, cost_of
-    from ..report.facts import overhead_of
-
-    overhead, _ = overhead_of(result.before, counter, overhead_tokens)
-    return cost_of(result, counter, overhead, PriceSource.of(result.before.model, datetime.now(UTC)), summaries)
-
-
-def _show(
-    result: Condensation, report: Report, counter: Counter, writes_stdout: bool, verbose: bool, explain: bool
-) -> None:
-    if writes_stdout and not (verbose or explain):
-        from ..report.cost_text import cost_figures
-        from ..report.facts import summary
-        from ..report.slimming import slim_line
-        from ..report.summaries import sentences
-
-        say(f"condense: {summary(report)}")
-        if report.slim:
-            say(f"condense: {slim_line(report, report.slim)}")
-        figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
-        for sentence in (*sentences(report.summaries), *([figures] if figures else ())):
-            say(f"condense: {sentence}")
-        for warning in report.warnings:
-            say(f"condense: warning: {warning}")
-        return
-    from ..report import terminal
-
-    screen = console(stderr=writes_stdout)
-    for part in terminal.render_run(result, report, counter, screen.width, verbose=verbose, explain=explain):
-        screen.print(part)

@@ -18,7 +18,7 @@ from .console import console, say, write_text
 from .destination import Destination
 from .reading import name_of
 from .rows import Outcome, Task, check_destination, condense_rows, output_of
-from .several import Settings, Telling
+from .several import Same, Telling
 
 if TYPE_CHECKING:
     from ..rows.row import Kind
@@ -28,13 +28,13 @@ _SHOWN: Final = 5
 """Bad rows that are named one by one on the terminal."""
 
 
-def run_rows(file: str, kind: Kind, settings: Settings, telling: Telling, to: Destination) -> ExitStatus:
+def run_rows(file: str, kind: Kind, same: Same, telling: Telling, to: Destination) -> ExitStatus:
     """Condense the rows of a file, write and report them. Raises CondenseError.
 
     Bad rows are passed through, and the status says so unless the user was lenient.
     """
     check_destination(to)
-    task = Task(file, kind, settings.work, settings.calls, to.writes_anything, settings.allow_partial)
+    task = Task(file, kind, same.work, same.calls, to.writes_anything, same.allow_partial)
     output = output_of(to)
     with progress_of(file) as progress:
         outcome = condense_rows(task, output, telling.jobs or usable_processors(), progress)
@@ -48,7 +48,7 @@ def run_rows(file: str, kind: Kind, settings: Settings, telling: Telling, to: De
             write_text(report_facts.to_json(report))
         elif not telling.quiet:
             _show(report, name_of(file), to)
-    return status_of_rows(outcome, strict=settings.strict, lenient=settings.lenient)
+    return status_of_rows(outcome, strict=same.strict, lenient=same.lenient)
 
 
 def status_of_rows(outcome: Outcome, *, strict: bool, lenient: bool) -> ExitStatus:

@@ -10,11 +10,13 @@ from msgspec import Struct
 from ..errors import UsageError
 
 if TYPE_CHECKING:
+    from ..config.layers import Settings
+    from ..config.overrides import Overrides
     from ..rows.condensing import Work
     from .summarizing import Calls
 
 
-class Settings(Struct, frozen=True):
+class Same(Struct, frozen=True):
     """What is the same for every conversation."""
 
     work: Work
@@ -52,3 +54,23 @@ def check_several(files: list[str], out_dir: Path | None, refused: dict[str, obj
             raise UsageError(f"{several}, and {option} is for one.", "--out-dir DIR takes them all.")
     if out_dir is None and not dry_run:
         raise UsageError(f"{several}: say where to write.", "--out-dir DIR writes them there; --dry-run only reports.")
+
+
+def work_of(
+    settings: Settings,
+    overrides: Overrides,
+    target_tokens: int | None,
+    target_percent: float | None,
+    model: str | None,
+    *,
+    slim: bool,
+) -> Work:
+    """What is done to every conversation. A target that the settings themselves give is one for each."""
+    from ..rows.condensing import Work
+
+    configuration = settings.configuration
+    if target_tokens is None and target_percent is None and settings.has_own_target:
+        target_tokens = configuration.target_tokens
+        if target_tokens is None and configuration.target_reduction_percent is not None:
+            target_percent = 100 - configuration.target_reduction_percent
+    return Work(configuration, overrides, target_tokens, target_percent, model, slim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
@@ -66,12 +66,28 @@ FORMATS: Final[tuple[Format, ...]] = (
 """Asked in this order. Plain text turns that fit both chat formats are taken for the last that fits."""
 
 
+_ADDED: Final[dict[str, Format]] = {}
+
+
+def add(formats: Iterable[Format]) -> None:
+    """Add formats to the table for the rest of the process, behind those that it has.
+
+    A transcript carries the name of its format, and whoever writes it has to find that. Names in the table stay.
+    """
+    known = {form.name for form in FORMATS}
+    _ADDED.update({form.name: form for form in formats if form.name not in known})
+
+
+def _all() -> tuple[Format, ...]:
+    return (*FORMATS, *_ADDED.values())
+
+
 def format_named(name: str) -> Format:
     """Raises UsageError when no format has the name."""
-    for form in FORMATS:
+    for form in _all():
         if form.name == name:
             return form
-    known = ", ".join(form.name for form in FORMATS)
+    known = ", ".join(form.name for form in _all())
     raise UsageError(f"There is no format named {name!r}.", f"Formats: {known}.")
 
 
@@ -128,7 +144,7 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
         if form.claims(document):
             return form, document.values
     taken: list[Any] = []
-    candidates = list(FORMATS)
+    candidates = list(_all())
     for record, value in enumerate(document.values):
         taken.append(value)
         if record in document.source.unparsed:
@@ -143,7 +159,7 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
     defaults = [form for form in candidates if form.is_default]
     if defaults and taken:
         return defaults[-1], chain(taken, document.values)
-    known = ", ".join(form.name for form in FORMATS)
+    known = ", ".join(form.name for form in _all())
     first = taken[0] if taken else None
     kind = foreign(first)
     if kind:

@@ -33,7 +33,11 @@ def _is_tau_bench(value: Any) -> bool:
 
 def _is_tau2(value: Any) -> bool:
     simulations = value.get("simulations") if isinstance(value, dict) else None
-    return isinstance(simulations, list) and all("messages" in one for one in simulations if isinstance(one, dict))
+    return (
+        isinstance(simulations, list)
+        and bool(simulations)
+        and all("messages" in one for one in simulations if isinstance(one, dict))
+    )
 
 
 _FOREIGN: Final = (

@@ -120,6 +120,10 @@ def read_archive(data: bytes, name: str) -> Transcript:
     return replace(read(document, document.values), format=ARCHIVE)
 
 
+def _no_archive(document: Document, values: Iterator[Any]) -> Transcript:
+    raise UnknownFormatError("this is no ZIP archive, as .eval files are.", "JSON logs are of the format inspect.")
+
+
 def _not_one(name: str, samples: list[str]) -> UnknownFormatError:
     if not samples:
         return UnknownFormatError(
@@ -199,6 +203,6 @@ ARCHIVES = Format(
     Family.OPENAI_CHAT,
     "Inspect AI: a log (.eval) of one sample, only read",
     lambda _: Evidence.NO,
-    read,
+    _no_archive,
     is_writable=False,
 )

@@ -1,4 +1,4 @@
-"""What came of a run: the transcript before and after, and what was done to it."""
+"""The result of a run: the condensed transcript, what changed and why, and what the run was."""
 
 from __future__ import annotations
 
@@ -12,6 +12,31 @@ from ..transcript import Transcript
 from ..validity import BOUND_THINKING, Violation, validate
 from .prelude import key_of
 from .receipts import PassReceipt, Receipt
+
+
+class Metrics(Struct, frozen=True):
+    """The provider that ran, how many seconds it took, and how many changes each of its operations made.
+
+    `fallback` names what ran after it when it had failed.
+    """
+
+    provider: str
+    version: str
+    seconds: float
+    operations: dict[str, int]
+    fallback: str | None = None
+
+
+class RunError(Struct, frozen=True):
+    """An error inside a provider: the type of the exception, what it said, and its traceback."""
+
+    provider: str
+    kind: str
+    message: str
+    traceback: str = ""
+
+    def __str__(self) -> str:
+        return f"Provider {self.provider} failed: {self.kind}{': ' if self.message else ''}{self.message}."
 
 
 class Condensation(Struct, frozen=True, dict=True):
@@ -32,6 +57,11 @@ class Condensation(Struct, frozen=True, dict=True):
     """
     keeps_thinking: bool = False
     """The configuration asked to keep thinking even where a change made it invalid."""
+    metrics: Metrics | None = None
+    is_needed: bool = True
+    """Whether anything was to be done; if not, `metrics` are None."""
+    error: RunError | None = None
+    """What stopped the provider; the transcript is then as it was."""
 
     @property
     def changes(self) -> list[Receipt]:

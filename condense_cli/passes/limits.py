@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..config.models import Configuration, ContentOperation, ImageOperation, PassConfig
-from ..transcript import ContentType
 
 
 def target_of(configuration: Configuration, tokens: int) -> int | None:
@@ -27,9 +26,20 @@ def operations_of(config: PassConfig) -> list[ContentOperation | ImageOperation]
     if individual is None:
         return []
     parts = [individual.defaults, *(override.operations for override in individual.overrides)]
-    found = [getattr(part, content_type.value) for part in parts for content_type in ContentType]
+    found = [getattr(part, field) for part in parts for field in part.__struct_fields__]
     return [operation for operation in found if isinstance(operation, ContentOperation | ImageOperation)]
 
 
 def summarizes_blocks(config: PassConfig) -> bool:
     return config.mode == "individual" and any(found.operation == "summarize" for found in operations_of(config))
+
+
+def cuts_summaries(configuration: Configuration) -> bool:
+    """Whether blocks are summarized, and a pass with thresholds follows.
+
+    A reference may take the place of a summary; the threshold then passed the summary, and passes the original the
+    next time.
+    """
+    passes = configuration.passes
+    first = next((number for number, config in enumerate(passes) if summarizes_blocks(config)), len(passes))
+    return any(operation.min_tokens for config in passes[first + 1 :] for operation in operations_of(config))

@@ -11,16 +11,18 @@ from ..config.models import Configuration, PassConfig
 from ..tokens import Counter
 from ..transcript import Message, Transcript
 from . import thinking
-from .condensation import Condensation as Condensation
-from .condensation import joined
+from .condensation import Condensation, joined
 from .draft import Draft
 from .individual import run_individual
-from .limits import operations_of, strictnesses, summarizes_blocks, target_of
+from .limits import cuts_summaries, operations_of, strictnesses, summarizes_blocks, target_of
 from .prelude import Writer, key_of
-from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept
+from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import reconcile, view
-from .selection import Selected, protect, select
+from .selection import FindSelector, Selected, no_selectors, protect, select
+from .sliding_window import SlidingWindow, drop_older_half
 from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
+
+__all__ = ["Condensation", "condense"]
 
 PRELUDE = "lossless-prelude"
 THINKING = "thinking"
@@ -41,33 +43,30 @@ def condense(
     summarizer: Summarizer,
     stop_at_target: bool = False,
     clock: Callable[[], float] = lambda: 0.0,
+    selectors: FindSelector = no_selectors,
 ) -> Condensation:
     """Run the prelude and the passes of a configuration.
 
     With `stop_at_target` every pass works only until the target is reached, as if the configuration
-    said so for each. `clock` gives seconds for the receipts. A transcript that would not become
-    smaller, or by less than `min_saving`, comes back unchanged.
+    said so for each. `clock` gives seconds for the receipts, `selectors` the selectors that passes name.
+    A transcript that would not become smaller, or by less than `min_saving`, comes back unchanged.
     """
-    run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock)
+    run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock, selectors)
     result = run.result()
     summarizes = any(map(summarizes_blocks, configuration.passes))
-    if not (result.changes and run.writer.has_read_references and summarizes):
+    is_open = run.writer.has_read_references or (run.writer.is_enabled and cuts_summaries(configuration))
+    has_failed = any(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
+    if has_failed or not (result.changes and summarizes and is_open):
         return result
-    # What references of the input named was summarized, and other lines may be found again now: on to where a run
-    # on its own output changes nothing.
+    # What references of the input named was summarized, and other lines may be found again now, or a reference stands
+    # where a later pass saw a summary: on to where a run on its own output changes nothing.
     settled = replace(configuration, target_tokens=run.target, target_reduction_percent=None, min_saving=0)
     for _ in range(_ROUNDS):
-        again = _Run(result.transcript, settled, count, summarizer, stop_at_target, clock).result()
+        again = _Run(result.transcript, settled, count, summarizer, stop_at_target, clock, selectors).result()
         if not again.changes:
             break
         result = joined(result, again)
     return result
-
-
-def _undone(receipt: PassReceipt) -> PassReceipt:
-    if not receipt.changes:
-        return receipt
-    return replace(receipt, tokens_after=receipt.tokens_before, changes=0, reason="undone: the run saved too little")
 
 
 class _Run:
@@ -81,6 +80,7 @@ class _Run:
         summarizer: Summarizer,
         stop_at_target: bool,
         clock: Callable[[], float],
+        selectors: FindSelector,
     ) -> None:
         self.configuration = configuration
         self.summarizer = summarizer
@@ -94,6 +94,7 @@ class _Run:
         self.is_up_to_date = is_up_to_date(self.writer.messages)
         self.stop_at_target = stop_at_target
         self.clock = clock
+        self.selectors = selectors
         self.cuts: dict[tuple[int, int], str] = {}
         self.passes: list[PassReceipt] = []
         self.receipts: list[Receipt] = []
@@ -110,7 +111,7 @@ class _Run:
             what = f"save {saved:,} tokens, {wanted}" if saved >= 0 else f"be {-saved:,} tokens larger"
             warnings.append(f"Nothing was changed: the result would {what}.")
             return Condensation(
-                transcript, transcript, tuple(map(_undone, self.passes)), (),
+                transcript, transcript, tuple(map(undone, self.passes)), (),
                 self.tokens_before, self.tokens_before, self.target, tuple(warnings),
             )  # fmt: skip
         return Condensation(
@@ -208,7 +209,7 @@ class _Run:
             return self._skipped(config.id, config.name or config.id, reason)
         started = self.clock()
         before = self.draft.tokens
-        selected = select(config.selection, self.draft.messages, self.draft.count)
+        selected = select(config.selection, self.draft.messages, self.draft.count, self.selectors)
         works_to_target = config.stop_at_target or self.stop_at_target
         target = self.target if works_to_target else None
         changed_blocks: set[tuple[int, int]] = set()
@@ -259,9 +260,11 @@ class _Run:
             return run_individual(
                 self.draft, config, selected, self.protection, target, self.summarizer, known, strictness
             )
+        before = view(self.draft.written())
+        if isinstance(config, SlidingWindow):
+            return drop_older_half(self.draft, config, selected, self.protection, before)
         from .batch import run_batch  # With the ledger: only where messages are summarized.
 
-        before = view(self.draft.written())
         format = self.transcript.format
         return run_batch(self.draft, config, selected, self.protection, target, self.summarizer, format, before)
 
@@ -271,6 +274,8 @@ class _Run:
             return "the target was reached before"
         if config.execution.type == "conditional" and condition and self.draft.tokens <= condition.token_threshold:
             return f"{self.draft.tokens:,} tokens are not above its {condition.token_threshold:,}"
+        if isinstance(config, SlidingWindow):  # What is left after it has a new older half.
+            return "it ran already" if config.id in self._seen_ids() else ""
         if config.mode == "batch":
             if config.batch_config is None or config.batch_config.operation == "keep":
                 return KEEPS_ALL
@@ -294,7 +299,7 @@ class _Run:
     def _drop_thinking(self) -> bool:
         """Drop what the thinking mode says; whether messages went, so that windows may have moved."""
         written = self.draft.written()
-        places, reason = thinking.to_drop(written, self.configuration.thinking, self.model)
+        places, reason = thinking.to_drop(written, self.configuration.thinking, self.model, self.draft.removed)
         if not places:
             return False
         before = self.draft.tokens

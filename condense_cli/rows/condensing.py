@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from .. import api
 from ..config.models import Configuration
+from ..config.overrides import NO_OVERRIDES, Overrides
 from ..errors import CondenseError
 from ..formats.container import BOM
 from ..passes.receipts import Kept
@@ -31,6 +32,7 @@ class Work(Struct, frozen=True):
     """
 
     configuration: Configuration
+    overrides: Overrides = NO_OVERRIDES
     target_tokens: int | None = None
     target_percent: float | None = None
     model: str | None = None
@@ -97,7 +99,13 @@ def condense_row(
     if work.target_percent is not None:
         target = int(count.transcript(transcript) * work.target_percent / 100)
     result = api.condense(
-        transcript, work.configuration, target_tokens=target, counter=count, summarizer=summarizer, slim=work.slim
+        transcript,
+        work.configuration,
+        target_tokens=target,
+        counter=count,
+        summarizer=summarizer,
+        slim=work.slim,
+        overrides=work.overrides,
     )
     data = api.dump(result) if result.transcript.is_changed else None
     tally.tokens_before += result.tokens_before

@@ -58,7 +58,7 @@ class ParquetRows:
                     self._pending.append((group, batch, lines))
                     yield Lines(first, lines)
                     first += len(lines)
-            except self._pa.ArrowException as error:
+            except (self._pa.ArrowException, OSError) as error:
                 raise UnreadableError(f"{self._file}: row group {group} is broken ({_first_line(error)}).") from None
 
     @contextmanager
@@ -100,7 +100,11 @@ class ParquetRows:
         key = msgspec.json.encode(self._column)
         if self._is_text:
             return b"{" + key + b":" + str(value).encode("utf-8", "surrogatepass") + b"}\n"
-        return b"{" + key + b":" + jsontext.dump_compact(_without_nulls(value.as_py())).encode() + b"}\n"
+        try:
+            text = jsontext.dump_compact(_without_nulls(value.as_py()))
+        except TypeError as error:  # Dates and bytes: the row is passed through, and told of as no JSON.
+            return f"{error}\n".encode()
+        return b"{" + key + b":" + text.encode("utf-8", "surrogatepass") + b"}\n"
 
     def _replaced(self, batch: Any, before: list[bytes], after: list[bytes]) -> Any:
         """The batch with the conversations of changed rows exchanged."""
@@ -122,10 +126,18 @@ class ParquetRows:
         if self._is_text:
             return self._pa.array([jsontext.decode(line.rstrip(b"\n"))[prefix:-1]], type)
         messages = jsontext.parse(line)[self._column]
-        cell = self._pa.array([messages], type)
-        if _without_nulls(cell[0].as_py()) != _without_nulls(messages):
-            raise CondenseError(f"{self._file}: column {self._column} cannot hold what a condensed row says.")
+        try:
+            cell = self._pa.array([messages], type)
+        except (self._pa.ArrowException, TypeError, ValueError) as error:
+            raise self._impossible(_first_line(error)) from None
+        # As texts: they compare what is no number, too.
+        held, meant = (jsontext.dump_compact(_without_nulls(value)) for value in (cell[0].as_py(), messages))
+        if held != meant:
+            raise self._impossible("a key is missing in its type")
         return cell
+
+    def _impossible(self, why: str) -> CondenseError:
+        return CondenseError(f"{self._file}: column {self._column} cannot hold what a condensed row says ({why}).")
 
     def _conversation_column(self, kind: Kind) -> tuple[str, str | None]:
         """The column to work on, and the format of its messages. Raises UnreadableError, UsageError."""

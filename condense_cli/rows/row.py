@@ -97,7 +97,7 @@ def parse_row(line: bytes, name: str) -> Any:
         return jsontext.parse(line)
     except json.JSONDecodeError as error:
         reason = (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at").removesuffix(" at")
-        raise NotJsonError(f"{name}:{error.colno}: not JSON ({reason}).") from None
+        raise NotJsonError(f"{name}: not JSON ({reason}, column {error.colno}).") from None
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
         raise NotJsonError(f"{name}: not JSON ({reason}).") from None
