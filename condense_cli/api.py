@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from . import formats, jsontext
+from .compressed import unpacked
 from .config.loading import parse_configuration
 from .config.models import Configuration
 from .config.overrides import NO_OVERRIDES, Overrides, without_passes
@@ -19,6 +20,8 @@ from .config.presets import DEFAULT_PRESET, load_preset
 from .config.user import UserConfiguration
 from .errors import BrokenOutputError, UsageError
 from .files import read_bytes
+from .formats import converting
+from .formats.converting import Conversion
 from .formats.rereading import reads_back
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
@@ -34,23 +37,24 @@ from .report.diff import Diff, compare
 from .report.facts import overhead_of
 from .tokens import Counter, encoding_for
 from .transcript import Container, Transcript
+from .validity import validate
 
 if TYPE_CHECKING:
     from .report.estimate import Estimate
 
 __all__ = [
-    "Condensation", "Configuration", "Diff", "Restoration", "Transcript",
-    "condense", "diff", "dump", "dump_messages", "estimate", "load", "loads", "restore",
+    "Condensation", "Configuration", "Conversion", "Diff", "Restoration", "Transcript",
+    "condense", "convert", "diff", "dump", "dump_messages", "estimate", "load", "loads", "restore",
 ]  # fmt: skip
 
 
 def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
-    """Transcript in a file; the format is recognised from its content.
+    """Transcript in a file, which may be compressed (gzip, Zstandard); the format is recognised from its content.
 
     Raises UnreadableError, NotJsonError, UnknownFormatError. With `lenient`, lines that are not JSON
     are kept as they are.
     """
-    return parse(read_bytes(path), name=str(path), format=format, lenient=lenient)
+    return parse(unpacked(read_bytes(path), str(path)), name=str(path), format=format, lenient=lenient)
 
 
 def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:
@@ -221,6 +225,22 @@ def dump(condensation: Condensation | Restoration) -> bytes:
     return data
 
 
+def convert(result: Transcript | Condensation, to: str) -> Conversion:
+    """The conversation as messages of an API, `anthropic` or `openai-chat`, whatever format it was read from.
+
+    `notes` of the conversion tell what could not be carried over. The bytes are read back, and checked by the rules of
+    that API, before they are returned. Raises UsageError for any other format and where there is no conversation,
+    BrokenOutputError for a defect.
+    """
+    transcript = result.transcript if isinstance(result, Condensation) else result
+    if not transcript.messages:
+        raise UsageError("There is no conversation to convert.", "Name a transcript that holds messages.")
+    conversion = converting.convert(transcript, to)
+    for violation in validate(formats.parse(conversion.data, format=to)):
+        raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
+    return conversion
+
+
 def dump_messages(condensation: Condensation | Restoration) -> list[Any]:
     """The messages of the new transcript as a list, where the input was one. Raises as `dump` does, and UsageError."""
     container = condensation.transcript.source.container
@@ -230,7 +250,7 @@ def dump_messages(condensation: Condensation | Restoration) -> list[Any]:
     raise UsageError("The input was no list of messages.", "Take its bytes from dump().")
 
 
-_MESSAGE_LISTS = ("anthropic", "openai-chat")
+_MESSAGE_LISTS = ("anthropic", "openai-chat", "mini-swe-agent")
 _REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 

@@ -140,12 +140,16 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    """Exit status 3; the message says that it is a folder."""
+    """Where one transcript is wanted; the message says that it is a folder, and `run` where a whole one may go."""
     (tmp_path / "sessions").mkdir()
     with unharmed(tmp_path):
+        done = condense("inspect", "sessions", cwd=tmp_path)
+        assert done.status == ExitStatus.INPUT
+        assert "sessions is a folder" in done.message
         done = condense("run", "sessions", "-o", "out.jsonl", cwd=tmp_path)
-    assert done.status == ExitStatus.INPUT
-    assert "sessions is a folder" in done.message
+        assert done.status == ExitStatus.USAGE
+        assert "sessions is no file but a folder" in done.message
+        assert "--out-dir" in done.message
 
 
 def test_a_path_under_a_file_is_refused(file: Path, tmp_path: Path) -> None:

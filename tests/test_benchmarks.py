@@ -124,3 +124,15 @@ def test_the_benchmark_of_reductions_accounts_for_every_token(reductions: dict[s
     transcript = api.load(SAMPLES[-1])
     for row in reductions["measured"](transcript, "any", Counter.of(transcript)).values():
         assert sum(row.left.values()) == row.after < row.before
+
+
+# The figures of the benchmark are those of real runs, and its sets have the bad rows that it promises.
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
+def test_the_benchmark_of_rows_measures_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = runpy.run_path(str(PROJECT / "benchmarks" / "rows.py"))
+    rows["main"](["--rows", "500", "1000", "--jobs", "1", "--folder", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert re.search(r"^ +1,000 .* % +1$", printed, re.MULTILINE)
+    assert "from 500 to 1,000 rows: exponent " in printed
+    assert "MB, under 500 MB" in printed
+    assert list(tmp_path.iterdir()) == []

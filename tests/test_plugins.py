@@ -289,10 +289,12 @@ def test_the_user_orders_configures_and_switches_off(packages: Path, session: Pa
     install_example(packages)
     own_settings(
         packages,
+        "provider: truncation\n"
         "providers:\n  native: {enabled: false}\n  quiet: {priority: 10, config: {min_tokens: 99999}}\n",
     )
     listed = json.loads(run(packages, "providers", "list", "--json").stdout)["providers"]
     assert [entry["id"] for entry in listed if entry["enabled"]] == ["quiet", "smart", "lossless", "truncation"]
+    assert [entry["id"] for entry in listed if entry["default"]] == ["truncation"]
     assert "native (off)" in run(packages, "providers").text
     off = run(packages, "run", session, "--provider", "native")
     assert off.status == ExitStatus.USAGE

@@ -25,6 +25,7 @@ app = typer.Typer(
     "condense diff session.jsonl small.jsonl\n"
     "condense estimate session.jsonl\n"
     "condense check session.jsonl --threshold 80\n"
+    "condense evaluate session.jsonl\n"
     "condense inspect session.jsonl\n"
     "condense sessions\n"
     "condense run --session latest\n"

@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "diff": "Show what differs between two transcripts, message by message.",
     "estimate": "Show what presets would save and cost.",
     "check": "Say whether a conversation should be condensed.",
+    "evaluate": "Measure what later work needed and still finds.",
     "inspect": "Show what fills a transcript, in tokens.",
     "show": "Print the content of a block or message, as the model reads it.",
     "validate": "Check a transcript against the rules of its API.",

@@ -217,7 +217,7 @@ class _Run:
             receipts = self._round(config, selected, target, strictness)
             self.receipts += receipts
             changed_blocks |= {(receipt.message, receipt.block) for receipt in receipts if receipt.is_change}
-            if self._is_target_reached():
+            if self._is_target_reached() or config.mode == "batch":
                 break
         seconds = self.clock() - started
         return PassReceipt(
@@ -238,7 +238,13 @@ class _Run:
             found = self._settled(config.id, found, before, MOVED)
             receipts = [receipt for receipt in receipts if receipt.is_change] + found
             is_done = not known if target is None else self.draft.tokens <= target
-            if is_done or not self.writer.is_active or not any(receipt.is_change for receipt in found):
+            # A summary takes the place of messages, so that the selection no longer fits: it is written once.
+            if (
+                is_done
+                or config.mode == "batch"
+                or not self.writer.is_active
+                or not any(receipt.is_change for receipt in found)
+            ):
                 break
         return receipts
 
