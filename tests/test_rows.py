@@ -129,8 +129,7 @@ def test_lossless_is_lossless_for_real_rows(path: Path) -> None:
 def test_real_sets_are_recognised(path: Path) -> None:
     kind = kind_of(path.read_bytes().splitlines(keepends=True)[:32])
     assert kind is not None
-    assert kind.column in {("messages",), ("request_params", "messages")}
-    assert kind.format == "openai-chat"
+    assert (kind.column, kind.format) in {(("messages",), "openai-chat"), (("history",), "openhands")}
 
 
 def test_other_real_files_are_no_rows() -> None:
