@@ -20,6 +20,7 @@ from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import TranscriptError, UnknownFormatError, UsageError
 from condense_cli.formats import parse
+from condense_cli.ledger.collect import collect
 from condense_cli.tools import path_argument
 from condense_cli.transcript import BlockKind, Transcript
 from condense_cli.validity import validate
@@ -49,6 +50,14 @@ def test_messages(format: str) -> None:
     assert validate(transcript) == []
     (read, *_) = [block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_CALL]
     assert (read.tool, path_argument(read)) == ("read_file", "/src/a.py")
+
+
+# The ledger knows the files and commands of every agent.
+@pytest.mark.parametrize("format", [*list(agent_logs.WRITABLE)[1:], *agent_logs.READ_ONLY])
+def test_what_was_done_is_known(format: str) -> None:
+    done = collect(parse((agent_logs.WRITABLE | agent_logs.READ_ONLY)[format](WORK)).messages)
+    assert [entry.path for entry in done.changed] == ["/src/a.py"]
+    assert any("pytest -q" in str(command) for command in done.commands)
 
 
 # What is left out of the messages is left out of what repeats them, and nothing else changes its shape.

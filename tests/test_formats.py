@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-import real
 from build import LONG, anthropic, assistant, call, conversation, openai, read_turn, result, text, thinking, user
 
 from condense_cli import api
-from condense_cli.errors import NotJsonError, UnknownFormatError, UsageError
-from condense_cli.formats import FORMATS, format_named, parse, serialize
+from condense_cli.errors import NotJsonError, TranscriptError, UnknownFormatError, UsageError
+from condense_cli.formats import FORMATS, parse, serialize
 from condense_cli.transcript import BlockKind, Container, Role
-from condense_cli.validity import validate
 
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
@@ -111,29 +108,15 @@ def test_late_evidence_decides() -> None:
     assert parse(lines([*talk, *CHAT[2:]])).format == "openai-chat"
 
 
-# Messages with role and content are read in the format that is named, or refused by its reader.
+# A format that is named is not guessed: its reader takes the records, or refuses them.
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 def test_a_named_format_is_not_guessed(form: Any) -> None:
-    data = lines([user("a"), assistant("b")])
-    if form.name in ("opencode", "opencode-events", "gemini", "gemini-log", "kimi", "inspect-eval"):
-        with pytest.raises(UnknownFormatError):
-            parse(data, format=form.name)
+    try:
+        transcript = parse(lines([user("a"), assistant("b")]), format=form.name)
+    except TranscriptError:
+        assert form.name not in ("anthropic", "openai-chat", "roo", "cline", "sharegpt")
     else:
-        assert parse(data, format=form.name).format == form.name
-
-
-# Each sample is of the format that its name says, and breaks no rule of its API; what is only read has a folder.
-@pytest.mark.parametrize("path", [*real.SAMPLES, *real.ONLY_READ], ids=lambda path: path.name)
-def test_samples_are_recognised(path: Path) -> None:
-    transcript = parse(path.read_bytes(), name=path.name)
-    names = {"session": "claude-code", "messages": "anthropic", "rollout": "codex", "chat": "openai-chat"}
-    name = path.stem.removeprefix("bugfix-")
-    is_only_read = path in real.ONLY_READ
-    expected = names.get(name, f"{name}-log" if is_only_read and name == "gemini" else name)
-    assert transcript.format == expected
-    assert format_named(transcript.format).is_writable is not is_only_read
-    assert validate(transcript) == []
-    assert any(message.answers_calls for message in transcript.messages)
+        assert transcript.format == form.name
 
 
 def test_an_unknown_name_of_a_format_is_a_usage_error() -> None:

@@ -120,6 +120,25 @@ def test_an_error_changes_nothing(error: Exception) -> None:
     assert api.dump(found) == TRANSCRIPT.source.data
 
 
+def test_an_error_while_settings_are_checked_says_whose_it_is() -> None:
+    class Broken(Mine):
+        def problems(self, settings: Limits) -> Any:
+            raise ZeroDivisionError("by zero")
+
+    with pytest.raises(ConfigurationError, match="Provider mine failed: ZeroDivisionError: by zero"):
+        run(Broken())
+
+
+def test_a_result_that_is_none_is_an_error() -> None:
+    class Broken(Mine):
+        def strategy(self, run: Run[Limits]) -> Any:
+            return None
+
+    found = run(Broken())
+    assert found.transcript is TRANSCRIPT
+    assert found.error
+
+
 # What is wrong with the flags or the configuration is the user's to know; what is interrupted is.
 @pytest.mark.parametrize("error", [UsageError("no"), KeyboardInterrupt(), MemoryError()])
 def test_other_errors_are_not_kept_back(error: BaseException) -> None:

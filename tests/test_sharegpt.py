@@ -12,6 +12,8 @@ from build import LONG, condense, cut_to, one_pass
 from condense_cli import api
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
+from condense_cli.rows.recognising import kind_of
+from condense_cli.rows.row import Kind, read_row
 from condense_cli.transcript import BlockKind, Role, Transcript
 from condense_cli.validity import validate
 
@@ -126,3 +128,17 @@ def test_real_rows() -> None:
         rows = [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else json.loads(text)
         for row in rows:
             assert validate(loaded(row)) == []
+
+
+# A row of a training set is such a conversation: it is condensed with everything around it left as it was.
+@pytest.mark.parametrize("value", [FIRST, SECOND], ids=["first", "second"])
+def test_rows_of_a_training_set(value: dict[str, Any]) -> None:
+    line = json.dumps(value).encode()
+    assert kind_of([line, line]) == Kind((next(key for key in value if key not in ("system", "tools")),), "sharegpt")
+    row = read_row(line, Kind(), "line 1")
+    assert row.transcript is not None
+    assert row.transcript.format == "sharegpt"
+    condensed = api.dump(condense(row.transcript, one_pass(individual_config=cut_to(3))))
+    after = json.loads(row.holding(condensed))
+    assert len(json.dumps(after)) < len(line)
+    assert parse(json.dumps(after).encode()).messages[0].blocks[0].text == "Go on."

@@ -93,7 +93,7 @@ def with_records_at(document: Document, record: int, path: JsonPath, beside: Ite
     text = source.data[start:end].decode("latin-1")
     elements, _ = _elements(text, jsontext.locate(text, [path])[path][0])
     spans = tuple((start + first, start + last) for first, last in elements)
-    inner = replace(source, spans=spans, container=Container.OBJECT)
+    inner = Source(source.data, spans, Container.OBJECT)
     return with_beside_of(replace(document, source=inner, envelope={}), (start, end), beside)
 
 

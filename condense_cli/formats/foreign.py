@@ -33,11 +33,11 @@ def _is_tau_bench(value: Any) -> bool:
 
 def _is_tau2(value: Any) -> bool:
     simulations = value.get("simulations") if isinstance(value, dict) else None
-    return isinstance(simulations, list) and all("messages" in one for one in simulations if isinstance(one, dict))
-
-
-def _is_event_stream(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and value[0] in ("event", "tool.definition", "chat.message")
+    return (
+        isinstance(simulations, list)
+        and bool(simulations)
+        and all("messages" in one for one in simulations if isinstance(one, dict))
+    )
 
 
 _FOREIGN: Final = (
@@ -65,11 +65,6 @@ _FOREIGN: Final = (
         openhands.is_run,
         "an output of OpenHands with several runs, one in a line",
         "Take one out: sed -n 1p FILE > run.jsonl",
-    ),
-    Foreign(
-        _is_event_stream,
-        "a stream of events of opencode, which holds each message many times",
-        "Name what opencode export writes for the session.",
     ),
 )
 

@@ -117,16 +117,17 @@ class _Reader:
         self._forgotten = _forgotten(events)
         self._records = {event["id"]: n for n, event in enumerate(events) if _has_id(event)}
         self._follows = [_is_flat_answer(event) for event in [*events[1:], None]]
-        self._asked: dict[Any, tuple[str, str]] = {}
+        self._asked: dict[int | None, tuple[str, str]] = {}
         """Id and tool of each call, by the id of its event; None is the last event of a run without ids."""
         self._speaker = Role.ASSISTANT
 
     def turn(self, event: dict[str, Any], record: int) -> Turn | None:
         """What an event is of a message; None where the model never got it."""
-        name = event.get("action") or event.get("observation")
+        is_action = isinstance(event.get("action"), str) and bool(event["action"])
+        name = event["action"] if is_action else event["observation"]
         if name in _UNSENT or (_has_id(event) and event["id"] in self._forgotten):
             return None
-        if "observation" in event and not event.get("action"):
+        if not is_action:
             turn = self._observation(event, record)
         elif name == "condensation":
             turn = self._condensation(event, record)
@@ -176,7 +177,7 @@ class _Reader:
         blocks = list(_texts(arguments, ("thought",), record, ("args",))) if name != "think" else []
         tool = _tool(name, arguments)
         call_id = f"event-{event.get('id', record)}"
-        self._asked[event.get("id")] = (call_id, tool)
+        self._asked[event["id"] if _has_id(event) else None] = (call_id, tool)
         unsent = _UNSENT_ARGUMENTS - ({"thought"} if name == "think" else set())
         sent = {key: value for key, value in arguments.items() if key not in unsent and value not in (None, "")}
         blocks.append(
@@ -212,7 +213,8 @@ class _Reader:
         )
 
     def _observation(self, event: dict[str, Any], record: int) -> Turn | None:
-        asked = self._asked.pop(event.get("cause"), None)
+        cause = event.get("cause")
+        asked = self._asked.pop(cause if isinstance(cause, int) else None, None)
         if event["observation"] == "recall" and asked is None:
             return Turn(Role.USER, list(_recalled(event, record)))
         place = Place(record, ("content",))

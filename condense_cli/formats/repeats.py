@@ -36,11 +36,14 @@ def completing(shows: Shows) -> Complete:
         if not first or not cut:
             return
         kept = _Texts(block.text for _, block in transcript.blocks() if not block.changed)
+        known: dict[str, str] = {}  # Logs repeat the same texts step by step.
         for record, path, text in chain([first], shown):
-            if record not in gone and text not in kept:
-                new = _without(text, cut)
-                if new != text:
-                    edits[record][path] = style.literal(new)
+            if record in gone:
+                continue
+            if text not in known:
+                known[text] = text if text in kept else _without(text, cut)
+            if known[text] != text:
+                edits[record][path] = style.literal(known[text])
 
     return complete
 

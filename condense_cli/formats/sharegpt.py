@@ -46,14 +46,22 @@ _SPEAKERS: Final = {Role.USER: "human", Role.ASSISTANT: "gpt"}
 def evidence(value: Any) -> Evidence:
     if not isinstance(value, dict):
         return Evidence.NO
-    turns = value.get("conversations")
-    if isinstance(turns, list) and turns:
-        return Evidence.YES if _speaker(turns[0]) else Evidence.NO
+    if _speaker(value):
+        return Evidence.YES
     parts = value.get("content")
     if not isinstance(parts, list) or not parts or not part_kinds(parts) <= _KINDS:
         return Evidence.NO
     have_values = all(isinstance(part, dict) and isinstance(part.get("value"), str) for part in parts)
     return Evidence.YES if have_values and str(value.get("role")) in ROLES else Evidence.NO
+
+
+def claims(document: Document) -> bool:
+    """Whether the only record of a file is a conversation; of many, each is a row."""
+    if len(document.source.spans) != 1 or document.source.unparsed or b'"conversations"' not in document.source.raw(0):
+        return False
+    value = jsontext.parse(document.source.raw(0))
+    turns = value.get("conversations") if isinstance(value, dict) else None
+    return isinstance(turns, list) and bool(turns) and _speaker(turns[0]) is not None
 
 
 def _speaker(turn: Any) -> Role | None:
@@ -67,7 +75,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     if any(isinstance(value, dict) and "conversations" in value for value in records):
         if len(records) > 1:
             raise UnknownFormatError(
-                "It holds several conversations, each record one.", "Put each conversation into a file of its own."
+                "It holds several conversations in one array.",
+                "Put each on a line of its own, as jq -c '.[]' does: such a file is a set of rows.",
             )
         document = with_records_under(document, "conversations")
         records = list(document.values)
@@ -169,5 +178,6 @@ FORMAT = Format(
     "ShareGPT conversations: one object with conversations, or with messages whose parts have values",
     evidence,
     read,
+    claims=claims,
     new_message=new_message,
 )

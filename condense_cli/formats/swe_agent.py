@@ -73,9 +73,8 @@ def _complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], 
 def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
     source = transcript.source
     for record in range(source.listed):
-        value = jsontext.parse(source.view(record))
-        if record not in source.unparsed and isinstance(value.get("thought"), str):
-            yield record, ("thought",), value["thought"]
+        if record not in source.unparsed and b'"thought"' in source.raw(record):
+            yield record, ("thought",), jsontext.parse(source.view(record)).get("thought")
     yield from repeats.values_beside(transcript)
 
 

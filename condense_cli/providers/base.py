@@ -27,7 +27,7 @@ from ..config.checks import Problem, section_warnings
 from ..config.loading import as_typed
 from ..config.models import Configuration
 from ..config.yaml_reading import Positions
-from ..errors import CondenseError
+from ..errors import CondenseError, ConfigurationError
 from ..passes.condensation import Condensation, Metrics, RunError
 from ..passes.receipts import undone
 from ..passes.summaries import Summarizer
@@ -141,7 +141,12 @@ class Provider(Generic[S]):
     def validate_config(self, configuration: Configuration, positions: Positions | None = None) -> S:
         """The checked settings; `positions` are those of the configuration's file. Raises ConfigurationError."""
         settings = self.settings_of(configuration, positions)
-        for path, what, hint in self.problems(settings):
+        try:
+            problem = next(iter(self.problems(settings)), None)
+        except Exception as error:
+            raise ConfigurationError(f"The settings cannot be checked. {self._error(error)}") from error
+        if problem is not None:
+            path, what, hint = problem
             raise (positions or self._unplaced()).error((self.section, *path), what, hint)
         return settings
 
@@ -166,14 +171,15 @@ class Provider(Generic[S]):
         started = context.clock()
         try:
             result = self._guarded(run, self.strategy(run))
+            warnings = self.warnings(configuration)
         except (CondenseError, MemoryError):
             raise
         except Exception as error:
-            result = run.unchanged(error=self._error(error))
+            result, warnings = run.unchanged(error=self._error(error)), []
         operations = Tally(receipt.operation for receipt in result.changes)
         return replace(
             result,
-            warnings=tuple(dict.fromkeys((*result.warnings, *self.warnings(configuration)))),
+            warnings=tuple(dict.fromkeys((*result.warnings, *warnings))),
             metrics=Metrics(self.id, self.version, context.clock() - started, dict(operations)),
         )
 
