@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import count, islice
+from itertools import count, islice, takewhile
 from typing import Final
 
 from msgspec import Struct
@@ -108,12 +108,9 @@ def read_lines(text: str) -> Lines:
 
 def _bodies(lines: list[str], start: int, numbering: Numbering) -> list[str]:
     """What is numbered in a listing that begins at a line."""
-    bodies: list[str] = []
-    for prefix, line in zip(_prefixes(numbering), islice(lines, start, None), strict=False):
-        if not line.startswith(prefix):
-            break
-        bodies.append(line[len(prefix) :])
-    return bodies
+    fitting = takewhile(bool, map(str.startswith, islice(lines, start, None), _prefixes(numbering)))
+    numbered = lines[start : start + sum(fitting)]
+    return list(map(str.removeprefix, numbered, _prefixes(numbering)))
 
 
 def _prefixes(first: Numbering) -> Iterator[str]:
