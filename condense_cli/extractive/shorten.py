@@ -12,8 +12,9 @@ from typing import Final
 from ..markers import Gap
 from ..tools import has_failed
 from .choice import Candidates, Choice, Stretch, fit
+from .kinds import DECISION, DEFINITION, ERROR
 from .parts import Key, Part
-from .survey import DECISION, DEFINITION, ERROR, Survey
+from .survey import Survey
 from .units import render
 
 _REQUEST: Final = 1.0
