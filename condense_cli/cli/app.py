@@ -13,6 +13,7 @@ from .config import config_app
 from .console import DEBUG_VARIABLE, prepare_process
 from .diff import diff
 from .estimate import estimate
+from .evaluate import evaluate
 from .inspect import inspect
 from .presets import presets_app
 from .profiles import profiles_app
@@ -35,6 +36,7 @@ app = typer.Typer(
     "condense restore small.jsonl -o whole.jsonl\n"
     "condense diff session.jsonl small.jsonl\n"
     "condense estimate session.jsonl\n"
+    "condense evaluate session.jsonl\n"
     "condense inspect session.jsonl\n"
     "condense sessions\n"
     "condense run --session latest\n"
@@ -54,6 +56,7 @@ app.command()(restore)
 app.command()(undo)
 app.command()(diff)
 app.command()(estimate)
+app.command()(evaluate)
 app.command()(inspect)
 app.command()(show)
 app.command()(validate)

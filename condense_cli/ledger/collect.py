@@ -27,7 +27,7 @@ _TASK_NUMBER: Final = re.compile(r"#(\w+)", re.ASCII)
 
 def collect(messages: Sequence[Message]) -> Ledger:
     """What was done in these messages. A call whose result is not among them counts as done."""
-    results = _results(messages)
+    results = results_of(messages)
     entries: list[Ledger] = []
     for message in messages:
         for block in message.blocks:
@@ -38,7 +38,8 @@ def collect(messages: Sequence[Message]) -> Ledger:
     return merge_all(entries)
 
 
-def _results(messages: Sequence[Message]) -> dict[str, Results]:
+def results_of(messages: Sequence[Message]) -> dict[str, Results]:
+    """The results of calls, by the id of the call."""
     parts: dict[str, list[Block]] = {}
     flagged: dict[str, bool] = {}
     for message in messages:

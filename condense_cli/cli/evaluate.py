@@ -1,0 +1,245 @@
+"""`condense evaluate`: how much of what a session later needed still stands after condensing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from ..errors import ExitStatus, OutputError, UsageError
+from .console import console, exits, write_text
+from .options import FormatOption, Session, complete_preset
+
+if TYPE_CHECKING:
+    from ..config.models import Configuration
+    from ..report.evaluation import Evaluation
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense evaluate session.jsonl                       all presets\n"
+    "condense evaluate sessions/ -p cost --provider native\n"
+    "condense evaluate sessions/ --config mine.yaml --budgets 0.6,0.4,0.2 -j 4\n"
+    "condense evaluate --session latest -p speed --plot curves.svg\n"
+    "condense evaluate sessions/ --json | jq '.total.at_size'"
+)
+AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
+"""The names of `measuring.KNOWN_WAYS`, which is too heavy to import for a help page."""
+
+_SUFFIXES: Final = frozenset({".json", ".jsonl", ".traj"})
+_PICTURES: Final = (".svg", ".png")
+
+
+def evaluate(
+    transcripts: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TRANSCRIPT]...", help="Transcripts, or folders of them; - reads standard input."),
+    ] = None,
+    session: Session = None,
+    preset: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--preset",
+            "-p",
+            metavar="NAME|PATH",
+            autocompletion=complete_preset,
+            help="A preset; may be repeated.  [default: all presets]",
+        ),
+    ] = None,
+    provider: Annotated[
+        list[str] | None, typer.Option("--provider", metavar="NAME", help="A provider as it comes; may be repeated.")
+    ] = None,
+    config: Annotated[
+        list[Path] | None, typer.Option("--config", metavar="PATH", help="A configuration file; may be repeated.")
+    ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--against",
+            metavar="NAME",
+            autocompletion=lambda incomplete: [name for name in AGAINST if name.startswith(incomplete)],
+            help=f"What to compare with: {', '.join(AGAINST)} or none; may be repeated.  [default: the first four]",
+        ),
+    ] = None,
+    budgets: Annotated[
+        str, typer.Option("--budgets", metavar="SHARES", help="Shares of the tokens to condense to.")
+    ] = "0.7,0.5,0.3",
+    cuts: Annotated[
+        str, typer.Option("--cuts", metavar="SHARES", help="Shares of the messages after which to cut.")
+    ] = "0.5,0.75",
+    min_tokens: Annotated[
+        int, typer.Option("--min-tokens", metavar="N", min=0, help="Leave out transcripts of fewer tokens.")
+    ] = 8_000,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curves into FILE, .svg or .png.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes.  [default: one a processor]")
+    ] = None,
+    format: FormatOption = None,
+    lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
+) -> None:
+    """Measure how much of what later work needed still stands after condensing.
+
+    Each transcript is cut in two. What came before the cut is condensed, without a model, and what came after
+    asks: of the facts that the assistant wrote there, the lines that its edits had to match, and the files that
+    were touched, how many still stand? Nothing is written. docs/quality.md has the definitions.
+    """
+    with exits():
+        _check_picture(plot)
+        names = _names(transcripts, session)
+        from ..measuring import Plan, Unread, evaluate_files
+        from ..quality.evaluation import Evaluated
+        from ..report import evaluation
+        from ..report.facts import to_json
+
+        plan = Plan(
+            tuple(dict(_configurations(preset, provider, config)).items()),
+            _compared(against),
+            _shares("--budgets", budgets),
+            _shares("--cuts", cuts),
+            min_tokens,
+            format,
+            lenient,
+        )
+        ways = [way.name for way in plan.ways]
+        # Standard input cannot be read in another process.
+        processes = 1 if "-" in names else jobs or os.cpu_count() or 1
+        with _progress(len(names)) as done:
+            measured = evaluate_files(names, plan, jobs=processes, done=done)
+        found = evaluation.build(
+            [one for one in measured if isinstance(one, Evaluated)],
+            [(one.name, one.reason) for one in measured if isinstance(one, Unread)],
+            ways=ways,
+            compared=ways[len(plan.configurations) :],
+            budgets=plan.budgets,
+            cuts=plan.cuts,
+        )
+        if plot is not None:
+            _draw(found, plot)
+        if json:
+            write_text(to_json(found))
+        else:
+            _print(found)
+        if not found.transcripts:
+            raise typer.Exit(ExitStatus.INPUT)
+
+
+evaluate.__doc__ = (evaluate.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
+
+
+def _names(transcripts: list[str] | None, session: str | None) -> list[str]:
+    """The files that are named, and those in folders that are. Raises UsageError and UnreadableError."""
+    from .reading import input_file
+
+    if session is not None or not transcripts:
+        return [input_file(transcripts[0] if transcripts else None, session)]
+    if "-" in transcripts and sys.stdin.isatty():
+        raise UsageError("- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file.")
+    names: list[str] = []
+    for name in transcripts:
+        folder = Path(name)
+        if folder.is_dir():
+            inside = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+            if not inside:
+                raise UsageError(f"There is no transcript in {name}.", f"Looked for {', '.join(sorted(_SUFFIXES))}.")
+            names += map(str, inside)
+        else:
+            names.append(name)
+    return list(dict.fromkeys(names))
+
+
+def _configurations(
+    presets: list[str] | None, providers: list[str] | None, files: list[Path] | None
+) -> Iterator[tuple[str, Configuration]]:
+    """What is to be measured, by the name to show. Raises ConfigurationError."""
+    import json
+
+    from ..config.loading import load_configuration, parse_configuration
+    from ..config.presets import load_preset, preset_names
+
+    for name in presets or ([] if providers or files else preset_names()):
+        yield name, load_preset(name)
+    for name in providers or []:
+        yield f"provider {name}", parse_configuration(json.dumps({"provider": name}), "--provider")
+    for path in files or []:
+        yield str(path), load_configuration(path)
+
+
+def _compared(names: list[str] | None) -> tuple[str, ...]:
+    if names is None:
+        return AGAINST[:4]
+    for name in names:
+        if name not in (*AGAINST, "none"):
+            raise UsageError(f"--against knows no {name!r}.", f"It knows {', '.join(AGAINST)} and none.")
+    return tuple(dict.fromkeys(name for name in names if name != "none"))
+
+
+def _shares(option: str, text: str) -> tuple[float, ...]:
+    try:
+        shares = [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        shares = []
+    if not shares or not all(0 < share < 1 for share in shares):
+        raise UsageError(f"{option} must be shares between 0 and 1, not {text!r}.", f"For example {option} 0.6,0.4.")
+    return tuple(dict.fromkeys(shares))
+
+
+def _check_picture(plot: Path | None) -> None:
+    """Raises UsageError and OutputError before any work is done."""
+    if plot is None:
+        return
+    if plot.suffix.lower() not in _PICTURES:
+        raise UsageError(f"--plot draws .svg or .png, not {plot.name!r}.", "For example --plot curves.svg.")
+    if not plot.absolute().parent.is_dir():
+        raise OutputError(f"There is no folder {plot.parent} to write {plot} in.", "Nothing was measured.")
+    if plot.suffix.lower() == ".png":
+        try:
+            import resvg_py  # noqa: F401
+        except ImportError:
+            raise UsageError(
+                "--plot needs one more package to draw a .png.",
+                "Install condense-cli[png], or draw an .svg, which needs nothing.",
+            ) from None
+
+
+def _draw(found: Evaluation, plot: Path) -> None:
+    from ..files import write_bytes
+    from ..report.curves_svg import draw
+
+    picture = draw(found)
+    if plot.suffix.lower() == ".png":
+        import resvg_py
+
+        write_bytes(plot, bytes(resvg_py.svg_to_bytes(svg_string=picture, zoom=2)))
+    else:
+        write_bytes(plot, picture.encode())
+
+
+def _print(found: Evaluation) -> None:
+    from rich.text import Text
+
+    from ..report.evaluation_terminal import render_evaluation
+
+    screen = console()
+    for part in render_evaluation(found, screen.width):
+        screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
+
+
+@contextmanager
+def _progress(files: int) -> Iterator[Callable[[float], None]]:
+    """A bar on the terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.completed:.0f} of {task.total:.0f} transcripts"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=files)
+        yield lambda done: progress.update(task, completed=done)

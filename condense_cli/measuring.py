@@ -1,0 +1,140 @@
+"""Measuring configurations on transcripts, and on many files in several processes; the pure part is `quality`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from multiprocessing import get_context
+from typing import Final
+
+from msgspec import Struct
+
+from . import api
+from .config.models import Configuration
+from .errors import CondenseError
+from .files import read_bytes
+from .formats import parse
+from .quality.baselines import BASELINES
+from .quality.cases import SMALLEST, Case, Way
+from .quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
+from .quality.evaluation import evaluate as _evaluate
+from .quality.extraction import EXTRACTION
+from .transcript import Message, Transcript
+
+KNOWN_WAYS: Final = BASELINES | EXTRACTION
+"""The ways that need no configuration, by the names that the command line and `evaluate` take."""
+
+
+class Plan(Struct, frozen=True):
+    """What is measured: configurations by the name to show, ways to compare with, shares of tokens and of messages."""
+
+    configurations: tuple[tuple[str, Configuration], ...]
+    against: tuple[str, ...] = tuple(BASELINES)
+    budgets: tuple[float, ...] = BUDGETS
+    cuts: tuple[float, ...] = CUTS
+    smallest: int = SMALLEST
+    format: str | None = None
+    lenient: bool = False
+
+    @property
+    def ways(self) -> list[Way]:
+        return [
+            *(configured(name, configuration) for name, configuration in self.configurations),
+            *(KNOWN_WAYS[name] for name in self.against),
+        ]
+
+
+class Unread(Struct, frozen=True):
+    """A file that could not be read, and why."""
+
+    name: str
+    reason: str
+
+
+def configured(name: str, configuration: Configuration) -> Way:
+    """A configuration as a way to condense; summaries are made offline."""
+
+    def to_target(case: Case, target: int) -> Sequence[Message]:
+        found = api.condense(case.before, configuration, target_tokens=target, counter=case.count)
+        return found.transcript.messages
+
+    def as_is(case: Case) -> Sequence[Message]:
+        return api.condense(case.before, configuration, counter=case.count).transcript.messages
+
+    return Way(name, to_target, ((AS_IS, as_is),))
+
+
+def evaluate(
+    transcript: Transcript,
+    configurations: Mapping[str, Configuration],
+    *,
+    against: Sequence[str] = tuple(BASELINES),
+    budgets: Sequence[float] = BUDGETS,
+    cuts: Sequence[float] = CUTS,
+    smallest: int = SMALLEST,
+) -> Evaluated:
+    """Measure how much of what a transcript later needed still stands after condensing what came before.
+
+    Each configuration runs as it is, and to each budget, a share of the tokens before a cut; cuts are shares of the
+    messages. `against` names ways to compare with (`KNOWN_WAYS`). Transcripts of fewer than `smallest` tokens have
+    no cuts in the result. Raises ConfigurationError; KeyError for an unknown name.
+    """
+    plan = Plan(tuple(configurations.items()), tuple(against), tuple(budgets), tuple(cuts), smallest)
+    return _measured("", transcript, plan, lambda share: None)
+
+
+def evaluate_files(
+    names: Sequence[str], plan: Plan, *, jobs: int = 1, done: Callable[[float], None] = lambda files: None
+) -> list[Evaluated | Unread]:
+    """Measure files, in several processes where `jobs` says so; in the order of the names.
+
+    `done` is told how many files are finished, with a part of one as a fraction.
+    """
+    if jobs <= 1 or len(names) <= 1:
+        return list(_in_turn(names, plan, done))
+    found: dict[int, Evaluated | Unread] = {}
+    # Other threads may run here, so that a process must not be a fork of this one.
+    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(evaluate_file, name, plan): number for number, name in enumerate(names)}
+        try:
+            for future in as_completed(futures):
+                found[futures[future]] = future.result()
+                done(len(found))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [found[number] for number in range(len(names))]
+
+
+def _in_turn(names: Sequence[str], plan: Plan, done: Callable[[float], None]) -> Iterator[Evaluated | Unread]:
+    for number, name in enumerate(names):
+        yield evaluate_file(name, plan, partial(_add, done, number))
+        done(number + 1)
+
+
+def _add(done: Callable[[float], None], files: int, share: float) -> None:
+    done(files + share)
+
+
+def evaluate_file(name: str, plan: Plan, done: Callable[[float], None] = lambda share: None) -> Evaluated | Unread:
+    """Measure one file; "-" is standard input."""
+    try:
+        transcript = parse(read_bytes(name), name=name, format=plan.format, lenient=plan.lenient)
+        return _measured(name, transcript, plan, done)
+    except CondenseError as error:
+        return Unread(name, error.message)
+
+
+def _measured(name: str, transcript: Transcript, plan: Plan, done: Callable[[float], None]) -> Evaluated:
+    return _evaluate(
+        transcript,
+        plan.ways,
+        budgets=plan.budgets,
+        cuts=plan.cuts,
+        smallest=plan.smallest,
+        name=name,
+        clock=time.process_time,
+        done=done,
+    )

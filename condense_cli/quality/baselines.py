@@ -1,0 +1,158 @@
+"""Known ways to condense without knowing what is worth keeping: what every other way has to beat at the same size.
+
+All of them leave the standing instructions and the first request as they are, and texts hardly longer than a marker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
+
+from msgspec.structs import replace
+
+from ..config.models import ContentOperation, OperationParams, TruncateParams
+from ..passes.operations import apply
+from ..transcript import Block, BlockKind, Message
+from .cases import Case, ToTarget, Way, fixed_messages
+
+_MARKER: Final = 40
+"""Texts of fewer tokens stay."""
+
+_KEPT_RESULTS: Final = 10
+_WIDTH: Final = 100
+"""Characters for each line that stays, so that long lines are cut as well."""
+
+_SUPPRESS: Final = ContentOperation(operation="suppress", min_tokens=_MARKER)
+
+Place = tuple[int, int]
+"""Position of a message and number of a block in it."""
+
+
+def _open_blocks(case: Case) -> Iterator[tuple[Place, Block]]:
+    """What a way may change."""
+    fixed = {id(message) for message in fixed_messages(case.before.messages)}
+    for position, message in enumerate(case.before.messages):
+        if id(message) not in fixed:
+            for number, block in enumerate(message.blocks):
+                if block.kind in (BlockKind.TEXT, BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT):
+                    yield (position, number), block
+
+
+def _with(case: Case, changed: dict[Place, Block]) -> list[Message]:
+    return [
+        replace(
+            message,
+            blocks=tuple(changed.get((position, number), block) for number, block in enumerate(message.blocks)),
+        )
+        if message.blocks
+        else message
+        for position, message in enumerate(case.before.messages)
+    ]
+
+
+def _masked(case: Case, block: Block) -> Block | None:
+    found = apply(block, _SUPPRESS, case.count)
+    return found if isinstance(found, Block) else None
+
+
+def mask(case: Case, target: int) -> list[Message]:
+    """Markers in place of tool results, the oldest first; where that is not enough, of arguments, then of texts."""
+    order = sorted(
+        _open_blocks(case),
+        key=lambda found: (found[1].kind is BlockKind.TEXT, found[1].kind is BlockKind.TOOL_CALL, found[0]),
+    )
+    tokens = case.tokens
+    masked: dict[Place, tuple[Block, int]] = {}
+    for place, block in order:
+        if tokens <= target:
+            break
+        new = _masked(case, block)
+        if new is not None:
+            saved = case.count.block(block) - case.count.block(new)
+            masked[place] = new, saved
+            tokens -= saved
+    # The last of them may have been large: what still fits comes back.
+    for place, (_, saved) in reversed(list(masked.items())):
+        if tokens + saved <= target:
+            del masked[place]
+            tokens += saved
+    return _with(case, {place: block for place, (block, _) in masked.items()})
+
+
+def mask_but_newest(case: Case) -> list[Message]:
+    """Markers in place of all tool results but the newest."""
+    results = [found for found in _open_blocks(case) if found[1].kind is BlockKind.TOOL_RESULT]
+    masked = {place: _masked(case, block) for place, block in results[:-_KEPT_RESULTS]}
+    return _with(case, {place: block for place, block in masked.items() if block is not None})
+
+
+def oldest_dropped(case: Case, target: int) -> list[Message]:
+    """The oldest messages are dropped, calls together with their results."""
+    messages = case.before.messages
+    fixed = {id(message) for message in fixed_messages(messages)}
+    tokens = case.tokens
+    dropped: set[int] = set()
+    for start, stop in _exchanges(messages):
+        if tokens <= target:
+            break
+        for position in range(start, stop):
+            if id(messages[position]) not in fixed:
+                dropped.add(position)
+                tokens -= case.count.message(messages[position])
+    return [message for position, message in enumerate(messages) if position not in dropped]
+
+
+def _exchanges(messages: Sequence[Message]) -> list[tuple[int, int]]:
+    """Stretches of messages that only go together."""
+    callers: dict[str, int] = {}
+    found: list[tuple[int, int]] = []
+    for position, message in enumerate(messages):
+        start = position
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL and block.call_id:
+                callers.setdefault(block.call_id, position)
+            elif block.answers:
+                start = min(start, callers.get(block.answers, position))
+        while found and found[-1][1] > start:
+            start = min(start, found.pop()[0])
+        found.append((start, position + 1))
+    return found
+
+
+def _first_lines(side: Literal["head", "both"]) -> ToTarget:
+    """As many lines of every text as fit, the same number of each."""
+
+    def cut(case: Case, lines: int) -> dict[Place, Block]:
+        limits = TruncateParams(max_lines=lines, max_chars=lines * _WIDTH, keep=side)
+        operation = ContentOperation(operation="truncate", params=OperationParams(truncate=limits), min_tokens=_MARKER)
+        found = {place: apply(block, operation, case.count) for place, block in _open_blocks(case)}
+        return {place: block for place, block in found.items() if isinstance(block, Block)}
+
+    def size(case: Case, lines: int) -> int:
+        known = case.remembered.get((side, lines))
+        if not isinstance(known, int):
+            known = case.remembered[side, lines] = case.size_of(_with(case, cut(case, lines)))
+        return known
+
+    def way(case: Case, target: int) -> list[Message]:
+        # The steps are the same for every target, so that most sizes are known from the one before.
+        low, high = 1, 4_096
+        while low < high:
+            middle = (low + high) // 2 + 1
+            if size(case, middle) <= target:
+                low = middle
+            else:
+                high = middle - 1
+        return _with(case, cut(case, low))
+
+    return way
+
+
+MASK: Final = Way("mask old results", mask, ((f"all results but the newest {_KEPT_RESULTS}", mask_but_newest),))
+BASELINES: Final[dict[str, Way]] = {
+    "mask": MASK,
+    "head": Way("first lines", _first_lines("head")),
+    "ends": Way("first and last lines", _first_lines("both")),
+    "oldest": Way("drop the oldest", oldest_dropped),
+}
+"""By the names that a command line gives them."""

@@ -1,0 +1,107 @@
+"""A conversation cut in two: the first part is to be condensed, the second asks what of it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..exchanges import cut_before
+from ..lossless.decode import decode
+from ..tokens import Counter
+from ..transcript import STANDING_ROLES, BlockKind, Message, Role, Transcript
+from .asked import Reading
+from .recall import Questions
+
+SMALLEST: Final = 8_000
+"""Transcripts of fewer tokens are left out: nobody condenses them, and few questions make a noisy share."""
+
+MOST_FIXED: Final = 0.5
+"""Where more of the tokens may not be touched, no way can show what it does."""
+
+
+class Case:
+    """One cut. `before` is the conversation up to it, of `tokens` tokens; `questions` are what the rest asks."""
+
+    def __init__(self, before: Transcript, questions: Questions, count: Counter, at: float) -> None:
+        self.before = before
+        self.questions = questions
+        self.count = count
+        self.at = at
+        self.tokens = count.transcript(before)
+        self.remembered: dict[object, object] = {}
+        """What ways work out once and use again at another size."""
+
+    def size_of(self, messages: Sequence[Message]) -> int:
+        """Tokens of messages, counted as those of the transcript are."""
+        return sum(map(self.count.message, messages))
+
+
+class LeftOut(Struct, frozen=True):
+    """A transcript, or a cut of it, that is not measured, and why. `at` is None where that is the whole transcript."""
+
+    at: float | None
+    reason: str
+
+
+AsIs = Callable[[Case], Sequence[Message]]
+ToTarget = Callable[[Case, int], Sequence[Message]]
+
+
+class Way(Struct, frozen=True):
+    """A way to condense: to a target of tokens, and in settings that have a size of their own.
+
+    Both give the messages that the model would be sent in place of those before the cut.
+    """
+
+    name: str
+    to_target: ToTarget | None = None
+    as_is: tuple[tuple[str, AsIs], ...] = ()
+
+
+def cases_of(
+    transcript: Transcript, cuts: Sequence[float], count: Counter, smallest: int = SMALLEST
+) -> tuple[list[Case], list[LeftOut]]:
+    """The cuts of a transcript, and what is left out. Cuts are shares of the messages; none separates a call from
+    its result."""
+    messages = decode(transcript.messages).messages
+    tokens = sum(map(count.message, messages))
+    if tokens < smallest:
+        return [], [LeftOut(None, f"it has {tokens:,} tokens, fewer than {smallest:,}")]
+    read = Reading()
+    cases: list[Case] = []
+    left_out: list[LeftOut] = []
+    seen: set[int] = set()
+    for at in cuts:
+        position = cut_before(messages, int(len(messages) * at))
+        if position in seen:
+            left_out.append(LeftOut(at, "it is the same as another cut"))
+            continue
+        seen.add(position)
+        before = messages[:position]
+        total, fixed = (sum(map(count.message, part)) for part in (before, fixed_messages(before)))
+        if fixed > MOST_FIXED * total:
+            left_out.append(LeftOut(at, "most of what is before it are standing instructions and the first request"))
+            continue
+        questions = Questions(before, messages[position:], read)
+        if questions.asked.facts:
+            cases.append(Case(replace(transcript, messages=before), questions, count, at))
+        else:
+            left_out.append(LeftOut(at, "nothing after it asks for a fact from before it"))
+    return cases, left_out
+
+
+def fixed_messages(messages: Sequence[Message]) -> list[Message]:
+    """The standing instructions and the first request, which the ways to compare with leave as they are."""
+    first = next(
+        (
+            position
+            for position, message in enumerate(messages)
+            if message.role is Role.USER
+            and any(block.kind is BlockKind.TEXT and not block.injected for block in message.blocks)
+        ),
+        -1,
+    )
+    return [message for position, message in enumerate(messages) if message.role in STANDING_ROLES or position == first]

@@ -1,0 +1,129 @@
+"""Measuring ways to condense on a transcript: every way at every cut, to every share of the tokens before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from ..errors import CondenseError
+from ..tokens import Counter
+from ..transcript import Message, Transcript
+from .cases import SMALLEST, Case, LeftOut, Way, cases_of
+from .recall import Recall
+
+BUDGETS: Final = (0.7, 0.5, 0.3)
+CUTS: Final = (0.5, 0.75)
+
+AS_IS: Final = "as it is"
+"""The setting of a configuration that runs without a target."""
+
+
+class Point(Struct, frozen=True):
+    """What a way left at one cut: by a `budget`, the share of the tokens it was held to, or in a `setting` of its own.
+
+    `seconds` are those of the processor that condensing took; a way that could not do it has an `error`.
+    """
+
+    way: str
+    setting: str
+    budget: float | None
+    tokens: int
+    size: float
+    recall: Recall | None
+    seconds: float
+    error: str = ""
+
+
+class Cut(Struct, frozen=True):
+    """One cut of a transcript: so many messages and tokens before it, and what was asked of them."""
+
+    at: float
+    messages: int
+    tokens: int
+    facts: int
+    lines: int
+    files: int
+    points: tuple[Point, ...]
+
+
+class Evaluated(Struct, frozen=True):
+    """A transcript with the measures of its cuts, and what was left out."""
+
+    name: str
+    format: str
+    tokens: int
+    cuts: tuple[Cut, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def evaluate(
+    transcript: Transcript,
+    ways: Sequence[Way],
+    *,
+    budgets: Sequence[float] = BUDGETS,
+    cuts: Sequence[float] = CUTS,
+    smallest: int = SMALLEST,
+    name: str = "",
+    count: Counter | None = None,
+    clock: Callable[[], float] = lambda: 0.0,
+    done: Callable[[float], None] = lambda share: None,
+) -> Evaluated:
+    """Measure the ways at every cut. `clock` gives seconds; `done` is told the share of the work that is done.
+
+    Budgets are shares of the tokens before a cut, cuts shares of the messages, each above 0 and below 1.
+    """
+    count = count or Counter.of(transcript)
+    cases, left_out = cases_of(transcript, cuts, count, smallest)
+    runs = [run for way in ways for run in _runs(way, budgets)]
+    found: list[Cut] = []
+    for number, case in enumerate(cases):
+        points = []
+        for step, run in enumerate(runs):
+            points.append(_point(case, run, clock))
+            done((number + (step + 1) / len(runs)) / len(cases))
+        asked = case.questions.asked
+        found.append(
+            Cut(
+                case.at,
+                len(case.before.messages),
+                case.tokens,
+                len(asked.facts),
+                len(asked.lines),
+                len(case.questions.files),
+                tuple(points),
+            )
+        )
+    return Evaluated(name, transcript.format, count.transcript(transcript), tuple(found), tuple(left_out))
+
+
+class _Run(Struct, frozen=True):
+    way: str
+    setting: str
+    budget: float | None
+    condense: Callable[[Case], Sequence[Message]]
+
+
+def _runs(way: Way, budgets: Sequence[float]) -> list[_Run]:
+    runs = [_Run(way.name, setting, None, condense) for setting, condense in way.as_is]
+    if way.to_target is not None:
+        runs += [_to_share(way.name, way.to_target, budget) for budget in budgets]
+    return runs
+
+
+def _to_share(name: str, condense: Callable[[Case, int], Sequence[Message]], budget: float) -> _Run:
+    return _Run(
+        name, f"to {100 * budget:.4g} %", budget, lambda case: condense(case, max(1, int(case.tokens * budget)))
+    )
+
+
+def _point(case: Case, run: _Run, clock: Callable[[], float]) -> Point:
+    started = clock()
+    try:
+        messages = run.condense(case)
+    except CondenseError as error:
+        return Point(run.way, run.setting, run.budget, 0, 0.0, None, clock() - started, error.message)
+    seconds = clock() - started
+    tokens = case.size_of(messages)
+    return Point(run.way, run.setting, run.budget, tokens, tokens / case.tokens, case.questions(messages), seconds)

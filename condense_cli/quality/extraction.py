@@ -1,0 +1,75 @@
+"""The extraction without a model as ways of their own: what chooses lines, without passes, windows and markers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from ..extractive.parts import Key
+from ..extractive.shorten import shorten_together
+from ..extractive.summary import summarise
+from ..extractive.survey import Survey
+from ..tokens import MESSAGE_TOKENS
+from ..tools import replace_arguments
+from ..transcript import Block, BlockKind, JsonPath, Message, Place, Role
+from .cases import Case, Way, fixed_messages
+
+
+def _survey(case: Case) -> Survey:
+    known = case.remembered.get(Survey)
+    if not isinstance(known, Survey):
+        known = case.remembered[Survey] = Survey(case.before.messages, case.count)
+    return known
+
+
+def lines(case: Case, target: int) -> list[Message]:
+    """The lines that later work needs, chosen over the whole conversation."""
+    survey = _survey(case)
+    fixed = {id(message) for message in fixed_messages(case.before.messages)}
+    open_keys = [key for key in survey.parts if id(case.before.messages[key[0]]) not in fixed]
+    others = case.tokens - sum(case.count(survey.parts[key].text) for key in open_keys)
+    return _with_texts(case, survey, shorten_together(survey, open_keys, target - others))
+
+
+def summary(case: Case, target: int) -> list[Message]:
+    """The same as one text with headings, behind the standing instructions and what the user wrote."""
+    survey = _survey(case)
+    wanted = {id(message) for message in fixed_messages(case.before.messages)}
+    requests = {key[:2] for key, part in survey.parts.items() if part.is_request}
+    kept = []
+    for position, message in enumerate(case.before.messages):
+        if id(message) not in wanted:
+            blocks = tuple(block for number, block in enumerate(message.blocks) if (position, number) in requests)
+            message = replace(message, blocks=blocks)
+        if message.blocks:
+            kept.append(message)
+    budget = target - case.size_of(kept) - MESSAGE_TOKENS
+    text = summarise(survey, 0, len(case.before.messages), max(0, budget))
+    block = Block(BlockKind.TEXT, Place(0, ("summary",)), (), content=text)
+    return [*kept, Message(-1, Role.ASSISTANT, (block,))] if text else kept
+
+
+def _with_texts(case: Case, survey: Survey, texts: dict[Key, str]) -> list[Message]:
+    edits: dict[tuple[int, int], dict[JsonPath, str]] = {}
+    for key, text in texts.items():
+        if text != survey.parts[key].text:
+            edits.setdefault(key[:2], {})[key[2]] = text
+    messages = []
+    for position, message in enumerate(case.before.messages):
+        blocks = list(message.blocks)
+        for number, block in enumerate(blocks):
+            changes = edits.get((position, number))
+            if changes and () in changes:
+                blocks[number] = block.with_text(changes[()])
+            elif changes:
+                blocks[number] = block.with_edits(replace_arguments(block, changes), changes)
+        messages.append(replace(message, blocks=tuple(blocks)))
+    return messages
+
+
+EXTRACTION: Final[dict[str, Way]] = {
+    "lines": Way("lines that later work needs", lines),
+    "summary": Way("the same as one text", summary),
+}
+"""By the names that a command line gives them."""

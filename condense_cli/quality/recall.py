@@ -1,0 +1,119 @@
+"""Which of what is asked still stands in a condensed conversation.
+
+A fact or line stands where a line of the condensed conversation is a line of the original as it stood there, or, marked
+by ellipses, a part of one. A fact that stands nowhere so, but that some text names, such as a ledger or the words of a
+summary, is `named`; that is counted apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from ..facts import facts_of
+from ..ledger.entries import Ledger
+from ..lossless.lines import read_lines
+from ..markers import ELLIPSIS, PREFIX, parse_gap
+from ..transcript import Message
+from .asked import Reading, ask, said_lines, texts_in
+from .touched import ledgers_in, still_told, touched
+
+
+class Score(Struct, frozen=True):
+    """How much was asked, how much of it stands, and how much of the rest is at least named."""
+
+    asked: int
+    standing: int
+    named: int = 0
+
+    @property
+    def share(self) -> float | None:
+        """Recall from 0 to 1; None where nothing was asked."""
+        return self.standing / self.asked if self.asked else None
+
+    @property
+    def share_named(self) -> float | None:
+        """The share that does not stand, but is named."""
+        return self.named / self.asked if self.asked else None
+
+
+class Recall(Struct, frozen=True):
+    """Fact, edit and ledger recall: facts that the assistant later wrote, lines that its later edits had to match, and
+    files that were touched, each with what became of it."""
+
+    facts: Score
+    edits: Score
+    files: Score
+
+
+class Questions:
+    """What the second part of a conversation asks of the first, put to as many condensed forms of it as wanted.
+
+    Each text of the original is read once, and so is each that is only in a condensed form. `read` may be shared
+    between cuts of one conversation.
+    """
+
+    def __init__(self, before: Sequence[Message], after: Sequence[Message], read: Reading | None = None) -> None:
+        read = read or Reading()
+        self.asked = ask(before, after, read)
+        self.files = touched(before)
+        # Of what each text says only what is asked is of use.
+        self._texts: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        self._keys: dict[str, str] = {}
+        self._on_line: dict[str, frozenset[str]] = {}
+        for text in texts_in(before):
+            if text not in self._texts:
+                says = read(text)
+                self._texts[text] = says.facts & self.asked.facts, says.lines & self.asked.lines
+                self._keys.update(says.keys)
+
+    def __call__(self, condensed: Sequence[Message]) -> Recall:
+        facts: set[str] = set()
+        lines: set[str] = set()
+        named: set[str] = set()
+        for text in texts_in(condensed):
+            whole = self._texts.get(text)
+            if whole is not None:
+                facts |= whole[0]
+                lines |= whole[1]
+                continue
+            named |= self._facts(text)
+            for line in text.split("\n"):
+                self._read_line(line, facts, lines)
+        for ledger in ledgers_in(condensed):
+            named |= self._paths(ledger)
+        return Recall(
+            Score(len(self.asked.facts), len(facts), len(named - facts)),
+            Score(len(self.asked.lines), len(lines)),
+            Score(len(self.files), still_told(self.files, touched(condensed))),
+        )
+
+    def _read_line(self, line: str, facts: set[str], lines: set[str]) -> None:
+        if line in self._lines:
+            if not (line.startswith(PREFIX) and parse_gap(line)):
+                key = self._keys.get(line, line)
+                if key not in self._on_line:
+                    self._on_line[key] = self._facts(key)
+                facts |= self._on_line[key]
+                lines |= self.asked.lines.intersection(said_lines((key,)))
+        elif line.startswith(ELLIPSIS) or line.endswith(ELLIPSIS):
+            part = line.removeprefix(ELLIPSIS).removesuffix(ELLIPSIS)
+            if part and part in self._original:
+                facts |= self._facts(part)
+
+    def _facts(self, text: str) -> frozenset[str]:
+        return self.asked.facts.intersection(facts_of("\n".join(read_lines(text).keys)))
+
+    def _paths(self, ledger: Ledger) -> frozenset[str]:
+        """What the paths of a ledger say, which may stand there without their folder."""
+        return self._facts("\n".join(entry.path for entry in (*ledger.changed, *ledger.read)))
+
+    @cached_property
+    def _lines(self) -> frozenset[str]:
+        return frozenset(line for text in self._texts for line in text.split("\n"))
+
+    @cached_property
+    def _original(self) -> str:
+        return "\n".join(self._texts)

@@ -1,0 +1,140 @@
+"""What came of an evaluation, for people: recalls at the same size, every setting, and every transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ..quality.curves import MEASURES, Mean
+from .evaluation import Evaluation
+from .fitted_table import GAP, column_widths, fitted_table
+from .visible import visible
+
+_NONE = "–"
+_SHORTEST_NAME = 12
+_MOST_TRANSCRIPTS = 40
+
+
+def render_evaluation(found: Evaluation, width: int) -> Iterator[RenderableType]:
+    """The tables, section by section; no line of them is wider than `width`."""
+    yield Text(_headline(found), style="bold")
+    if found.total.cuts:
+        yield ""
+        yield from _at_size(found, width)
+        yield ""
+        yield from _settings(found, width)
+        if sum(bool(one.cuts) for one in found.transcripts) > 1:
+            yield ""
+            yield from _transcripts(found, width)
+    yield ""
+    for sentence in _notes(found):
+        yield Text(visible(sentence), style="dim")
+    for one in found.unread:
+        yield Text(visible(f"Not read: {one.reason}"), style="yellow")
+
+
+def _headline(found: Evaluation) -> str:
+    total = found.total
+    if not total.cuts:
+        return "There is nothing to measure."
+    transcripts = sum(bool(one.cuts) for one in found.transcripts)
+    return (
+        f"{_number(transcripts, 'transcript')}, {_number(total.cuts, 'cut')}. Asked are "
+        f"{_number(total.facts, 'fact')}, {_number(total.lines, 'line')} to edit and {_number(total.files, 'file')}."
+    )
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _percent(share: float | None) -> str:
+    return _NONE if share is None else f"{100 * share:.1f}"
+
+
+def _size(share: float) -> str:
+    return f"{100 * share:.4g} %"
+
+
+def _at_size(found: Evaluation, width: int) -> Iterator[RenderableType]:
+    """The measures side by side; where that is too wide, one below the other."""
+    sizes = [_size(size) for size in found.budgets]
+    rows = [
+        [way, *(_percent(getattr(at, measure)) for measure in MEASURES for at in found.total.at_size if at.way == way)]
+        for way in found.ways
+    ]
+    columns = ["at the same size", *sizes * len(MEASURES)]
+    name, *widths = column_widths(columns, rows)
+    rest = sum(widths) + GAP * len(widths)
+    if rest + min(name, _SHORTEST_NAME) <= width:
+        titles = ""
+        for number, measure in enumerate(MEASURES):
+            first, *others = widths[number * len(sizes) : (number + 1) * len(sizes)]
+            titles += f"{'':{GAP}}{measure:>{first}}{'':{sum(others) + GAP * len(others)}}"
+        yield Text(" " * min(name, width - rest) + titles.rstrip(), style="dim")
+        yield fitted_table(columns, rows, range(1, len(columns)), width, flexible=0)
+        return
+    for number, measure in enumerate(MEASURES):
+        start = 1 + number * len(sizes)
+        part = [[row[0], *row[start : start + len(sizes)]] for row in rows]
+        yield fitted_table([f"{measure} at the same size", *sizes], part, range(1, 1 + len(sizes)), width, flexible=0)
+
+
+def _settings(found: Evaluation, width: int) -> Iterator[RenderableType]:
+    columns = ["setting", "size", *MEASURES, "named", "failed", "seconds"]
+    rows = [
+        [
+            f"{setting.way}, {setting.setting}",
+            _percent(setting.size),
+            *(_recall(setting.mean(measure)) for measure in MEASURES),
+            _percent(setting.named),
+            str(setting.failed),
+            f"{setting.seconds:.1f}",
+        ]
+        for setting in found.total.settings
+    ]
+    if not any(setting.failed for setting in found.total.settings):
+        columns.remove("failed")
+        rows = [[*row[:-2], row[-1]] for row in rows]
+    yield fitted_table(columns, rows, range(1, len(columns)), width, flexible=0)
+
+
+def _recall(mean: Mean | None) -> str:
+    return _percent(mean.recall if mean else None)
+
+
+def _transcripts(found: Evaluation, width: int) -> Iterator[RenderableType]:
+    """Fact recall of every transcript at the size in the middle, of as many ways as there is room for."""
+    size = sorted(found.budgets)[len(found.budgets) // 2]
+    shown = [one for one in found.transcripts if one.cuts][:_MOST_TRANSCRIPTS]
+    columns = [f"facts at {_size(size)}", "tokens", "asked"]
+    rows = [[one.name, f"{one.tokens:,}", f"{one.summary.facts:,}"] for one in shown]
+    room = width - 2 * _SHORTEST_NAME - sum(column_widths(columns, rows)[1:]) - 2 * GAP
+    for way in found.ways:
+        room -= max(len(way), 5) + GAP
+        if room < 0:
+            break
+        columns.append(way)
+        for row, one in zip(rows, shown, strict=True):
+            row.append(
+                _percent(next((at.facts for at in one.summary.at_size if (at.way, at.size) == (way, size)), None))
+            )
+    yield fitted_table(columns, rows, range(1, len(columns)), width, flexible=0, is_path=True)
+    missing = sum(bool(one.cuts) for one in found.transcripts) - len(shown)
+    if missing:
+        yield Text(f"and {missing} more, which --json has", style="dim")
+
+
+def _notes(found: Evaluation) -> Iterator[str]:
+    if found.total.cuts:
+        yield (
+            "Facts that the assistant wrote after the cut, lines that its edits had to match, files with what became "
+            "of them: percent that still stand before it, means over all cuts. named: facts that do not stand, but are "
+            "in a ledger or in the words of a summary. size: percent of the tokens. seconds: of the processor."
+        )
+        if any(getattr(at, measure) is None for at in found.total.at_size for measure in MEASURES):
+            yield f"{_NONE} is where a way does not get so small, or nothing was asked."
+    for reason, number in found.left_out():
+        yield f"Left out ({number}): {reason}."
