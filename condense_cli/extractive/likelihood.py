@@ -8,6 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import exp
 from operator import mul
+from typing import Final
+
+from msgspec import Struct
+
+from .weights import FACTS, LINES
+
+
+class Model(Struct, frozen=True):
+    """Weights of the features of facts and of lines, in their order.
+
+    `line` is what a line that an edit has to match is worth of a fact that is needed: an edit fails without it, but
+    it can be read again.
+    """
+
+    facts: tuple[float, ...]
+    lines: tuple[float, ...]
+    line: float = 0.8
+
+
+MODEL: Final = Model(tuple(FACTS.values()), tuple(LINES.values()))
 
 
 def likelihoods(features: Iterable[Sequence[float]], weights: Sequence[float]) -> list[float]:

@@ -18,14 +18,15 @@ from .survey import Survey
 from .units import render
 
 _REQUEST: Final = 1.0
-_SAID: Final = 0.02
-_REST: Final = 0.003
-"""What a token is worth for itself: of the user's words, of the assistant's, of anything else."""
+_SAID: Final = 0.0002
+_REST: Final = 0.000_03
+"""What a token is worth for itself, of a fact that is needed: of the user's words, of the assistant's, of anything
+else."""
 
-_FAILURE: Final = 2.0
-_ERROR: Final = 0.3
-_DEFINED: Final = 0.2
-_DECIDED: Final = 0.3
+_FAILURE: Final = 0.02
+_ERROR: Final = 0.003
+_DEFINED: Final = 0.002
+_DECIDED: Final = 0.003
 """What a line is worth besides: one that tells an error in the result of a call that failed, or anywhere; one that
 defines something; one of the assistant's that decides something."""
 

@@ -17,12 +17,11 @@ from ..tools import command_lines, writes_a_file
 from ..transcript import Message
 from .editable import Conversation, of_line, of_text
 from .kinds import ERROR
-from .likelihood import likelihoods
+from .likelihood import MODEL, Model, likelihoods
 from .mentions import TOKEN, Mentions
 from .parts import Key, Part, parts_of
 from .units import Units, split
 from .versions import editable_lines
-from .weights import MODEL, Model
 
 _AROUND: Final = 4
 """So many lines before and after a line are near it."""
