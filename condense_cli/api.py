@@ -14,15 +14,18 @@ from msgspec.structs import replace
 
 from . import formats
 from .config.models import Configuration
+from .config.overrides import NO_OVERRIDES, Overrides, without_passes
 from .config.presets import DEFAULT_PRESET, load_preset
 from .errors import BrokenOutputError
 from .files import read_bytes
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
-from .passes import pipeline
+from .passes.condensation import Condensation
 from .passes.offline import Offline
-from .passes.pipeline import Condensation
 from .passes.summaries import Summarizer
+from .plugins import Installed
+from .providers.registry import Registry
+from .providers.run import Context
 from .report.diff import Diff, compare
 from .tokens import Counter
 from .transcript import TEXT_CALL, Transcript
@@ -64,49 +67,41 @@ def condense(
     summarizer: Summarizer | None = None,
     clock: Callable[[], float] = lambda: 0.0,
     slim: bool = False,
+    overrides: Overrides = NO_OVERRIDES,
+    registry: Registry | None = None,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
     With `target_tokens` the passes work only until the target is reached. `model` is the model that
     will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
-    on top, what only a client shows; the conversation is the same with and without. Raises ConfigurationError.
+    on top, what only a client shows; the conversation is the same with and without. `overrides` are the flags of a
+    run, `registry` the providers there are. Raises ConfigurationError; an error inside a provider is the result's
+    `error`.
     """
     if configuration is None:
         configuration = load_preset(preset or DEFAULT_PRESET)
     if target_tokens is not None:
-        configuration = msgspec.structs.replace(configuration, target_tokens=target_tokens)
+        configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = counter or Counter.of(transcript)
-    result = _condensed(
-        transcript,
-        configuration,
-        counter,
-        summarizer or Offline(counter),
-        stops=target_tokens is not None,
+    installed = Installed()
+    registry = registry or Registry(installed=installed)
+    if overrides.lossless_only:
+        configuration = without_passes(configuration)
+    context = Context(
+        count=counter,
+        summarizer=summarizer or Offline(counter),
         clock=clock,
+        overrides=overrides,
+        stop_at_target=target_tokens is not None,
+        selectors=installed.selector,
     )
+    provider = registry.get(configuration.provider)
+    result = provider.condense(transcript, registry.configured(configuration), context)
     if slim:
         result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
     return result
-
-
-def _condensed(
-    transcript: Transcript,
-    configuration: Configuration,
-    counter: Counter,
-    summarizer: Summarizer,
-    *,
-    stops: bool,
-    clock: Callable[[], float],
-) -> Condensation:
-    if configuration.provider == "native":
-        from .providers import native
-
-        return native.condense(transcript, configuration, counter, summarizer=summarizer, clock=clock)
-    return pipeline.condense(
-        transcript, configuration, counter, summarizer=summarizer, stop_at_target=stops, clock=clock
-    )
 
 
 class Restoration(Struct, frozen=True):

@@ -35,3 +35,19 @@ def cut_before(messages: Sequence[Message], position: int) -> int:
             elif index >= position and block.answers:
                 earliest = min(earliest, callers.get(block.answers, position))
     return position if earliest == position else cut_before(messages, earliest)
+
+
+def stretches(messages: Sequence[Message]) -> list[range]:
+    """The smallest stretches of messages that can go without separating a call from its result, as positions."""
+    last_answer = {
+        block.answers: position for position, m in enumerate(messages) for block in m.blocks if block.answers
+    }
+    found: list[range] = []
+    start = reach = 0
+    for position, message in enumerate(messages):
+        reach = max([reach, *(last_answer.get(block.call_id, 0) for block in message.blocks)])
+        is_followed = position + 1 < len(messages) and messages[position + 1].answers_calls
+        if reach <= position and not is_followed:
+            found.append(range(start, position + 1))
+            start = position + 1
+    return [*found, range(start, len(messages))] if start < len(messages) else found

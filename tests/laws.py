@@ -17,6 +17,7 @@ from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.reconcile import REFER
 from condense_cli.passes.selection import protect
 from condense_cli.passes.summaries import Summarizer
+from condense_cli.providers.compiled import compiled
 from condense_cli.tokens import Counter
 from condense_cli.tools import arguments_of, string_values
 from condense_cli.transcript import Block, BlockKind, Place, Source, Transcript
@@ -40,6 +41,7 @@ def check_all(
     """Run a configuration and check every law on the result."""
     count = count or Counter()
     result = api.condense(transcript, configuration, counter=count, summarizer=summarizer)
+    assert result.error is None, result.error.traceback
     data = api.dump(result)
     untouched_is_untouched(result, data)
     links_stay_whole(result, data)
@@ -52,6 +54,7 @@ def check_all(
 
 def check_content(result: Condensation, configuration: Configuration, count: Counter) -> None:
     """The laws that need no written file."""
+    configuration = compiled(configuration)
     valid_in_valid_out(result)
     never_larger(result, count)
     lossless(result)
@@ -209,6 +212,7 @@ def _says(blocks: dict[tuple[Place, tuple[int, int] | None], Block], block: Bloc
 
 def idempotent(result: Condensation, configuration: Configuration, data: bytes, summarizer: Summarizer | None) -> None:
     """Law 4: the same configuration changes nothing in its own output."""
+    configuration = compiled(configuration)
     if configuration.target_reduction_percent is not None:
         return  # A percentage of what is left is a new target.
     if len(result.transcript.messages) < len(result.before.messages) and _names_indices(configuration):

@@ -37,6 +37,11 @@ def all_files() -> list[Path]:
     return [*SAMPLES, *(path for format in OF_FORMAT for path in files_of(format))]
 
 
+def largest() -> list[Path]:
+    """The largest file of each format that can be written back."""
+    return [max(files, key=lambda path: path.stat().st_size) for format in OF_FORMAT if (files := files_of(format))]
+
+
 def every_file() -> list[Path]:
     """Whatever is there, of any format."""
     return sorted(path for path in FOLDER.glob("*/*") if path.is_file())

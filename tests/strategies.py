@@ -445,4 +445,63 @@ def configurations(draw: st.DrawFn, *, is_lossless: bool = False) -> Configurati
     )
 
 
+WORDS = {"strategy": st.sampled_from(["keep", "truncate", "summarize"]), "threshold": st.integers(0, 40)}
+TOOLS_OF_PHASES = {"strategy": st.sampled_from(["suppress", "truncate", "summarize"]), "threshold": st.integers(0, 60)}
+LINE_LIMITS = {"truncate_lines": st.integers(1, 6), "summary_max_tokens": st.integers(10, 60)}
+PRESERVED = {"preserve_user_messages": st.booleans(), "preserve_assistant_text": st.booleans()}
+
+
+def section(**keys: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Any of these keys."""
+    return st.fixed_dictionaries({}, optional=keys)
+
+
+TRUNCATIONS = section(
+    preserve_recent_count=st.integers(0, 8),
+    truncation_mode=st.sampled_from(["suppress", "truncate"]),
+    max_tool_result_lines=st.integers(1, 8),
+    max_tool_param_chars=st.integers(20, 200),
+    **PRESERVED,
+)
+LOSSY_PHASES = section(
+    enabled=st.booleans(),
+    target_reduction_percent=st.sampled_from([30, 90]),
+    tool_results=section(**TOOLS_OF_PHASES, **LINE_LIMITS),
+    tool_params=section(**TOOLS_OF_PHASES, truncate_chars=st.integers(20, 200)),
+    assistant_reasoning=section(**WORDS, **LINE_LIMITS),
+    user_messages=section(**WORDS, **LINE_LIMITS),
+    processing_order=st.permutations(["tool_results", "tool_params", "assistant_reasoning", "user_messages"]),
+)
+
+
+@st.composite
+def truncations(draw: st.DrawFn) -> Configuration:
+    value = {"provider": "truncation", "truncation": draw(TRUNCATIONS), "lossless_prelude": draw(PRELUDES)}
+    return parse_configuration(json.dumps({**value, "target_tokens": draw(st.sampled_from([None, 300]))}))
+
+
+def phased(fallback: str) -> st.SearchStrategy[Configuration]:
+    """Configurations by phases with one of the fallbacks; many of them with a target that calls for it."""
+    phases = section(
+        lossless_phase=section(enabled=st.booleans()),
+        selection_phase=section(preserve_recent_count=st.integers(0, 6), **PRESERVED),
+        lossy_phase=LOSSY_PHASES,
+        llm_phase=section(enabled=st.booleans(), summary_max_tokens=st.integers(10, 60)),
+        native=section(max_messages_to_keep=st.integers(0, 4)),
+        target_tokens=st.sampled_from([50, 300, 1_000]),
+    )
+    again = section(
+        max_passes=st.integers(1, 4),
+        stricter_thresholds_each_pass=st.booleans(),
+        threshold_reduction_factor=st.sampled_from([0.1, 0.5, 1]),
+    )
+    return st.builds(
+        lambda value, multi_pass: parse_configuration(
+            json.dumps({**value, "fallback_phase": {"strategy": fallback, "multi_pass": multi_pass}})
+        ),
+        phases,
+        again,
+    )
+
+
 MODELS = st.sampled_from([None, "claude-opus-4-5", "claude-sonnet-5-5", "gpt-5.1"])

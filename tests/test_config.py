@@ -14,7 +14,7 @@ import pytest
 import yaml
 from helpers import as_lines, condense_process, session
 
-from condense_cli.config import models
+from condense_cli.config import models, phases
 from condense_cli.config.loading import load_configuration, parse_configuration
 from condense_cli.config.models import Configuration
 from condense_cli.config.presets import load_preset, preset_names, presets_folder
@@ -143,8 +143,19 @@ def test_a_document_of_the_sources_is_the_preset_of_the_same_name(file: str, tmp
 
 EVERY_KEY: dict[str, Any] = {
     "native": {"max_messages_to_keep": 4, "api_profile": "p", "custom_prompt": "c", "max_tokens": 900},
+    "lossless": {
+        "deduplicate_file_reads": False,
+        "consolidate_tool_results": False,
+        "remove_obsolete_state": False,
+        "keep": "earliest",
+        "keep_recent": 2,
+        "tool_parameters": True,
+        "fallback": "native",
+    },
+    "provider_config": {"name": "x"},
     "name": "all",
     "description": "every key there is",
+    "preset": "cost",
     "provider": "smart",
     "profile": "gpt-4o-mini",
     "target_tokens": 60_000,
@@ -152,6 +163,9 @@ EVERY_KEY: dict[str, Any] = {
     "keep_first": 2,
     "min_saving": 10,
     "thinking": "keep",
+    "auto_condense_context": False,
+    "auto_condense_context_percent": 80,
+    "fallback": "sliding_window",
     "pins": [{"roles": ["user"], "regex": "TODO"}],
     "lossless_prelude": {
         "enabled": True,
@@ -173,6 +187,7 @@ EVERY_KEY: dict[str, Any] = {
             "description": "first",
             "selection": {
                 "type": "custom",
+                "selector": "mine",
                 "keep_recent_count": 3,
                 "keep_percentage": 30,
                 "tools": {"include": ["Read*"], "exclude": ["ReadMe"]},
@@ -190,11 +205,18 @@ EVERY_KEY: dict[str, Any] = {
                         "operation": "truncate",
                         "params": {
                             "truncate": {"max_lines": 4, "max_chars": 400, "keep": "both", "add_ellipsis": False},
-                            "summarize": {"api_profile": "cheap", "max_tokens": 40, "custom_prompt": "Briefly."},
+                            "summarize": {
+                                "api_profile": "cheap",
+                                "max_tokens": 40,
+                                "custom_prompt": "Briefly.",
+                                "max_parallel_calls": 2,
+                            },
                         },
                     },
                     "tool_results": {"operation": "suppress"},
                     "images": {"operation": "suppress", "min_tokens": 100},
+                    "assistant_reasoning": {"operation": "keep"},
+                    "user_messages": {"operation": "keep"},
                 },
                 "overrides": [{"message_index": -3, "operations": {"tool_results": {"operation": "keep"}}}],
             },
@@ -221,6 +243,50 @@ EVERY_KEY: dict[str, Any] = {
 }
 
 
+EVERY_PHASE = {
+    "provider": "truncation",
+    "truncation": {
+        "preserve_recent_count": 7,
+        "truncation_mode": "suppress",
+        "max_tool_result_lines": 6,
+        "max_tool_param_chars": 90,
+        "preserve_user_messages": False,
+        "preserve_assistant_text": False,
+    },
+    "lossless_phase": {
+        "enabled": False,
+        "deduplicate_file_reads": False,
+        "consolidate_results": False,
+        "remove_obsolete_state": False,
+    },
+    "selection_phase": {
+        "preserve_recent_count": 6,
+        "preserve_user_messages": False,
+        "preserve_assistant_text": False,
+    },
+    "lossy_phase": {
+        "enabled": False,
+        "target_reduction_percent": 40,
+        "tool_results": {"strategy": "suppress", "threshold": 1, "truncate_lines": 2, "summary_max_tokens": 3},
+        "tool_params": {"strategy": "summarize", "threshold": 4, "truncate_chars": 5, "summary_max_tokens": 6},
+        "assistant_reasoning": {"strategy": "truncate", "threshold": 7, "truncate_lines": 8, "summary_max_tokens": 9},
+        "user_messages": {"strategy": "keep", "threshold": 10, "truncate_lines": 11, "summary_max_tokens": 12},
+        "processing_order": ["user_messages", "tool_params"],
+    },
+    "llm_phase": {"enabled": True, "max_parallel_calls": 3, "summary_max_tokens": 60},
+    "fallback_phase": {
+        "enabled": False,
+        "strategy": "native",
+        "multi_pass": {
+            "max_passes": 2,
+            "stricter_thresholds_each_pass": False,
+            "threshold_reduction_factor": 0.25,
+        },
+    },
+}
+"""The rest, which cannot stand beside passes."""
+
+
 def _camel(key: str) -> str:
     return re.sub(r"_([a-z])", lambda match: match.group(1).upper(), key)
 
@@ -243,12 +309,25 @@ def test_every_key_is_understood_in_snake_case_and_in_camel_case() -> None:
     assert snake == parse_configuration(json.dumps(_in_camel_case(EVERY_KEY)))
     assert snake.passes[0].repeat == models.Repeat(max_passes=2, threshold_reduction_factor=0.25)
     assert snake.lossless_prelude.operations.remove_obsolete_state is False
+    phased = parse_configuration(json.dumps(EVERY_PHASE))
+    assert phased == parse_configuration(json.dumps(_in_camel_case(EVERY_PHASE)))
+    assert phased.lossy_phase
+    assert phased.lossy_phase.processing_order == ("user_messages", "tool_params")
 
 
 def test_the_document_with_every_key_is_complete() -> None:
     """A key that is added to the configuration has to be added to the test above too."""
-    structs = [kind for kind in vars(models).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
-    assert _keys(EVERY_KEY) == {field.name for kind in structs for field in msgspec.structs.fields(kind)}
+    kinds = [*vars(models).values(), *vars(phases).values()]
+    structs = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+    known = {field.name for kind in structs for field in msgspec.structs.fields(kind)}
+    assert _keys(EVERY_KEY) | _keys(EVERY_PHASE) == known
+
+
+def test_passes_and_phases_cannot_both_be_given() -> None:
+    """Phases become passes: which of both would run is not for the program to guess."""
+    with pytest.raises(ConfigurationError, match="passes and phases") as error:
+        parse_configuration("passes: [{id: a, selection: {type: custom}, individual_config: {}}]\nllmPhase: {}\n")
+    assert "--compiled" in error.value.hint
 
 
 def test_spellings_can_be_mixed() -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import real
 import yaml
 from helpers import condense_on_terminal, condense_process
+from known_configurations import LOSSLESS, NATIVE, PHASES, TRUNCATION
 from test_config import EVERY_KEY
 
+from condense_cli import api
 from condense_cli.config import models
 from condense_cli.config.effective import Effective, effective, spelled
 from condense_cli.config.loading import parse_configuration, parse_with_positions
@@ -19,6 +23,7 @@ from condense_cli.config.overrides import Overrides, apply, overrides_from
 from condense_cli.config.presets import load_preset, preset_names
 from condense_cli.config.schema import configuration_schema
 from condense_cli.errors import ConfigurationError, ExitStatus
+from condense_cli.providers.compiled import compiled
 from condense_cli.report.settings import as_yaml
 
 MINE = """\
@@ -83,6 +88,57 @@ def shown(text: str, **flags: Any) -> Effective:
 
 def origins(text: str, **flags: Any) -> dict[str, str]:
     return {spelled(path): origin for path, origin in shown(text, **flags).origins.items()}
+
+
+SECTIONS = {
+    "truncation": TRUNCATION,
+    "suppression": '{"provider": "truncation", "truncation": {"truncationMode": "suppress"}}',
+    "native": NATIVE,
+    "lossless": LOSSLESS,
+    "phases": PHASES,
+    "all phases": '{"lossyPhase": {"targetReductionPercent": 85}, "llmPhase": {"enabled": true}}',
+    "strict": '{"fallbackPhase": {"strategy": "strict_truncation"}, "target_tokens": 2000}',
+    "native fallback": '{"fallbackPhase": {"strategy": "native"}, "target_tokens": 2000, "native": {"maxTokens": 900}}',
+    "passes": MINE,
+}
+
+
+def compiled_text(text: str, **flags: Any) -> str:
+    """What `config show --compiled` prints."""
+    loaded = parse_with_positions(text, "mine.yaml")
+    return as_yaml(effective(loaded, overrides_from(**flags), compiled=compiled(loaded.configuration)))
+
+
+# The passes that a provider or phases become are a configuration that does the same.
+@pytest.mark.parametrize("name", SECTIONS)
+@pytest.mark.parametrize("path", [real.SAMPLES[-1], *real.largest()], ids=lambda path: path.name[-40:])
+def test_compiled_configurations_do_the_same(name: str, path: Path) -> None:
+    passes = parse_configuration(compiled_text(SECTIONS[name]))
+    assert passes.provider == "smart"
+    assert passes.passes or passes.lossless_prelude.enabled
+    transcript = real.transcript(path)
+    wanted, found = (api.condense(transcript, one) for one in (parse_configuration(SECTIONS[name]), passes))
+    assert api.dump(found) == api.dump(wanted)
+    assert [receipt for receipt in found.receipts if receipt.is_change] == wanted.changes
+    assert found.target == wanted.target
+
+
+def test_flags_apply_to_compiled_passes() -> None:
+    text = compiled_text(PHASES, keep_recent=9)
+    assert re.search(r"keep_recent_count: 9 +# --keep-recent", text)
+    assert {one.selection.keep_recent_count for one in parse_configuration(text).passes} == {9}
+
+
+def test_compiled_passes_are_printed(tmp_path: Path) -> None:
+    path = tmp_path / "native.yaml"
+    path.write_text(NATIVE)
+    done = condense_process("config", "show", "--config", path, "--compiled")
+    assert done.status == ExitStatus.DONE
+    assert yaml.safe_load(done.stdout)["passes"][0]["mode"] == "batch"
+    assert "Provider native also does what passes cannot say" in done.stderr
+    assert condense_process("config", "validate", path).stdout.decode() == f"{path}: valid, 1 pass\n"
+    told = condense_process("config", "show", "--config", path, "--compiled", "--json").json
+    assert told["origins"]["passes[0].mode"] == "compiled"
 
 
 def test_each_value_of_a_file_has_its_line_and_the_others_are_defaults() -> None:
@@ -226,7 +282,8 @@ def test_the_schema_has_every_key_and_no_other() -> None:
     definitions = configuration_schema()["$defs"]
     structs = [kind for kind in vars(models).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
     for kind in structs:
-        if kind is not msgspec.Struct and not kind.__name__.startswith("_"):
+        # A file may say all that a configuration is, and name a preset.
+        if kind not in (msgspec.Struct, models._Base, models.Configuration):
             definition = definitions[kind.__name__]
             assert set(definition["properties"]) == set(kind.__struct_fields__)
             assert definition["additionalProperties"] is False

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from strategies import FILES, MODELS, REPEATING_FILES, configurations
+from strategies import FILES, MODELS, REPEATING_FILES, configurations, phased, truncations
 from summarizers import SUMMARIZERS
 
 from condense_cli import api
@@ -38,6 +38,23 @@ def test_laws_hold_for_any_configuration(
 @given(data=FILES, model=MODELS)
 def test_laws_hold_for_each_preset(preset: str, data: bytes, model: str | None) -> None:
     laws.check_all(replace(parse(data), model=model), load_preset(preset))
+
+
+# Every law holds for provider truncation and for phases with each fallback.
+@pytest.mark.parametrize(
+    "configured",
+    [truncations(), phased("native"), phased("strict_truncation"), phased("multi_pass")],
+    ids=["truncation", "native", "strict_truncation", "multi_pass"],
+)
+@given(st.data(), st.one_of(FILES, REPEATING_FILES), MODELS, SUMMARIZED_BY)
+def test_laws_hold_for_sections(
+    configured: st.SearchStrategy[Configuration],
+    data: st.DataObject,
+    file: bytes,
+    model: str | None,
+    summarizer: Summarizer,
+) -> None:
+    laws.check_all(replace(parse(file), model=model), data.draw(configured), summarizer=summarizer)
 
 
 # Every law holds where passes cut what references name, and where nothing but references is written.

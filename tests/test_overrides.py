@@ -325,11 +325,11 @@ def test_flags_and_provider_native() -> None:
     assert _summarized(transcript, except_tools=["Read"]) == []
     assert _summarized(transcript, lossless_only=True) == []
     with pytest.raises(UsageError, match="provider native"):
-        apply(NATIVE, overrides_from(only_tools=["Read"]))
+        _summarized(transcript, only_tools=["Read"])
 
 
 def _summarized(transcript: Transcript, **flags: Any) -> list[int]:
-    result = api.condense(transcript, apply(NATIVE, overrides_from(**flags)), summarizer=Short())
+    result = api.condense(transcript, NATIVE, overrides=overrides_from(**flags), summarizer=Short())
     return sorted(
         {receipt.message for receipt in result.changes if receipt.operation == "summarize" and receipt.block >= 0}
     )

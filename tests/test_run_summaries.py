@@ -46,6 +46,16 @@ WAYS: Final[Mapping[str, dict[str, Any]]] = {
     "batch": {"passes": [_BATCH]},
     "native": {"provider": "native"},
 }
+CONFIGURATIONS: Final[Mapping[str, dict[str, Any]]] = {
+    **WAYS,
+    "phases": {
+        "selection_phase": {"preserve_recent_count": 1},
+        "lossless_phase": {"enabled": False},
+        "lossy_phase": {"enabled": False, "target_reduction_percent": 90},
+        "llm_phase": {"enabled": True, "max_parallel_calls": 2, "summary_max_tokens": 60},
+        "fallback_phase": {"enabled": False},
+    },
+}
 
 BY_MODEL: Final = "A short summary."
 
@@ -71,7 +81,7 @@ class Desk:
 
     def configuration(self, way: str, **keys: object) -> Path:
         path = self._folder / f"{way}.json"
-        path.write_text(json.dumps({**WAYS[way], **keys}))
+        path.write_text(json.dumps({**CONFIGURATIONS[way], **keys}))
         return path
 
     def command(self, way: str, *arguments: str, **keys: object) -> list[str]:
@@ -140,6 +150,17 @@ def test_summaries_of_single_results(desk: Desk, name: str) -> None:
         (gap,) = gaps_in(text)
         assert gap.is_summary
         assert gap.lines == 40
+
+
+# The summaries of a phase are called for as many at a time as it says, where the profile allows more.
+@pytest.mark.parametrize("name", APIS)
+def test_a_phase_limits_the_calls_at_a_time(desk: Desk, name: str) -> None:
+    with model_server(played.good(BY_MODEL, seconds=0.05)) as server:
+        desk.profiles(server, max_parallel_calls=5)
+        report = desk.report("phases", "--profile", name)
+    assert report["summaries"][0]["written"] == server.calls > 2
+    assert server.most_at_once == 2
+    assert sum(BY_MODEL in text for text in desk.texts) == server.calls
 
 
 @pytest.mark.parametrize("way", ["batch", "native"])

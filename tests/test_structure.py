@@ -19,7 +19,7 @@ FLOORS = [
     {"llm"},
     {"providers"},
     {"report"},
-    {"files", "open_files", "backups", "new_session", "api", "measuring", "sessions"},
+    {"files", "open_files", "backups", "new_session", "plugins", "api", "measuring", "sessions"},
     {"cli", "__init__", "__main__"},
 ]
 """From the ground up: a module may import from its own floor and those below."""

@@ -17,6 +17,7 @@ from .evaluate import evaluate
 from .inspect import inspect
 from .presets import presets_app
 from .profiles import profiles_app
+from .providers import providers_app
 from .restore import restore
 from .run import run
 from .sessions import sessions
@@ -41,7 +42,8 @@ app = typer.Typer(
     "condense sessions\n"
     "condense run --session latest\n"
     "cat session.jsonl | condense run - --preset speed | next-program\n"
-    "condense presets new mine.yaml\n\n"
+    "condense presets new mine.yaml\n"
+    "condense providers\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
     "or a reference not restored, "
     "4 target missed with --strict, 5 model calls failed, 130 interrupted.",
@@ -62,6 +64,7 @@ app.command()(show)
 app.command()(validate)
 app.command()(sessions)
 app.add_typer(presets_app, name="presets")
+app.add_typer(providers_app, name="providers")
 app.add_typer(profiles_app, name="profiles")
 app.add_typer(config_app, name="config")
 app.add_typer(cache_app, name="cache")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import ConfigurationError, ExitStatus, UsageError
+from ..errors import ConfigurationError, ExitStatus
 from ..report.visible import visible
 from .console import exits, say, write_text
-from .options import ExceptTools, KeepRecent, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
+from .options import ExceptTools, KeepRecent, NoConfig, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
+from .providing import checked, registry_of_user
+from .settings import settings_for
+
+if TYPE_CHECKING:
+    from ..config.models import Configuration
 
 config_app = typer.Typer(
     help="Check configurations, show every value in use, print the schema.",
@@ -35,24 +40,28 @@ def validate(
     """
     with exits():
         from ..config.checks import warnings
-        from ..config.loading import load_configuration
-        from ..config.user import load_user_configuration, user_configuration_path
+        from ..config.files import user_configuration_path
+        from ..config.loading import load_with_positions
+        from ..config.user import load_user_configuration
+        from ..providers.compiled import compiled
 
         status = ExitStatus.DONE
+        registry = registry_of_user()
         for file in files:
             try:
                 if file.absolute() == user_configuration_path():
                     load_user_configuration(file)
                     typer.echo(visible(f"{file}: valid, your own configuration"))
                     continue
-                configuration = load_configuration(file)
+                configuration = checked(load_with_positions(file), registry)
             except ConfigurationError as error:
                 say(f"condense: {error.message}" + (f"\n{error.hint}" if error.hint else ""))
                 status = error.status
                 continue
-            for warning in warnings(configuration):
+            of_provider = registry.get(configuration.provider).warnings(configuration)
+            for warning in dict.fromkeys([*warnings(configuration), *of_provider]):
                 say(f"condense: warning: {file}: {warning}")
-            number = len(configuration.passes)
+            number = len(compiled(configuration, registry).passes)
             typer.echo(visible(f"{file}: valid, {number} pass{'' if number == 1 else 'es'}"))
         raise SystemExit(int(status))
 
@@ -63,55 +72,72 @@ def show(
     config: Annotated[
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration instead.")
     ] = None,
+    no_config: NoConfig = False,
     keep_recent: KeepRecent = None,
     only_tools: OnlyTools = None,
     except_tools: ExceptTools = None,
     range: Range = None,
     pin: Pins = None,
     target_tokens: TargetTokens = None,
+    compiled: Annotated[
+        bool,
+        typer.Option(
+            "--compiled", help="Show the passes that a provider's settings, or phases, become; they run as they are."
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Show the configuration that a run with the same flags would use.
 
-    Every default is filled in. A comment beside each value says where it came from: a flag, a line of the file,
-    the preset, or the default.
+    Every default is filled in. A comment beside each value says where it came from: a flag, a variable, a line of the
+    project's file or of your own, the preset, or the default.
 
     Examples:
 
     \b
     condense config show
     condense config show --config mine.yaml --keep-recent 20
+    condense config show --config phases.yaml --compiled > passes.yaml
     condense config show --preset speed --json | jq .origins
     """
     with exits():
-        if preset is not None and config is not None:
-            raise UsageError("--preset and --config cannot be used together.", "Name one configuration.")
-
         from ..config.effective import effective
-        from ..config.loading import load_with_positions
-        from ..config.presets import DEFAULT_PRESET, find_preset, preset_names
         from ..report.facts import to_json
         from ..report.settings import as_report, as_yaml
 
         overrides = overrides_of(keep_recent, only_tools, except_tools, range, pin, target_tokens)
-        name = str(config) if config is not None else preset or DEFAULT_PRESET
-        is_preset = config is None and name in preset_names()
-        loaded = load_with_positions(config if config is not None else find_preset(name))
-        settings = effective(loaded, overrides, preset=name if is_preset else None)
-        write_text(to_json(as_report(settings, name)) if json else as_yaml(settings))
+        settings = settings_for(preset, config, no_config=no_config)
+        passes = _in_passes(settings.configuration) if compiled else None
+        shown = effective(settings, overrides, compiled=passes)
+        write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown))
+
+
+def _in_passes(configuration: Configuration) -> Configuration:
+    """The passes that a configuration becomes; what they leave unsaid is told."""
+    from ..providers.base import Provider
+    from ..providers.compiled import compiled
+
+    registry = registry_of_user()
+    if type(registry.get(configuration.provider)).strategy is not Provider.strategy:
+        what = "also does what passes cannot say; see docs/providers.md."
+        say(f"condense: Provider {configuration.provider} {what}")
+    return compiled(configuration, registry)
 
 
 @config_app.command("schema")
-def schema() -> None:
-    """Print the JSON Schema of a configuration, for editors.
+def schema(
+    own: Annotated[bool, typer.Option("--own", help="The schema of your own file, with profiles, instead.")] = False,
+) -> None:
+    """Print the JSON Schema of a configuration or a project's condense.yaml, for editors.
 
     Examples:
 
     \b
     condense config schema > condense.schema.json
+    condense config schema --own > own.schema.json
     """
     with exits():
-        from ..config.schema import configuration_schema
+        from ..config.schema import configuration_schema, own_schema
         from ..report.facts import to_json
 
-        write_text(to_json(configuration_schema()))
+        write_text(to_json(own_schema() if own else configuration_schema()))

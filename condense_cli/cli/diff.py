@@ -9,6 +9,7 @@ import typer
 from ..errors import UsageError
 from .console import console, exits, write_text
 from .options import Session, complete_format, complete_preset
+from .providing import checked, registry_of_user, say_error
 from .reading import input_file, read_transcript
 
 EXAMPLES = (
@@ -74,14 +75,17 @@ def diff(
 
         before = input_file(before, session)
         from .. import api
-        from ..config.presets import load_preset
+        from ..config.presets import load_named
         from ..report import facts, terminal
         from ..tokens import Counter
 
         old = read_transcript(before, format)
         counter = Counter.of(old)
         if preset is not None:
-            new = api.condense(old, load_preset(preset), counter=counter).transcript
+            registry = registry_of_user()
+            result = api.condense(old, checked(load_named(preset), registry), counter=counter, registry=registry)
+            say_error(result)
+            new = result.transcript
         else:
             new = read_transcript(str(after), format)
         difference = api.diff(old, new, counter)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import UsageError
 from .console import console, exits, write_text
 from .options import AllowCalls, File, OverheadTokens, Profile, Session
+from .providing import Assignments, checked, complete_provider, registry_of_user, say_error, with_assignments
 from .reading import input_file, name_of, read_transcript
+
+if TYPE_CHECKING:
+    from ..config.models import Configuration
+    from ..providers.registry import Registry
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense estimate session.jsonl                   all presets\n"
     "condense estimate session.jsonl speed mine.yaml   these two\n"
+    "condense estimate session.jsonl --provider truncation --provider native\n"
     "condense estimate --session latest speed\n"
     "condense estimate session.jsonl -m claude-opus-4-5 --overhead-tokens 20000\n"
     "condense estimate session.jsonl --json | jq '.presets[].saved_percent'"
@@ -29,6 +37,13 @@ def estimate(
     preset: Annotated[
         list[str] | None, typer.Option("--preset", "-p", metavar="NAME|PATH", help="A preset; may be repeated.")
     ] = None,
+    provider: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--provider", metavar="NAME", autocompletion=complete_provider, help="A provider; may be repeated."
+        ),
+    ] = None,
+    assignments: Assignments = None,
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
@@ -54,7 +69,7 @@ def estimate(
         from msgspec.structs import replace
 
         from .. import api
-        from ..config.presets import load_preset, preset_names
+        from ..config.presets import load_named, preset_names
         from ..report import estimate as facts_of_estimate
         from ..report.costs import PriceSource
         from ..report.facts import overhead_of, to_json
@@ -64,8 +79,12 @@ def estimate(
         if session is not None and file is not None:
             presets, file = [file, *(presets or [])], None
         file = input_file(file, session)
-        names = list(dict.fromkeys([*(presets or []), *(preset or [])])) or preset_names()
-        configurations = [(name, load_preset(name)) for name in names]
+        registry = registry_of_user()
+        names = list(dict.fromkeys([*(presets or []), *(preset or [])]))
+        if not (names or provider):
+            names = preset_names()
+        configurations = [(name, checked(load_named(name), registry)) for name in names]
+        configurations += _of_providers(provider or [], assignments, registry)
         transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)
@@ -75,7 +94,8 @@ def estimate(
         found = []
         for name, configuration in configurations:
             with summaries_for(configuration, count, calls) as summaries:
-                result = api.condense(transcript, configuration, counter=count, summarizer=summaries)
+                result = api.condense(transcript, configuration, counter=count, summarizer=summaries, registry=registry)
+            say_error(result)
             found.append((name, result, told_of(summaries).used))
         estimate = facts_of_estimate.build(
             transcript,
@@ -96,6 +116,21 @@ def estimate(
         screen = console()
         for part in render_estimate(estimate):
             screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
+
+
+def _of_providers(
+    ids: list[str], assignments: list[str] | None, registry: Registry
+) -> Iterator[tuple[str, Configuration]]:
+    """Each provider with its own defaults, and with what --set says."""
+    if assignments and len(ids) != 1:
+        raise UsageError(
+            "--set needs one --provider.", "For example --provider truncation --set max_tool_result_lines=20."
+        )
+    for id in dict.fromkeys(ids):
+        configuration = registry.get(id).default_configuration()
+        if assignments:
+            configuration = with_assignments(configuration, assignments, registry)
+        yield id, configuration
 
 
 estimate.__doc__ = (estimate.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

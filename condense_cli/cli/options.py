@@ -72,8 +72,15 @@ Pins = Annotated[
 Preset = Annotated[
     str | None,
     typer.Option(
-        "--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help="Preset to run.  [default: cost]"
+        "--preset",
+        "-p",
+        metavar="NAME|PATH",
+        autocompletion=complete_preset,
+        help="Preset to run.  [default: that of your settings, or cost]",
     ),
+]
+NoConfig = Annotated[
+    bool, typer.Option("--no-config", help="Ignore the project's condense.yaml and the settings in your own.")
 ]
 TargetTokens = Annotated[
     int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Stop as soon as N tokens are reached.")

@@ -57,7 +57,8 @@ def list_profiles(json: Json = False) -> None:
     condense profiles list --json | jq -r '.profiles[] | select(.ready) | .name'
     """
     with exits():
-        from ..config.user import load_user_configuration, user_configuration_path
+        from ..config.files import user_configuration_path
+        from ..config.user import load_user_configuration
         from ..report.facts import to_json
 
         user = load_user_configuration()

@@ -20,6 +20,7 @@ from .options import (
     MaxCost,
     MaxSummaryTokens,
     NoCache,
+    NoConfig,
     OnlyTools,
     OverheadTokens,
     Pins,
@@ -31,12 +32,12 @@ from .options import (
     TargetTokens,
     overrides_of,
 )
+from .providing import Assignments, Provider, registry_of_user, say_error, settings_with
 from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from ..config.models import Configuration
     from ..passes.pipeline import Condensation
     from ..report.facts import Cost, Report
     from ..tokens import Counter
@@ -50,6 +51,7 @@ EXAMPLES = (
     "condense run session.jsonl --in-place       condense undo takes it back\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
     "condense run session.jsonl --slim -o small.jsonl\n"
+    "condense run session.jsonl --provider truncation --set max_tool_result_lines=20\n"
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
@@ -67,6 +69,9 @@ def run(
     config: Annotated[
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration to run instead.")
     ] = None,
+    no_config: NoConfig = False,
+    provider: Provider = None,
+    assignments: Assignments = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the condensed transcript there.")
     ] = None,
@@ -140,7 +145,7 @@ def run(
     condense undo takes that back.
     """
     with exits():
-        _check_usage(preset, config, target_tokens, target_percent)
+        _check_targets(target_tokens, target_percent)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
@@ -161,17 +166,19 @@ def run(
         from msgspec.structs import replace
 
         from .. import api, formats
-        from ..config.overrides import apply as override
+        from ..config.presets import DEFAULT_PRESET
         from ..passes.flags import name_flags
+        from ..passes.limits import target_of
         from ..report import facts
         from ..tokens import Counter, encoding_for
         from .summarizing import calls_of, status_of, summaries_for, told_of
 
         status = ExitStatus.DONE
-        configuration, name = _configuration(preset, config)
-        configuration = override(configuration, overrides)
+        registry = registry_of_user()
+        settings = settings_with(preset, config, provider, assignments, registry, no_config=no_config)
+        configuration, name = settings.configuration, settings.name
         if lossless_only:
-            name = "lossless only" if preset is None and config is None else f"{name}, lossless only"
+            name = "lossless only" if name == DEFAULT_PRESET and preset is None else f"{name}, lossless only"
         transcript = read_transcript(file, format, lenient)
         is_writable = formats.format_named(transcript.format).is_writable
         to.check(transcript)
@@ -181,6 +188,8 @@ def run(
         counter = Counter.of(transcript)
         if target_percent is not None:
             target_tokens = int(counter.transcript(transcript) * target_percent / 100)
+        elif target_tokens is None and settings.has_own_target:
+            target_tokens = target_of(configuration, counter.transcript(transcript))
         calls = calls_of(
             profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
         )
@@ -193,6 +202,8 @@ def run(
                 summarizer=summaries,
                 clock=time.perf_counter,
                 slim=slim,
+                overrides=overrides,
+                registry=registry,
             )
         result = name_flags(result, overrides)
         if strict and result.target is None:
@@ -202,6 +213,9 @@ def run(
         if strict and result.is_target_missed:
             status = ExitStatus.TARGET_MISSED
         status = status_of(summaries, status, allow_partial=allow_partial)
+        if result.error is not None:
+            say_error(result)
+            status = ExitStatus.FAILED
         if quiet and not json and report is None:
             raise SystemExit(int(status))
         told = told_of(summaries)
@@ -221,7 +235,7 @@ def run(
             summaries=told.used,
             backup=written.backup,
             new_session=written.new_session,
-            warnings=(*written.warnings, *told.warnings),
+            warnings=(*written.warnings, *told.warnings, *([str(result.error)] if result.error else ())),
         )
         if report is not None:
             from ..files import write_bytes
@@ -241,29 +255,11 @@ def run(
 run.__doc__ = (run.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
 
 
-def _check_usage(
-    preset: str | None,
-    config: Path | None,
-    target_tokens: int | None,
-    target_percent: float | None,
-) -> None:
-    if preset is not None and config is not None:
-        raise UsageError("--preset and --config cannot be used together.", "Name one configuration.")
+def _check_targets(target_tokens: int | None, target_percent: float | None) -> None:
     if target_tokens is not None and target_percent is not None:
         raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
     if target_percent is not None and not 0 < target_percent < 100:
         raise UsageError(f"--target-percent must be more than 0 and less than 100, not {target_percent:g}.")
-
-
-def _configuration(preset: str | None, config: Path | None) -> tuple[Configuration, str]:
-    """The configuration to run and its name to show."""
-    from ..config.loading import load_configuration
-    from ..config.presets import DEFAULT_PRESET, load_preset
-
-    if config is not None:
-        return load_configuration(config), str(config)
-    name = preset or DEFAULT_PRESET
-    return load_preset(name), name
 
 
 def _cost(result: Condensation, counter: Counter, overhead_tokens: int | None, summaries: Decimal) -> Cost:

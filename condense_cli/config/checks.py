@@ -6,12 +6,23 @@ import re
 from collections.abc import Iterator
 
 from .models import Configuration, ContentOperation, ContentTypeOperations, PartialOperations, PassConfig, Predicates
+from .phases import SelectionPhase
 
 Problem = tuple[tuple[str | int, ...], str, str]
 """Path of the key, what is wrong, what to do."""
 
 _TAG = re.compile(r"[A-Za-z_][\w.:-]*")
-CONTENT_TYPES = ("message_text", "tool_parameters", "tool_results")
+CONTENT_TYPES = ("message_text", "tool_parameters", "tool_results", "assistant_reasoning", "user_messages")
+_USUAL = (
+    ("truncation", "preserve_recent_count", 1, 20),
+    ("truncation", "max_tool_result_lines", 1, 50),
+    ("truncation", "max_tool_param_chars", 50, 500),
+    ("selection_phase", "preserve_recent_count", 1, 20),
+    ("lossy_phase", "target_reduction_percent", 10, 90),
+    ("llm_phase", "max_parallel_calls", 1, 10),
+    ("llm_phase", "summary_max_tokens", 50, 500),
+)
+"""Values that are sensible for most conversations. What lies outside works, and is told."""
 
 
 def problems(configuration: Configuration) -> Iterator[Problem]:
@@ -24,6 +35,12 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
         if not _TAG.fullmatch(tag):
             hint = "Name the element without brackets: `todo_list` for <todo_list>."
             yield ("lossless_prelude", "state_tags", index), f"{tag!r} is not the name of an element", hint
+    if configuration.has_phases and configuration.passes:
+        yield (
+            ("passes",),
+            "passes and phases cannot both be given",
+            "Phases become passes: `condense config show --compiled`.",
+        )
     for index, config in enumerate(configuration.passes):
         path = ("passes", index)
         if config.id in seen:
@@ -52,6 +69,20 @@ def warnings(configuration: Configuration) -> list[str]:
         individual = config.individual_config
         if individual and individual.defaults.message_text.operation == "suppress":
             found.append(f"Pass {config.id} suppresses message text: what the user and the assistant said is left out.")
+    return found + section_warnings(configuration)
+
+
+def section_warnings(configuration: Configuration) -> list[str]:
+    """What of this is about the sections of providers and the phases, which the passes made of them do not show."""
+    found = []
+    for section, key, least, most in _USUAL:
+        value = getattr(getattr(configuration, section), key, None)
+        if value is not None and not least <= value <= most:
+            found.append(f"{section}.{key} is {value:g}; {least} to {most} is usual.")
+    reasoning = configuration.lossy_phase and configuration.lossy_phase.assistant_reasoning
+    selection = configuration.selection_phase or SelectionPhase()
+    if reasoning and reasoning.strategy != "keep" and selection.preserve_assistant_text:
+        found.append("assistant_reasoning stays as it is: selection_phase.preserve_assistant_text is true.")
     return found
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
 
-from .loading import Loaded
 from .models import Configuration
 from .overrides import Overrides, apply
-from .yaml_reading import KeyPath
+from .yaml_reading import KeyPath, is_at, value_at
 
 DEFAULT: Final = "default"
+COMPILED: Final = "compiled"
+"""The origin of what provider settings or phases became."""
 
 _FLAG_OF_KEY: Final = {
     "target_tokens": "--target-tokens",
@@ -28,6 +29,16 @@ _FLAG_OF_KEY: Final = {
 }
 
 
+class Settled(Protocol):
+    """A configuration that knows where its values are from: of one file, or of several layers."""
+
+    @property
+    def configuration(self) -> Configuration: ...
+
+    def origin(self, path: KeyPath) -> str | None:
+        """The preset, the file and line, or the variable that a value comes from; None for a default."""
+
+
 class Effective(Struct, frozen=True):
     """The values as plain values; `origins` by the path of each value that is no mapping and no list of mappings."""
 
@@ -36,19 +47,28 @@ class Effective(Struct, frozen=True):
     origins: dict[KeyPath, str]
 
 
-def effective(loaded: Loaded, overrides: Overrides, *, preset: str | None = None) -> Effective:
-    """The configuration as a run with these flags would use it. Values of a preset name it, others file and line."""
-    configuration = apply(loaded.configuration, overrides)
-    before, values = _plain(loaded.configuration), _plain(configuration)
+def effective(settled: Settled, overrides: Overrides, *, compiled: Configuration | None = None) -> Effective:
+    """The configuration as a run with these flags would use it. Values of a preset name it, others file and line.
+
+    `compiled` are the passes that it becomes, to be shown in its place, without what they leave open.
+    """
+    base = compiled or settled.configuration
+    configuration = apply(base, overrides)
+    given, before = _plain(settled.configuration), _plain(base)
+    values = _plain(configuration, brief=compiled is not None)
     origins = {}
     for path, value in leaves(values):
-        if _at(before, path) != (value,):
+        if not _has(before, path, value):
             origins[path] = _flag(path, value)
-        elif _at(loaded.value, path):
-            origins[path] = f"preset {preset}" if preset else f"{loaded.name}:{_line(loaded, path)}"
+        elif not _has(given, path, value):
+            origins[path] = COMPILED
         else:
-            origins[path] = DEFAULT
+            origins[path] = settled.origin(path) or DEFAULT
     return Effective(configuration, values, origins)
+
+
+def _has(values: Any, path: KeyPath, value: Any) -> bool:
+    return is_at(values, path) and bool(value_at(values, path) == value)
 
 
 def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
@@ -68,29 +88,16 @@ def spelled(path: KeyPath) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def _plain(value: Any) -> Any:
-    """Mappings, lists and scalars; what an override leaves open is left out."""
+def _plain(value: Any, *, brief: bool = False) -> Any:
+    """Mappings, lists and scalars; what an override leaves open is left out, and if `brief`, every empty default."""
     if isinstance(value, msgspec.Struct):
-        fields = {name: getattr(value, name) for name in value.__struct_fields__}
-        return {name: _plain(item) for name, item in fields.items() if item is not msgspec.UNSET}
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _at(value: Any, path: KeyPath) -> tuple[Any] | None:
-    """The value at the path, in a tuple; None where there is none."""
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return (value,)
-
-
-def _line(loaded: Loaded, path: KeyPath) -> int:
-    # What an alias stands for has no position of its own: the nearest key around it has.
-    while path and path not in loaded.positions.marks:
-        path = path[:-1]
-    return loaded.positions.marks.get(path, (1, 1))[0]
+        fields = [(field, getattr(value, field.name)) for field in msgspec.structs.fields(value)]
+        return {
+            field.name: _plain(item, brief=brief)
+            for field, item in fields
+            if item is not msgspec.UNSET and not (brief and item in (None, "", ()) and item == field.default)
+        }
+    return [_plain(item, brief=brief) for item in value] if isinstance(value, tuple) else value
 
 
 def _flag(path: KeyPath, value: Any) -> str:

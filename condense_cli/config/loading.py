@@ -9,12 +9,13 @@ from typing import Any, Final, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import ConfigurationError
 from ..nearest import nearest
 from .checks import problems
-from .models import Configuration
-from .yaml_reading import KeyPath, Positions, read_yaml
+from .models import Configuration, FileConfiguration
+from .yaml_reading import KeyPath, Positions, is_at, read_yaml, value_at
 
 _PATH_STEP: Final = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
 _EXPECTED: Final = re.compile(
@@ -29,18 +30,53 @@ _WORDS: Final = {
     "object": "a mapping",
     "null": "nothing",
 }
+TARGETS: Final = ("target_tokens", "target_reduction_percent")
+"""Keys of which a run uses one."""
+
 _OF_THE_USER: Final = frozenset({"profiles", "allow_calls", "base_url", "key_variable"})
 _HINT_USER: Final = "It may name a profile: `profile: NAME`. See docs/models.md."
 _BOUNDS: Final = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
 
 
 class Loaded(Struct, frozen=True):
-    """A configuration with what its file says: the plain values, and where each stands."""
+    """A configuration with what its file says: the plain values, and where each stands.
+
+    `base` is the preset that the file names, whose values hold where it says nothing. The values of a `preset` that
+    is called by its name are said to come from that, not from a line.
+    """
 
     configuration: Configuration
     name: str
     value: dict[str, Any]
     positions: Positions
+    base: Loaded | None = None
+    preset: str | None = None
+
+    @property
+    def title(self) -> str:
+        """What the configuration is called in reports."""
+        return self.preset or self.name
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values of the file and, under them, those of its preset."""
+        return over(self.base, self.value)
+
+    def origin(self, path: KeyPath) -> str | None:
+        """The preset, or the file and line, that a value comes from; None for a default."""
+        if path[0] not in self.value:
+            return self.base.origin(path) if self.base else None
+        if not is_at(self.value, path):
+            return None
+        return f"preset {self.preset}" if self.preset else self.positions.place(path)
+
+
+def over(base: Loaded | None, value: dict[str, Any]) -> dict[str, Any]:
+    """Values and, where they say nothing, those of a preset. A target takes the place of either kind of target."""
+    under = base.values if base else {}
+    if any(key in value for key in TARGETS):
+        under = {key: item for key, item in under.items() if key not in TARGETS}
+    return {**under, **value}
 
 
 def load_configuration(path: Path) -> Configuration:
@@ -50,7 +86,12 @@ def load_configuration(path: Path) -> Configuration:
 
 def load_with_positions(path: Path) -> Loaded:
     """Configuration in a YAML or JSON file, and where its values stand there. Raises ConfigurationError."""
-    return parse_with_positions(read_text(path), str(path))
+    return parse_with_positions(read_text(path), str(path), path.parent)
+
+
+def load_preset_file(path: Path) -> Loaded:
+    """The same of a preset that another file names: it must name none itself, or two could name each other."""
+    return parse_with_positions(read_text(path), str(path), None)
 
 
 def read_text(path: Path) -> str:
@@ -67,15 +108,39 @@ def parse_configuration(text: str, name: str = "configuration") -> Configuration
     return parse_with_positions(text, name).configuration
 
 
-def parse_with_positions(text: str, name: str) -> Loaded:
+def parse_with_positions(text: str, name: str, folder: Path | None = Path()) -> Loaded:
+    """The same with positions. The path of a preset that the text names counts from the folder; None: it names none."""
     value, positions = read_yaml(text, name)
     if not isinstance(value, dict):
         found = "found nothing" if value is None else "and not a list or a single value"
         raise positions.error((), f"expected a mapping with keys such as passes, {found}", "See docs/configuration.md.")
-    configuration = as_typed(value, Configuration, positions)
+    return typed_file(value, FileConfiguration, positions, folder)
+
+
+def typed_file(
+    value: dict[str, Any], kind: type[FileConfiguration], positions: Positions, folder: Path | None
+) -> Loaded:
+    """The configuration in a file of that kind; what else it may say is checked. Raises ConfigurationError."""
+    preset = as_typed(value, kind, positions).preset
+    if preset is not None and folder is None:
+        raise positions.error(("preset",), "this is the preset of another file and cannot name one itself")
+    known = {field.name for field in msgspec.structs.fields(Configuration)}
+    own = {key: item for key, item in value.items() if key in known}
+    base = None if preset is None or folder is None else _base(preset, positions, folder)
+    configuration = msgspec.convert(over(base, own), Configuration)
     for path, what, hint in problems(configuration):
         raise positions.error(path, what, hint)
-    return Loaded(configuration, name, value, positions)
+    return Loaded(configuration, positions.name, own, positions, base)
+
+
+def _base(preset: str, positions: Positions, folder: Path) -> Loaded:
+    from .presets import find_preset, preset_names
+
+    try:
+        path = find_preset(preset)
+    except ConfigurationError as error:
+        raise positions.error(("preset",), error.message.removesuffix("."), error.hint) from None
+    return replace(load_preset_file(folder / path), preset=preset if preset in preset_names() else None)
 
 
 T = TypeVar("T", bound=Struct)
@@ -98,7 +163,7 @@ def _explained(message: str, positions: Positions, value: Any, root: type[Struct
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL)
     if unknown:
         path = (*path, unknown[1])
-        if root is Configuration and unknown[1] in _OF_THE_USER:
+        if "profiles" not in root.__struct_fields__ and unknown[1] in _OF_THE_USER:
             what = f"the key {positions.spelling(path)!r} belongs into your own configuration only"
             hint = f"A preset or project file must not decide where transcripts are sent. {_HINT_USER}"
             return positions.error(path, what, hint)
@@ -109,16 +174,17 @@ def _explained(message: str, positions: Positions, value: Any, root: type[Struct
     missing = re.fullmatch(r"Object missing required field `(.*)`", what)
     if missing:
         return positions.error((*at, *path), f"the key {missing[1]!r} is missing")
-    found = _at(value, path)
+    found = value_at(value, path)
     if what.startswith("Invalid enum value"):
         choices = _choices_at(root, path)
         near = nearest(str(found), choices)
         hint = f"Did you mean {near}?" if near else ""
         return positions.error((*at, *path), f"{found!r} is not one of {', '.join(choices)}", hint)
-    return positions.error((*at, *path), _in_words(what))
+    return positions.error((*at, *path), in_words(what))
 
 
-def _in_words(what: str) -> str:
+def in_words(what: str) -> str:
+    """What msgspec expected, as people say it."""
     match = _EXPECTED.fullmatch(what)
     if not match:
         return what[0].lower() + what[1:].replace("`", "")
@@ -129,16 +195,7 @@ def _in_words(what: str) -> str:
     return f"{text}, got {_WORDS.get(match['got'], match['got'])}" if match["got"] else text
 
 
-def _at(value: Any, path: KeyPath) -> Any:
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
-
-
-def _types_at(root: type[Struct], path: KeyPath) -> Iterator[Any]:
+def types_at(root: type[Struct], path: KeyPath) -> Iterator[Any]:
     """The declared types at a path of the configuration."""
     types: list[Any] = [root]
     for step in path:
@@ -162,7 +219,7 @@ def _union(kind: Any) -> list[Any]:
 def _fields_at(root: type[Struct], path: KeyPath) -> list[str]:
     return [
         field.name
-        for kind in _types_at(root, path)
+        for kind in types_at(root, path)
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
         for field in msgspec.structs.fields(kind)
     ]
@@ -171,7 +228,7 @@ def _fields_at(root: type[Struct], path: KeyPath) -> list[str]:
 def _choices_at(root: type[Struct], path: KeyPath) -> list[str]:
     return [
         choice
-        for kind in _types_at(root, path)
+        for kind in types_at(root, path)
         if type(kind).__name__ == "_LiteralGenericAlias"
         for choice in get_args(kind)
     ]

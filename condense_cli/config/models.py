@@ -5,19 +5,18 @@ Field names are the snake_case keys; the loader also accepts their camelCase for
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
-Percent = Annotated[float, Meta(gt=0, le=100)]
-Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
-Positive = Annotated[int, Meta(ge=1, le=1_000_000_000)]
-ContentTypeName = Literal["message_text", "tool_parameters", "tool_results", "images"]
+from .base import Base as _Base
+from .base import Count, Positive
+from .phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
+
+ContentTypeName = Literal[
+    "message_text", "tool_parameters", "tool_results", "images", "assistant_reasoning", "user_messages"
+]
 RoleName = Literal["system", "developer", "user", "assistant", "tool"]
-
-
-class _Base(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    pass
 
 
 class TruncateParams(_Base, frozen=True, kw_only=True):
@@ -28,9 +27,12 @@ class TruncateParams(_Base, frozen=True, kw_only=True):
 
 
 class SummarizeParams(_Base, frozen=True, kw_only=True):
+    """How single texts are summarized: with at most `max_parallel_calls` at a time, where the profile allows more."""
+
     api_profile: str | None = None
     max_tokens: Positive = 100
     custom_prompt: str | None = None
+    max_parallel_calls: Positive | None = None
 
 
 class OperationParams(_Base, frozen=True, kw_only=True):
@@ -54,10 +56,18 @@ class ImageOperation(_Base, frozen=True, kw_only=True):
 
 
 class ContentTypeOperations(_Base, frozen=True, kw_only=True):
+    """One operation for each content type.
+
+    Two kinds of message text may have one of their own: that of assistant turns without calls, and that of user
+    messages without results.
+    """
+
     message_text: ContentOperation = ContentOperation()
     tool_parameters: ContentOperation = ContentOperation()
     tool_results: ContentOperation = ContentOperation()
     images: ImageOperation = ImageOperation()
+    assistant_reasoning: ContentOperation | UnsetType = UNSET
+    user_messages: ContentOperation | UnsetType = UNSET
 
 
 class PartialOperations(_Base, frozen=True, kw_only=True):
@@ -65,6 +75,8 @@ class PartialOperations(_Base, frozen=True, kw_only=True):
     tool_parameters: ContentOperation | UnsetType = UNSET
     tool_results: ContentOperation | UnsetType = UNSET
     images: ImageOperation | UnsetType = UNSET
+    assistant_reasoning: ContentOperation | UnsetType = UNSET
+    user_messages: ContentOperation | UnsetType = UNSET
 
 
 class Override(_Base, frozen=True, kw_only=True):
@@ -92,6 +104,20 @@ class SummarizationConfig(_Base, frozen=True, kw_only=True):
 class BatchConfig(_Base, frozen=True, kw_only=True):
     operation: Literal["keep", "summarize"] = "keep"
     summarization_config: SummarizationConfig | None = None
+
+
+class ExtractConfig(_Base, frozen=True, kw_only=True):
+    """What a pass in mode `extract` may shorten, and what it does where that cannot reach the target.
+
+    It then cuts all it may (`cut`), or leaves everything to the passes that follow (`leave`).
+    """
+
+    content: tuple[Literal["message_text", "tool_parameters", "tool_results"], ...] = (
+        "message_text",
+        "tool_parameters",
+        "tool_results",
+    )
+    out_of_reach: Literal["cut", "leave"] = "cut"
 
 
 class Globs(_Base, frozen=True, kw_only=True):
@@ -129,11 +155,15 @@ class Predicates(_Base, frozen=True, kw_only=True):
 
 
 class Selection(Predicates, frozen=True, kw_only=True):
-    """Which messages a pass may touch. `preserve_*` name what stays; predicates narrow any type down."""
+    """Which messages a pass may touch. `preserve_*` name what stays; predicates narrow any type down.
+
+    `selector` is the name of one that an installed package brings; it narrows the selection down as predicates do.
+    """
 
     type: Literal["preserve_recent", "preserve_percent", "custom"]
     keep_recent_count: Count | None = None
     keep_percentage: Annotated[float, Meta(ge=0, le=100)] | None = None
+    selector: str | None = None
 
 
 class Condition(_Base, frozen=True, kw_only=True):
@@ -141,7 +171,9 @@ class Condition(_Base, frozen=True, kw_only=True):
 
 
 class Execution(_Base, frozen=True, kw_only=True):
-    type: Literal["always", "conditional"] = "always"
+    """When a pass runs: always, only above so many tokens, or only where there is a target."""
+
+    type: Literal["always", "conditional", "target"] = "always"
     condition: Condition | None = None
 
 
@@ -157,9 +189,10 @@ class PassConfig(_Base, frozen=True, kw_only=True):
     name: str = ""
     description: str = ""
     selection: Selection
-    mode: Literal["batch", "individual"] = "individual"
+    mode: Literal["batch", "individual", "extract"] = "individual"
     individual_config: IndividualConfig | None = None
     batch_config: BatchConfig | None = None
+    extract_config: ExtractConfig | None = None
     execution: Execution = Execution()
     stop_at_target: bool = False
     order: tuple[ContentTypeName, ...] = ("tool_results", "images", "tool_parameters", "message_text")
@@ -196,15 +229,42 @@ class NativeConfig(_Base, frozen=True, kw_only=True):
     max_tokens: Positive | None = None
 
 
+class LosslessConfig(_Base, frozen=True, kw_only=True):
+    """Provider lossless: references alone; with a fallback, what it does next where a target is missed."""
+
+    deduplicate_file_reads: bool = True
+    consolidate_tool_results: bool = True
+    remove_obsolete_state: bool = True
+    keep: Literal["latest", "earliest"] = "latest"
+    keep_recent: Count = 0
+    tool_parameters: bool = False
+    fallback: Literal["native"] | None = None
+
+
+class TruncationConfig(_Base, frozen=True, kw_only=True):
+    """Provider truncation: old results and parameters are cut, or results suppressed; the newest turns stay."""
+
+    preserve_recent_count: Count = 5
+    truncation_mode: Literal["suppress", "truncate"] = "truncate"
+    max_tool_result_lines: Positive = 5
+    max_tool_param_chars: Positive = 100
+    preserve_user_messages: bool = True
+    preserve_assistant_text: bool = True
+
+
 class Configuration(_Base, frozen=True, kw_only=True):
     """A whole configuration; the defaults change nothing.
 
-    `profile` names the access to a model for passes that name none of their own.
+    `profile` names the access to a model for passes that name none of their own. Provider smart works with `passes`
+    or with phases; where one phase is given, the others have their defaults. `provider_config` are the settings of a
+    provider that an installed package brings. `auto_condense_context_percent` is the share of the context window from
+    which on a conversation should be condensed; `fallback` is what happens to one that is over its limit when the
+    provider failed.
     """
 
     name: str = ""
     description: str = ""
-    provider: Literal["smart", "native"] = "smart"
+    provider: str = "smart"
     profile: str | None = None
     target_tokens: Positive | None = None
     target_reduction_percent: Annotated[float, Meta(gt=0, lt=100)] | None = None
@@ -215,3 +275,25 @@ class Configuration(_Base, frozen=True, kw_only=True):
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()
     native: NativeConfig | None = None
+    auto_condense_context: bool = True
+    auto_condense_context_percent: Annotated[float, Meta(ge=5, le=100)] = 100
+    fallback: Literal["none", "sliding_window"] = "none"
+    lossless: LosslessConfig | None = None
+    provider_config: dict[str, Any] | None = None
+    truncation: TruncationConfig | None = None
+    lossless_phase: LosslessPhase | None = None
+    selection_phase: SelectionPhase | None = None
+    lossy_phase: LossyPhase | None = None
+    llm_phase: LlmPhase | None = None
+    fallback_phase: FallbackPhase | None = None
+
+    @property
+    def has_phases(self) -> bool:
+        phases = (self.lossless_phase, self.selection_phase, self.lossy_phase, self.llm_phase, self.fallback_phase)
+        return any(phase is not None for phase in phases)
+
+
+class FileConfiguration(Configuration, frozen=True, kw_only=True):
+    """What a file may say: a configuration, or a preset and what is different from it."""
+
+    preset: str | None = None

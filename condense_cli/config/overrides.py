@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct, structs
 
 from ..errors import UsageError
-from .models import Configuration, Globs, IndexRange, NativeConfig, PassConfig, Predicates, Selection
+from .models import Configuration, Globs, IndexRange, PassConfig, Predicates, Selection
 
 _RANGE: Final = re.compile(r"\s*([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?\s*", re.ASCII)
 
@@ -31,6 +31,9 @@ class Overrides(Struct, frozen=True):
     target_tokens: int | None = None
     lossless_only: bool = False
     drop_thinking: bool = False
+
+
+NO_OVERRIDES: Final = Overrides()
 
 
 def overrides_from(
@@ -80,24 +83,23 @@ def parse_range(text: str) -> IndexRange:
     return IndexRange(start=start or 0, end=end)
 
 
+def without_passes(configuration: Configuration) -> Configuration:
+    """The lossless prelude alone, whatever else the configuration says."""
+    prelude = structs.replace(configuration.lossless_prelude, enabled=True)
+    return structs.replace(configuration, provider="smart", passes=(), keep_first=0, lossless_prelude=prelude)
+
+
 def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
-    """The configuration as the flags of this run make it. Raises UsageError."""
-    prelude = configuration.lossless_prelude
+    """The configuration as the flags of this run make it: one whose passes are those that run. Raises UsageError."""
     if overrides.lossless_only:
-        prelude = structs.replace(prelude, enabled=True)
-        configuration = structs.replace(configuration, provider="smart", passes=(), keep_first=0)
+        configuration = without_passes(configuration)
+    prelude = configuration.lossless_prelude
     passes, pins = configuration.passes, list(configuration.pins)
-    is_native = configuration.provider == "native"
     if overrides.keep_recent is not None:
         count = overrides.keep_recent
         prelude = structs.replace(prelude, keep_recent=count)
         passes = _with_selections(passes, lambda selection: _preserving(selection, count))
-        native = structs.replace(configuration.native or NativeConfig(), max_messages_to_keep=count)
-        configuration = structs.replace(configuration, native=native if is_native else configuration.native)
     if overrides.only_tools:
-        if is_native:
-            hint = "--except-tools leaves calls and their results alone."
-            raise UsageError("--only-tools cannot be used with provider native: it summarizes whole messages.", hint)
         # Results and calls of other tools; a pass with globs of its own leaves text alone already.
         if prelude.enabled or any(_has_own_tools(config.selection) for config in passes):
             pins.append(Predicates(tools=Globs(exclude=overrides.only_tools)))
@@ -108,7 +110,7 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
         pins.append(Predicates(tools=Globs(include=overrides.except_tools)))
     if overrides.range is not None:
         span = overrides.range
-        if is_native or prelude.enabled or any(config.selection.range is not None for config in passes):
+        if prelude.enabled or any(config.selection.range is not None for config in passes):
             pins += _outside(span)
         passes = _with_selections(passes, lambda selection: _within(selection, span))
     pins += (Predicates(regex=pin) for pin in overrides.pins)

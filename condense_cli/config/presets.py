@@ -12,6 +12,7 @@ from ..errors import ConfigurationError
 from ..nearest import nearest
 
 if TYPE_CHECKING:
+    from .loading import Loaded
     from .models import Configuration
 
 DEFAULT_PRESET = "cost"
@@ -30,9 +31,17 @@ def preset_names() -> list[str]:
 
 def load_preset(name: str) -> Configuration:
     """The preset of that name, or the configuration in the file of that path. Raises ConfigurationError."""
-    from .loading import load_configuration
+    return load_named(name).configuration
 
-    return load_configuration(find_preset(name))
+
+def load_named(name: str) -> Loaded:
+    """The same, with where its values come from. Raises ConfigurationError."""
+    from msgspec.structs import replace
+
+    from .loading import load_with_positions
+
+    loaded = load_with_positions(find_preset(name))
+    return replace(loaded, preset=name) if name in preset_names() else loaded
 
 
 def find_preset(name: str) -> Path:

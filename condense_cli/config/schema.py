@@ -6,17 +6,32 @@ from typing import Any, Final
 
 import msgspec
 
-from .models import Configuration
+from .models import FileConfiguration
+from .profiles import Profile
+from .user import OwnFile
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 def configuration_schema() -> dict[str, Any]:
-    """Schema of the keys in snake_case. Like the loader it refuses keys that it does not know."""
-    schema = msgspec.json.schema(Configuration)
+    """Schema of a configuration and of a project's file, keys in snake_case. Like the loader it refuses other keys."""
     return {
         "$schema": DIALECT,
         "title": "Configuration of condense",
-        "description": "What `condense run --config FILE` does to a transcript.",
-        **schema,
+        "description": "What `condense run --config FILE`, or with a project's condense.yaml, does to a transcript.",
+        **msgspec.json.schema(FileConfiguration),
+    }
+
+
+def own_schema() -> dict[str, Any]:
+    """Schema of the user's own file, which defines profiles and may permit calls."""
+    (own, profile), definitions = msgspec.json.schema_components((OwnFile, Profile), ref_template="#/$defs/{name}")
+    properties = definitions["OwnFile"]["properties"]
+    properties["profiles"] = {"type": "object", "additionalProperties": profile, "default": {}}
+    return {
+        "$schema": DIALECT,
+        "title": "Your own configuration of condense",
+        "description": "Your settings for `condense`, your profiles of models, and whether models may be called.",
+        **own,
+        "$defs": definitions,
     }

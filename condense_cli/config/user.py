@@ -1,4 +1,4 @@
-"""The user's own configuration: profiles, the main one among them, and whether models may be called.
+"""The user's own configuration: profiles, the main one among them, whether models may be called, and providers.
 
 It alone may say these things. A project's files and presets only name profiles, so that a cloned repository
 cannot send a session anywhere.
@@ -16,11 +16,13 @@ from msgspec import Struct, field
 from msgspec.structs import astuple
 
 from ..errors import ConfigurationError
-from .loading import as_typed, read_text
+from .files import user_configuration_path
+from .loading import Loaded, as_typed, read_text, typed_file
+from .models import FileConfiguration
 from .profiles import BUILT_IN, OFFLINE, Profile
+from .provider_settings import ProviderSettings
 from .yaml_reading import Positions, read_yaml
 
-FILE_NAME: Final = "condense.yaml"
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/@-]*")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -38,19 +40,15 @@ class UserConfiguration(Struct, frozen=True):
     profile: str | None = None
     allow_calls: bool = False
     profiles: dict[str, KnownProfile] = field(default_factory=lambda: _built_in())
+    providers: dict[str, ProviderSettings] = field(default_factory=dict)
 
 
-class _File(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    profile: str | None = None
+class OwnFile(FileConfiguration, frozen=True, kw_only=True):
+    """What the user's own file may say: what any may, whether models may be called, profiles, and providers."""
+
     allow_calls: bool = False
     profiles: dict[str, Any] = field(default_factory=dict)
-
-
-def user_configuration_path() -> Path:
-    """Where the user's own configuration is: ~/.config/condense/condense.yaml, or as XDG_CONFIG_HOME says."""
-    from platformdirs import user_config_path
-
-    return user_config_path("condense", appauthor=False) / FILE_NAME
+    providers: dict[str, ProviderSettings] = field(default_factory=dict)
 
 
 def load_user_configuration(path: Path | None = None) -> UserConfiguration:
@@ -60,13 +58,21 @@ def load_user_configuration(path: Path | None = None) -> UserConfiguration:
     return parse_user_configuration(read_text(path), str(path)) if os.path.lexists(path) else UserConfiguration()
 
 
+def load_user_settings(path: Path) -> Loaded | None:
+    """What the user's own file says about how to condense; None where it says nothing. Raises ConfigurationError."""
+    if not os.path.lexists(path):
+        return None
+    value, positions = read_yaml(read_text(path), str(path))
+    return typed_file(value, OwnFile, positions, path.parent) if isinstance(value, dict) else None
+
+
 def parse_user_configuration(text: str, name: str) -> UserConfiguration:
     value, positions = read_yaml(text, name)
     if value is None:
         return UserConfiguration()
     if not isinstance(value, dict):
         raise positions.error((), "expected a mapping with keys such as profiles")
-    file = as_typed(value, _File, positions)
+    file = as_typed(value, OwnFile, positions)
     profiles = dict(_built_in())
     for key, given in file.profiles.items():
         path = ("profiles", key)
@@ -77,7 +83,8 @@ def parse_user_configuration(text: str, name: str) -> UserConfiguration:
         profiles[spelled] = KnownProfile(profile, f"{name}:{positions.marks.get(path, (1, 1))[0]}")
     if file.profile is not None and file.profile not in profiles:
         raise unknown_profile(file.profile, profiles, positions)
-    return UserConfiguration(file.profile, file.allow_calls, profiles)
+    providers = {positions.spelling(("providers", key)): given for key, given in file.providers.items()}
+    return UserConfiguration(file.profile, file.allow_calls, profiles, providers)
 
 
 def unknown_profile(

@@ -27,19 +27,31 @@ _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud80
 
 
 class Positions(Struct, frozen=True):
-    """Line and column (from 1) of every key of a file by its path, and how the file spells the key."""
+    """Line and column (from 1) of every key of a file by its path, and how the file spells the key.
+
+    Of values that stand in no file there is only the name: what gave them.
+    """
 
     name: str
     marks: dict[KeyPath, tuple[int, int]] = field(default_factory=dict)
     spellings: dict[KeyPath, str] = field(default_factory=dict)
+    is_file: bool = True
+
+    def mark(self, path: KeyPath) -> tuple[int, int]:
+        """Line and column of a key; what has none of its own, such as what an alias stands for, has that around it."""
+        while path and path not in self.marks:
+            path = path[:-1]
+        return self.marks.get(path, (1, 1))
+
+    def place(self, path: KeyPath) -> str:
+        """File and line of a key."""
+        return f"{self.name}:{self.mark(path)[0]}"
 
     def error(self, path: KeyPath, what: str, hint: str = "") -> ConfigurationError:
-        known = path
-        while known not in self.marks and known:
-            known = known[:-1]
-        line, column = self.marks.get(known, (1, 1))
+        line, column = self.mark(path)
         where = f" at {self._spell(path)}" if path else ""
-        return ConfigurationError(f"{self.name}:{line}:{column}: {what}{where}.", hint)
+        place = f"{self.name}:{line}:{column}" if self.is_file else self.name
+        return ConfigurationError(f"{place}: {what}{where}.", hint)
 
     def spelling(self, path: KeyPath) -> str:
         return self.spellings.get(path, str(path[-1]) if path else "")
@@ -67,6 +79,24 @@ def read_yaml(text: str, name: str) -> tuple[Any, Positions]:
         raise _not_yaml(error, text, name) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise ConfigurationError(f"{name}:1:1: not valid YAML or JSON ({str(error).splitlines()[0]}).") from None
+
+
+def value_at(value: Any, path: KeyPath) -> Any:
+    """The value at a path of plain values; None where there is none."""
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def is_at(value: Any, path: KeyPath) -> bool:
+    """Whether there is a value at the path."""
+    around = value_at(value, path[:-1])
+    if isinstance(around, dict):
+        return path[-1] in around
+    return isinstance(around, list) and isinstance(path[-1], int) and path[-1] < len(around)
 
 
 def snake_case(key: str) -> str:

@@ -67,6 +67,7 @@ class Caller(Struct, frozen=True):
     """What requests are fulfilled with. One serves a whole run, so that its budget and cache are shared.
 
     `count` counts with our vocabulary, which is that of the model if it is `exact`. `when` dates the prices.
+    `max_parallel_calls` are allowed at a time where the profile allows more.
     `clock` gives seconds. `opened` makes a client; a test may give another.
     """
 
@@ -77,6 +78,7 @@ class Caller(Struct, frozen=True):
     budget: Budget | None = None
     cache: Cache | None = None
     redactor: Redactor | None = None
+    max_parallel_calls: int | None = None
     progress: Callable[[Progress], None] | None = None
     clock: Callable[[], float] = time.monotonic
     opened: Callable[[Access], Client] = connect
@@ -140,6 +142,8 @@ class _Run:
         self._caller = caller
         self._names = names_of(caller.access)
         self._budget = caller.budget or Budget()
+        allowed = caller.access.profile.max_parallel_calls
+        self._at_once = min(allowed, caller.max_parallel_calls or allowed)
         self._waiting = deque(asked)
         self._running: dict[bytes, _Call] = {}
         self._results: SimpleQueue[tuple[bytes, Answer | CallError]] = SimpleQueue()
@@ -149,7 +153,7 @@ class _Run:
     def work(self) -> None:
         self._look_up()
         while self._waiting or self._running:
-            while self._waiting and len(self._running) < self._caller.access.profile.max_parallel_calls:
+            while self._waiting and len(self._running) < self._at_once:
                 if not self._start(self._waiting[0]):
                     break
                 self._waiting.popleft()

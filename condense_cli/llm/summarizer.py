@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.profiles import Access
 from ..passes.offline import NAME as OFFLINE
@@ -122,7 +123,9 @@ class Summaries:
         if access.name not in self._callers:
             self._callers[access.name] = self._caller(access)
         summarised = planned if self.is_planned else summarise
-        done = summarised([self._task(task, access) for task in tasks], self._callers[access.name])
+        at_once = [task.max_parallel_calls for task in tasks if isinstance(task, TextTask) and task.max_parallel_calls]
+        caller = replace(self._callers[access.name], max_parallel_calls=min(at_once, default=None))
+        done = summarised([self._task(task, access) for task in tasks], caller)
         self.is_interrupted = self.is_interrupted or done.is_interrupted
         self._notes |= dict.fromkeys(done.notes)
         found: list[Outcome] = []

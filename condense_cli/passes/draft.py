@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..lossless.encode import Encoded, Positions, with_blocks
@@ -19,6 +20,14 @@ _JOINED: Final = {
     Family.OPENAI_RESPONSES: frozenset({Role.ASSISTANT, Role.TOOL}),
 }
 """Roles whose neighbouring messages are one turn: the API combines them, or takes a list of items without turns."""
+
+
+class Saved(Struct, frozen=True):
+    """The messages of a draft at one moment, what they cost without references, and what they said before."""
+
+    messages: list[Message]
+    plain: int
+    originals: dict[BlockKey, Text]
 
 
 class Draft:
@@ -62,6 +71,16 @@ class Draft:
             blocks = tuple(exchanged.get(number, block) for number, block in enumerate(message.blocks))
             self.messages[position] = replace(message, blocks=blocks)
         self._exchanged = {}
+
+    def saved(self) -> Saved:
+        """What `restore` brings back."""
+        return Saved(self.messages.copy(), self._plain, self._originals.copy())
+
+    def restore(self, saved: Saved) -> None:
+        """The messages as they were when they were saved; what is written is worked out by the next `write`."""
+        self.messages, self._originals = saved.messages.copy(), saved.originals.copy()
+        self._plain = saved.plain
+        self._written, self._saved, self._all_saved = Encoded({}), {}, 0
 
     def write(self) -> None:
         """Work out anew which blocks are written with references."""

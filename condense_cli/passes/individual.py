@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ..config.models import ContentOperation, ImageOperation, IndividualConfig, PassConfig
-from ..transcript import Block, BlockKind, ContentType, Role
+from ..transcript import Block, BlockKind, ContentType, Message, Role
 from . import operations
 from .draft import Draft
 from .receipts import Kept, Receipt, changed, kept
@@ -17,11 +17,11 @@ from .summaries import Outcome, Refused, Summarizer, TextTask
 
 
 class Candidate(Struct, frozen=True):
-    """A block that the pass may touch, and what it does to it."""
+    """A block that the pass may touch, and what it does to it. `names` are what it is called, the closest first."""
 
     message: int
     block: int
-    content_type: ContentType
+    names: tuple[str, ...]
     operation: ContentOperation | ImageOperation
     tokens: int
 
@@ -53,7 +53,7 @@ def run_individual(
         rank: dict[str, int] = {name: position for position, name in enumerate(config.order)}
         candidates.sort(
             key=lambda candidate: (
-                rank.get(candidate.content_type.value, len(rank)),
+                next((rank[name] for name in candidate.names if name in rank), len(rank)),
                 candidate.message,
                 -candidate.tokens,
             )
@@ -170,6 +170,16 @@ def _candidates(
             if why is not None or content_type is None:
                 yield kept(config.id, message, number, tokens, why or Kept.NO_CONTENT_TYPE)
                 continue
-            operation = getattr(individual.defaults, content_type.value)
-            special = getattr(override, content_type.value) if override else UNSET
-            yield Candidate(position, number, content_type, operation if special is UNSET else special, tokens)
+            names = _names(message, content_type)
+            found = (getattr(part, name) for part in (override, individual.defaults) if part for name in names)
+            yield Candidate(position, number, names, next(op for op in found if op is not UNSET), tokens)
+
+
+def _names(message: Message, content_type: ContentType) -> tuple[str, ...]:
+    """What a configuration calls content of a message: the closest name first, the content type last."""
+    if content_type is ContentType.MESSAGE_TEXT:
+        if message.role is Role.ASSISTANT and not message.has_calls:
+            return "assistant_reasoning", content_type.value
+        if message.role is Role.USER and not message.answers_calls:
+            return "user_messages", content_type.value
+    return (content_type.value,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..config.models import Configuration, ContentOperation, ImageOperation, PassConfig
-from ..transcript import ContentType
 
 
 def target_of(configuration: Configuration, tokens: int) -> int | None:
@@ -27,5 +26,5 @@ def operations_of(config: PassConfig) -> list[ContentOperation | ImageOperation]
     if individual is None:
         return []
     parts = [individual.defaults, *(override.operations for override in individual.overrides)]
-    found = [getattr(part, content_type.value) for part in parts for content_type in ContentType]
+    found = [getattr(part, field) for part in parts for field in part.__struct_fields__]
     return [operation for operation in found if isinstance(operation, ContentOperation | ImageOperation)]

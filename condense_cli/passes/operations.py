@@ -80,9 +80,14 @@ def summary_tasks(
     if block.kind is BlockKind.TOOL_CALL:
         texts = list(long_values(block, count))
     for path, text in texts:
-        is_summary = any(gap.is_summary for gap in gaps_in(text.partition("\n")[0]))
-        if count(text) > limit and not is_summary:
-            yield TextTask(block, text, limit, path, params.api_profile, params.custom_prompt)
+        if count(text) > limit and not _is_summary(text):
+            yield TextTask(
+                block, text, limit, path, params.api_profile, params.custom_prompt, params.max_parallel_calls
+            )
+
+
+def _is_summary(text: str) -> bool:
+    return any(gap.is_summary for gap in gaps_in(text.partition("\n")[0]))
 
 
 def _marked(text: str, summary: Written) -> str:
@@ -113,7 +118,8 @@ def _rewrite(operation: ContentOperation, strictness: float) -> Rewrite:
     limits = cutting.Limits(
         _scaled(params.max_lines, strictness), _scaled(params.max_chars, strictness), params.keep, params.add_ellipsis
     )
-    return lambda text: cutting.truncate(text, limits)
+    # A summary that an earlier run wrote stays: the first run would have cut what it stands for, not the summary.
+    return lambda text: text if _is_summary(text) else cutting.truncate(text, limits)
 
 
 def _scaled(limit: int | None, strictness: float) -> int | None:

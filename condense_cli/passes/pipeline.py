@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counts
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import Configuration, PassConfig
-from ..tokens import Counter
+from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Message, Transcript
-from ..validity import BOUND_THINKING, Violation, validate
 from . import thinking
+from .condensation import Condensation
 from .draft import Draft
 from .individual import run_individual
 from .limits import operations_of, strictnesses, target_of
 from .prelude import Writer, key_of
-from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept
+from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import reconcile, view
-from .selection import Selected, protect, select
+from .selection import FindSelector, Selected, no_selectors, protect, select
+from .sliding_window import SlidingWindow, drop_older_half
 from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
+
+__all__ = ["Condensation", "condense"]
 
 PRELUDE = "lossless-prelude"
 THINKING = "thinking"
@@ -34,51 +36,6 @@ _ROUNDS = 5
 """Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
 
 
-class Condensation(Struct, frozen=True, dict=True):
-    """What came of a run. The token difference is the sum of the receipts that are changes."""
-
-    before: Transcript
-    transcript: Transcript
-    passes: tuple[PassReceipt, ...]
-    receipts: tuple[Receipt, ...]
-    tokens_before: int
-    tokens_after: int
-    target: int | None = None
-    warnings: tuple[str, ...] = ()
-    references: dict[tuple[int, int], int] = {}
-    """Tokens saved on blocks that still say everything, by message and block as receipts name them.
-
-    Below 0 where a reference of the input had to become lines again.
-    """
-    keeps_thinking: bool = False
-    """The configuration asked to keep thinking even where a change made it invalid."""
-
-    @property
-    def changes(self) -> list[Receipt]:
-        return [receipt for receipt in self.receipts if receipt.is_change]
-
-    @property
-    def lossless_saved(self) -> int:
-        """Tokens that references saved; the rest of what was saved is left out."""
-        return sum(self.references.values())
-
-    @cached_property
-    def old_violations(self) -> list[Violation]:
-        """Rules that the input broke already."""
-        return validate(self.before)
-
-    @cached_property
-    def new_violations(self) -> list[Violation]:
-        """Rules that the result breaks and the input kept: there must be none."""
-        known = {(violation.rule, violation.about) for violation in self.old_violations}
-        found = [violation for violation in validate(self.transcript) if (violation.rule, violation.about) not in known]
-        return [violation for violation in found if not (self.keeps_thinking and violation.rule == BOUND_THINKING)]
-
-    @property
-    def is_target_missed(self) -> bool:
-        return self.target is not None and self.tokens_after > self.target
-
-
 def condense(
     transcript: Transcript,
     configuration: Configuration,
@@ -87,14 +44,15 @@ def condense(
     summarizer: Summarizer,
     stop_at_target: bool = False,
     clock: Callable[[], float] = lambda: 0.0,
+    selectors: FindSelector = no_selectors,
 ) -> Condensation:
     """Run the prelude and the passes of a configuration.
 
     With `stop_at_target` every pass works only until the target is reached, as if the configuration
-    said so for each. `clock` gives seconds for the receipts. A transcript that would not become
-    smaller, or by less than `min_saving`, comes back unchanged.
+    said so for each. `clock` gives seconds for the receipts, `selectors` the selectors that passes name.
+    A transcript that would not become smaller, or by less than `min_saving`, comes back unchanged.
     """
-    run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock)
+    run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock, selectors)
     run.all()
     warnings = [*transcript.warnings, *configuration_warnings(configuration), *run.writer.warnings]
     saved = run.tokens_before - run.draft.tokens
@@ -103,7 +61,7 @@ def condense(
         what = f"save {saved:,} tokens, {wanted}" if saved >= 0 else f"be {-saved:,} tokens larger"
         warnings.append(f"Nothing was changed: the result would {what}.")
         return Condensation(
-            transcript, transcript, tuple(map(_undone, run.passes)), (),
+            transcript, transcript, tuple(map(undone, run.passes)), (),
             run.tokens_before, run.tokens_before, run.target, tuple(warnings),
         )  # fmt: skip
     return Condensation(
@@ -120,12 +78,6 @@ def condense(
     )
 
 
-def _undone(receipt: PassReceipt) -> PassReceipt:
-    if not receipt.changes:
-        return receipt
-    return replace(receipt, tokens_after=receipt.tokens_before, changes=0, reason="undone: the run saved too little")
-
-
 class _Run:
     """One run of a configuration: the draft and the receipts so far."""
 
@@ -137,6 +89,7 @@ class _Run:
         summarizer: Summarizer,
         stop_at_target: bool,
         clock: Callable[[], float],
+        selectors: FindSelector,
     ) -> None:
         self.configuration = configuration
         self.summarizer = summarizer
@@ -150,6 +103,7 @@ class _Run:
         self.is_up_to_date = is_up_to_date(self.writer.messages)
         self.stop_at_target = stop_at_target
         self.clock = clock
+        self.selectors = selectors
         self.cuts: dict[tuple[int, int], str] = {}
         self.passes: list[PassReceipt] = []
         self.receipts: list[Receipt] = []
@@ -157,9 +111,16 @@ class _Run:
     def all(self) -> None:
         self._prelude()
         for _ in range(_ROUNDS):
-            passes = [self._pass(config) for config in self.configuration.passes]
-            self.passes += [receipt for receipt in passes if receipt.changes or receipt.id not in self._seen_ids()]
-            if not self._drop_thinking():
+            is_moved = False
+            for config in self.configuration.passes:
+                receipt = self._pass(config)
+                if receipt.changes or receipt.id not in self._seen_ids():
+                    self.passes.append(receipt)
+                if config.mode == "extract" and receipt.changes:
+                    # It counts on what the thinking leaves free.
+                    is_moved |= self._drop_thinking()
+            is_moved |= self._drop_thinking()
+            if not is_moved:
                 break
 
     def _seen_ids(self) -> set[str]:
@@ -236,7 +197,7 @@ class _Run:
             return self._skipped(config.id, config.name or config.id, reason)
         started = self.clock()
         before = self.draft.tokens
-        selected = select(config.selection, self.draft.messages, self.draft.count)
+        selected = select(config.selection, self.draft.messages, self.draft.count, self.selectors)
         works_to_target = config.stop_at_target or self.stop_at_target
         target = self.target if works_to_target else None
         changed_blocks: set[tuple[int, int]] = set()
@@ -265,6 +226,7 @@ class _Run:
             found = self._settled(config.id, found, before, MOVED)
             receipts = [receipt for receipt in receipts if receipt.is_change] + found
             is_done = not known if target is None else self.draft.tokens <= target
+            is_done |= config.mode == "extract"  # It tries for itself.
             if is_done or not self.writer.is_active or not any(receipt.is_change for receipt in found):
                 break
         return receipts
@@ -281,9 +243,17 @@ class _Run:
             return run_individual(
                 self.draft, config, selected, self.protection, target, self.summarizer, known, strictness
             )
+        before = view(self.draft.written())
+        if config.mode == "extract":
+            from .extract import run_extract  # With the extraction: only where there is a target.
+
+            return run_extract(
+                self.draft, config, selected, self.protection, self.target or 0, self._thinking_tokens
+            )
+        if isinstance(config, SlidingWindow):
+            return drop_older_half(self.draft, config, selected, self.protection, before)
         from .batch import run_batch  # With the ledger: only where messages are summarized.
 
-        before = view(self.draft.written())
         format = self.transcript.format
         return run_batch(self.draft, config, selected, self.protection, target, self.summarizer, format, before)
 
@@ -291,8 +261,14 @@ class _Run:
         condition = config.execution.condition
         if self._is_target_reached():
             return "the target was reached before"
+        if self.target is None and (config.execution.type == "target" or config.mode == "extract"):
+            return "there is no target"
         if config.execution.type == "conditional" and condition and self.draft.tokens <= condition.token_threshold:
             return f"{self.draft.tokens:,} tokens are not above its {condition.token_threshold:,}"
+        if isinstance(config, SlidingWindow):  # What is left after it has a new older half.
+            return "it ran already" if config.id in self._seen_ids() else ""
+        if config.mode == "extract":
+            return ""
         if config.mode == "batch":
             if config.batch_config is None or config.batch_config.operation == "keep":
                 return KEEPS_ALL
@@ -312,6 +288,14 @@ class _Run:
             if not written.reads_as(old):
                 found[message.index, number] = count(old) - count(written)
         return found
+
+    def _thinking_tokens(self) -> int:
+        """Tokens of the thinking that would have to go now, and of the messages that it would leave empty."""
+        places, _ = thinking.to_drop(self.draft.written(), self.configuration.thinking, self.model)
+        gone = Counts(position for position, _ in places)
+        empty = sum(count == len(self.draft.messages[position].blocks) for position, count in gone.items())
+        count, messages = self.draft.count.block, self.draft.messages
+        return MESSAGE_TOKENS * empty + sum(count(messages[position].blocks[number]) for position, number in places)
 
     def _drop_thinking(self) -> bool:
         """Drop what the thinking mode says; whether messages went, so that windows may have moved."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..transcript import Block, BlockKind, ContentType, Message
 
@@ -35,6 +36,9 @@ class Kept(StrEnum):
     NOTHING_NEW = "nothing new to summarize"
     AT_END = "at an end of the selection"
     EXCHANGE = "its call or result stays"
+    NEEDED = "worth its tokens"
+    OUT_OF_REACH = "the pass alone cannot reach the target"
+    NEWER_HALF = "in the newer half of the exchanges"
 
 
 class Status(StrEnum):
@@ -109,3 +113,10 @@ def changed(
         after,
         reason=reason,
     )
+
+
+def undone(receipt: PassReceipt) -> PassReceipt:
+    """The receipt of a pass in a run that comes to nothing."""
+    if not receipt.changes:
+        return receipt
+    return replace(receipt, tokens_after=receipt.tokens_before, changes=0, reason="undone: the run saved too little")

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from ..config.models import Configuration, Selection
+from ..errors import ConfigurationError
 from ..exchanges import cut_before
 from ..tokens import Counter
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role
 from .predicates import Predicate, compile_predicates
 from .receipts import Kept
+
+Selector = Callable[[Sequence[Message], Counter], Predicate]
+"""Looks at the whole conversation and gives the test of a block. The same conversation must give the same answers."""
+
+FindSelector = Callable[[str], Selector]
+"""The selector of a name. Raises ConfigurationError."""
+
+
+def no_selectors(name: str) -> Selector:
+    raise ConfigurationError(f"There is no selector named {name!r}.", "An installed package may bring one.")
 
 
 class Selected(Struct, frozen=True):
@@ -24,9 +35,13 @@ class Selected(Struct, frozen=True):
     reason: str
 
 
-def select(selection: Selection, messages: Sequence[Message], count: Counter) -> Selected:
+def select(
+    selection: Selection, messages: Sequence[Message], count: Counter, selectors: FindSelector = no_selectors
+) -> Selected:
     turns = [position for position, message in enumerate(messages) if not message.is_only_thinking]
     test = compile_predicates(selection, messages, count)
+    if selection.selector is not None:
+        test = _both(test, selectors(selection.selector)(tuple(messages), count))
     if selection.type == "custom":
         return Selected(len(messages), None, test, "selected by the pass")
     if selection.type == "preserve_recent":
@@ -40,6 +55,10 @@ def select(selection: Selection, messages: Sequence[Message], count: Counter) ->
     first_kept = max(0, len(turns) - wanted)
     end = turns[first_kept] if first_kept < len(turns) else len(messages)
     return Selected(cut_before(messages, end), wanted, test, reason)
+
+
+def _both(one: Predicate, other: Predicate) -> Predicate:
+    return lambda message, block: one(message, block) and other(message, block)
 
 
 class Protection(Struct, frozen=True):

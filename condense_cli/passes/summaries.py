@@ -17,7 +17,7 @@ SUMMARIZE: Final = "summarize"
 class TextTask(Struct, frozen=True):
     """One text to summarize in at most `max_tokens` tokens: a block, or the value at a `path` of a call's arguments.
 
-    `profile` and `prompt` are those that the configuration names, if it does.
+    `profile` and `prompt` are those that the configuration names, if it does, and so is the number of calls at a time.
     """
 
     block: Block
@@ -26,6 +26,7 @@ class TextTask(Struct, frozen=True):
     path: JsonPath = ()
     profile: str | None = None
     prompt: str | None = None
+    max_parallel_calls: int | None = None
 
 
 class BatchTask(Struct, frozen=True):

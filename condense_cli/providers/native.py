@@ -5,22 +5,22 @@ It does what clients do by themselves when a conversation is full. The last summ
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from ..config.models import BatchConfig, Configuration, NativeConfig, PassConfig, Selection, SummarizationConfig
-from ..passes import pipeline
-from ..passes.pipeline import Condensation
+from ..errors import UsageError
+from ..passes.condensation import Condensation
 from ..passes.receipts import Kept, PassReceipt, Status
-from ..passes.summaries import Summarizer
 from ..tokens import Counter
 from ..transcript import Transcript
+from .base import Capabilities, Provider
+from .run import Run
 
 PASS: Final = "native"
-NAME: Final = "One summary of the middle"
+_NAME: Final = "One summary of the middle"
 
 _LEAST_MESSAGES: Final = 5
 _LEAST_TOKENS: Final = 200
@@ -38,8 +38,14 @@ class Refusal(StrEnum):
 
 
 def compiled(configuration: Configuration) -> Configuration:
-    """The passes that do the provider's work."""
-    native = configuration.native or NativeConfig()
+    """The passes that do the provider's work, without its refusals."""
+    middle = summary_pass(configuration.native or NativeConfig(), PASS, _NAME)
+    keep_first = max(1, configuration.keep_first)
+    return replace(configuration, provider="smart", native=None, keep_first=keep_first, passes=(middle,))
+
+
+def summary_pass(native: NativeConfig, id: str, name: str) -> PassConfig:
+    """One summary of everything between the first message and the newest turns."""
     summarization = SummarizationConfig(
         api_profile=native.api_profile,
         custom_prompt=native.custom_prompt,
@@ -47,14 +53,13 @@ def compiled(configuration: Configuration) -> Configuration:
         keep_first=0,
         keep_last=0,
     )
-    middle = PassConfig(
-        id=PASS,
-        name=NAME,
+    return PassConfig(
+        id=id,
+        name=name,
         selection=Selection(type="preserve_recent", keep_recent_count=native.max_messages_to_keep),
         mode="batch",
         batch_config=BatchConfig(operation="summarize", summarization_config=summarization),
     )
-    return replace(configuration, keep_first=max(1, configuration.keep_first), passes=(middle,))
 
 
 def refusal(transcript: Transcript, count: Counter) -> Refusal | None:
@@ -69,21 +74,8 @@ def refusal(transcript: Transcript, count: Counter) -> Refusal | None:
     return None
 
 
-def condense(
-    transcript: Transcript,
-    configuration: Configuration,
-    count: Counter,
-    *,
-    summarizer: Summarizer,
-    clock: Callable[[], float] = lambda: 0.0,
-) -> Condensation:
-    """One summary of the middle, or the transcript as it was with the reason of the refusal."""
-    refused = refusal(transcript, count)
-    if refused:
-        tokens = count.transcript(transcript)
-        receipt = PassReceipt(PASS, NAME, Status.SKIPPED, refused, tokens, tokens)
-        return Condensation(transcript, transcript, (receipt,), (), tokens, tokens, warnings=transcript.warnings)
-    result = pipeline.condense(transcript, compiled(configuration), count, summarizer=summarizer, clock=clock)
+def summarized(result: Condensation) -> Condensation:
+    """The result of a run with the pass; where that changed nothing for want of a good summary, it says so."""
     if any(receipt.is_change for receipt in result.receipts if receipt.pass_id == PASS):
         return result
     reasons = {receipt.kept for receipt in result.receipts}
@@ -95,3 +87,38 @@ def condense(
         ]
         return replace(result, passes=tuple(passes))
     return result
+
+
+def skipped(run: Run[Any], why: Refusal) -> PassReceipt:
+    tokens = run.context.count.transcript(run.transcript)
+    return PassReceipt(PASS, _NAME, Status.SKIPPED, why, tokens, tokens)
+
+
+class Native(Provider[NativeConfig]):
+    id = "native"
+    name = "One summary of the middle"
+    description = (
+        "The first message stays, one summary takes the place of the middle, the newest turns stay. It is what clients "
+        "do by themselves when a conversation is full."
+    )
+    best_for = "long talks with little to look up again"
+    example = "max_messages_to_keep=6"
+    capabilities = Capabilities(lossy=True, summaries=True, speed="medium")
+    settings = NativeConfig
+    section = "native"
+
+    def compiled(self, configuration: Configuration, settings: NativeConfig) -> Configuration:
+        return compiled(replace(configuration, native=settings))
+
+    def strategy(self, run: Run[NativeConfig]) -> Condensation:
+        """One summary of the middle, or the transcript as it was with the reason of the refusal."""
+        if run.context.overrides.only_tools:
+            hint = "--except-tools leaves calls and their results alone."
+            raise UsageError("--only-tools cannot be used with provider native: it summarizes whole messages.", hint)
+        refused = refusal(run.transcript, run.context.count)
+        if refused:
+            return run.unchanged(skipped(run, refused))
+        return summarized(run.pipeline(self.compiled(run.configuration, run.settings)))
+
+
+PROVIDER: Final = Native()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..config.effective import Effective, spelled
+from ..config.effective import COMPILED, Effective, spelled
 from ..config.yaml_reading import KeyPath
 from .visible import visible
 
@@ -16,7 +16,8 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_/.-]*(?: [A-Za-z0-9_/.-]+)*", r
 
 def as_yaml(settings: Effective) -> str:
     """The configuration as text for people and for the loader; nothing in it can steer a terminal."""
-    rows = [(line, settings.origins.get(path) if path is not None else None) for line, path in _lines(settings.values)]
+    origins = {path: origin for path, origin in settings.origins.items() if origin != COMPILED}
+    rows = [(line, origins.get(path) if path is not None else None) for line, path in _lines(settings.values)]
     width = min(_COMMENT_COLUMN, max((len(line) for line, _ in rows), default=0))
     return "".join(f"{line:<{width}}  # {_one_line(origin)}\n" if origin else f"{line}\n" for line, origin in rows)
 

@@ -1,0 +1,142 @@
+"""What each built-in provider makes of the sample transcripts, with its default settings.
+
+    python benchmarks/providers.py                  prints the figures
+    python benchmarks/providers.py --write          and writes them where `condense providers` reads them
+
+Per provider, the least and the most over the transcripts: tokens saved; information lost; cost of its summaries, if a
+model wrote them (its real requests, priced, none made); and the median time for 100,000 tokens without a model.
+
+For the loss each transcript is cut at half and at three quarters of its messages, as in `quality_probe.py`: what came
+before the cut is condensed, and asked are the facts that the assistant wrote after it. Lost is what stands on no
+verbatim line any more; references are undone, since nothing is lost by them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from datetime import UTC, date, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+import condense_cli
+from condense_cli import api, prices
+from condense_cli.config.profiles import Access
+from condense_cli.config.user import UserConfiguration
+from condense_cli.exchanges import cut_before
+from condense_cli.llm.access import Permission, choose
+from condense_cli.llm.calls import Caller
+from condense_cli.llm.summarizer import Summaries
+from condense_cli.lossless.decode import decode
+from condense_cli.passes.offline import Offline
+from condense_cli.providers.base import Provider
+from condense_cli.providers.registry import BUILT_IN
+from condense_cli.providers.run import Context
+from condense_cli.quality.probes import ask, recall, texts_of
+from condense_cli.report.providers import Figures, Measured
+from condense_cli.tokens import Counter
+from condense_cli.transcript import Message, Transcript
+
+PROJECT: Final = Path(__file__).resolve().parent.parent
+SAMPLES: Final = sorted(path for path in (PROJECT / "sample_transcripts").glob("*.json*"))
+DATA: Final = PROJECT / "condense_cli" / "report" / "measured_providers.json"
+MODEL: Final = "claude-haiku-4-5"
+CUTS: Final = (0.5, 0.75)
+PER: Final = 100_000
+
+
+def context(transcript: Transcript) -> Context:
+    count = Counter.of(transcript)
+    return Context(count=count, summarizer=Offline(count))
+
+
+def saved_percent(provider: Provider[Any], transcript: Transcript) -> float:
+    found = provider.estimate_reduction(transcript, provider.default_configuration(), context(transcript))
+    return 100 * (1 - found.tokens_after / found.tokens_before)
+
+
+def lost_percent(provider: Provider[Any], transcript: Transcript) -> list[float]:
+    found = []
+    for share in CUTS:
+        cut = cut_before(transcript.messages, int(len(transcript.messages) * share))
+        before, after = transcript.messages[:cut], transcript.messages[cut:]
+        first = replace(transcript, messages=before)
+        result = provider.condense(first, provider.default_configuration(), context(first))
+        standing = recall(ask(before, after), texts(before), texts(decode(result.transcript.messages).messages)).facts
+        if standing is not None:
+            found.append(100 * (1 - standing))
+    return found
+
+
+def texts(messages: tuple[Message, ...]) -> list[str]:
+    return [text for message in messages for block in message.blocks for text in texts_of(block)]
+
+
+def cost(provider: Provider[Any], transcript: Transcript) -> str:
+    count = Counter.of(transcript)
+    user, permission = UserConfiguration(), Permission(MODEL)
+
+    def caller(access: Access) -> Caller:
+        return Caller(access, count, datetime.now(UTC), exact=False)
+
+    # The key is never used: nothing is called.
+    planner = Summaries(
+        count, lambda name: choose(name, None, user, permission, {"ANTHROPIC_API_KEY": "none"}), caller, is_planned=True
+    )
+    spent = provider.estimate_cost(transcript, provider.default_configuration(), context(transcript), planner)
+    return format(spent.cost, "f")
+
+
+def seconds(provider: Provider[Any], transcript: Transcript, rounds: int) -> float:
+    found = []
+    for _ in range(rounds):
+        means = context(transcript)
+        started = time.perf_counter()
+        result = provider.condense(transcript, provider.default_configuration(), means)
+        found.append((time.perf_counter() - started) * PER / result.tokens_before)
+    return median(found)
+
+
+def figures(provider: Provider[Any], transcripts: list[Transcript], rounds: int) -> Figures:
+    saved = [saved_percent(provider, transcript) for transcript in transcripts]
+    lost = [percent for transcript in transcripts for percent in lost_percent(provider, transcript)]
+    costs = sorted((cost(provider, transcript) for transcript in transcripts), key=float)
+    took = [seconds(provider, transcript, rounds) for transcript in transcripts]
+    return Figures(
+        (round(min(saved), 1), round(max(saved), 1)),
+        (round(min(lost), 1), round(max(lost), 1)),
+        (costs[0], costs[-1]),
+        round(median(took), 3),
+    )
+
+
+def measure(rounds: int) -> Measured:
+    transcripts = [api.load(path) for path in SAMPLES]
+    today = date.today()
+    return Measured(
+        date=today.isoformat(),
+        condense=condense_cli.__version__,
+        model=MODEL,
+        prices=str(prices.table(today)),
+        transcripts=len(transcripts),
+        providers={provider.id: figures(provider, transcripts, rounds) for provider in BUILT_IN},
+    )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=9, help="runs whose median time counts")
+    parser.add_argument("--write", action="store_true", help=f"write {DATA.relative_to(PROJECT)}")
+    options = parser.parse_args(arguments)
+    text = msgspec.json.format(msgspec.json.encode(measure(options.rounds)), indent=2).decode() + "\n"
+    print(text, end="")
+    if options.write:
+        DATA.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

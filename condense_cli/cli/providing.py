@@ -1,0 +1,137 @@
+"""Which provider a command uses: --provider and --set, the registry as the user configures it, and errors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .console import DEBUG_VARIABLE, say
+from .settings import settings_for
+
+if TYPE_CHECKING:
+    from ..config.layers import Layer, Settings
+    from ..config.loading import Loaded
+    from ..config.models import Configuration
+    from ..passes.condensation import Condensation
+    from ..providers.registry import Registry
+
+PROVIDER_IDS = ("lossless", "native", "smart", "truncation")
+"""The names of `registry.BUILT_IN`, which is too heavy to import while a shell waits for completions."""
+
+
+def complete_provider(incomplete: str) -> list[str]:
+    """Names of built-in providers that begin so."""
+    return [id for id in PROVIDER_IDS if id.startswith(incomplete)]
+
+
+Provider = Annotated[
+    str | None,
+    typer.Option(
+        "--provider",
+        metavar="NAME",
+        autocompletion=complete_provider,
+        help="Strategy to run; without a preset, with its own defaults. See condense providers.",
+    ),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the provider; may be repeated."),
+]
+
+
+def registry_of_user() -> Registry:
+    """The providers there are, as the user's own configuration orders and configures them."""
+    from ..config.user import load_user_configuration
+    from ..plugins import Installed
+    from ..providers.registry import Registry
+
+    return Registry(load_user_configuration().providers, installed=Installed())
+
+
+def settings_with(
+    preset: str | None,
+    config: Path | None,
+    provider: str | None,
+    assignments: Sequence[str] | None,
+    registry: Registry,
+    *,
+    no_config: bool = False,
+) -> Settings:
+    """The settings of a run with these flags, checked by the provider. Raises CondenseError."""
+    from msgspec.structs import replace
+
+    flags = None
+    if provider is not None:
+        found = registry.get(provider)
+        if preset is None and config is None:
+            flags = _flags(found.default_configuration())
+    settings = settings_for(preset, config, no_config=no_config, flags=flags)
+    configuration, name = settings.configuration, settings.name
+    if provider is not None and flags is None:
+        configuration, name = replace(configuration, provider=provider), f"{name}, provider {provider}"
+    check(configuration, registry, settings.layers.get("provider"))
+    if assignments:
+        configuration = with_assignments(configuration, assignments, registry)
+        name = f"{name}, {', '.join(assignments)}"
+    return replace(settings, configuration=configuration, name=name)
+
+
+def check(configuration: Configuration, registry: Registry, layer: Layer | None) -> None:
+    """Raises ConfigurationError, with the place if the layer knows it, if the provider or its settings are wrong."""
+    from ..config.loading import Loaded
+
+    found = layer
+    while isinstance(found, Loaded) and "provider" not in found.value:
+        found = found.base
+    positions = found.positions if isinstance(found, Loaded) else None
+    registry.get(configuration.provider, positions).validate_config(registry.configured(configuration), positions)
+
+
+def checked(loaded: Loaded, registry: Registry) -> Configuration:
+    """The configuration of a file or a preset. Raises ConfigurationError."""
+    check(loaded.configuration, registry, loaded)
+    return loaded.configuration
+
+
+def with_assignments(configuration: Configuration, assignments: Sequence[str], registry: Registry) -> Configuration:
+    """The configuration with values that --set gives for settings of its provider. Raises CondenseError."""
+    from ..config.assignments import assigned
+    from ..config.checks import problems
+    from ..config.yaml_reading import Positions
+
+    provider = registry.get(configuration.provider)
+    configuration = registry.configured(configuration)
+    settings = assigned(provider.validate_config(configuration), assignments)
+    configuration = provider.with_settings(configuration, settings)
+    provider.validate_config(configuration)
+    for path, what, hint in problems(configuration):
+        raise Positions("--set", is_file=False).error(path, what, hint)
+    return configuration
+
+
+def say_error(result: Condensation) -> None:
+    """Say what stopped the provider, if something did."""
+    if result.error is None:
+        return
+    say(f"condense: {result.error}\nThe transcript is as it was.")
+    if os.environ.get(DEBUG_VARIABLE):
+        say(result.error.traceback)
+
+
+def _flags(configuration: Configuration) -> Layer:
+    import msgspec
+
+    from ..config.layers import Flags
+    from ..config.models import Configuration
+
+    usual = Configuration()
+    given = {
+        name: msgspec.to_builtins(value)
+        for name in configuration.__struct_fields__
+        if (value := getattr(configuration, name)) != getattr(usual, name)
+    }
+    return Flags(f"provider {configuration.provider}", {**given, "provider": configuration.provider}, "--provider")

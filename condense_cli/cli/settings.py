@@ -1,0 +1,70 @@
+"""Which settings hold for a command: flags, then variables, then the project's file, then the user's own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from ..config.layers import Layer, Settings
+
+
+def settings_for(
+    preset: str | None, config: Path | None, *, no_config: bool = False, flags: Layer | None = None
+) -> Settings:
+    """The settings of a run. `no_config` leaves the project's file and the user's settings out.
+
+    `flags` say what is done where neither a preset nor a configuration does.
+
+    Raises ConfigurationError, and UsageError when both a preset and a configuration are given.
+    """
+    if preset is not None and config is not None:
+        raise UsageError("--preset and --config cannot be used together.", "Name one configuration.")
+    from ..config.environment import read_variables
+    from ..config.layers import settle
+    from ..config.loading import load_with_positions
+    from ..config.presets import load_named
+
+    named: Layer | None = None
+    if config is not None:
+        named, no_config = load_with_positions(config), True
+    elif preset is not None:
+        named = load_named(preset)
+    else:
+        named = flags
+    layers = [*_files(no_config), read_variables(os.environ), named]
+    return settle([layer for layer in layers if layer is not None], named)
+
+
+def settings_if_any(*, no_config: bool = False) -> Settings | None:
+    """The settings that somebody wrote down; None where nobody did. Reading YAML takes longer than to look for it."""
+    from ..config.variables import given_in
+
+    project, own = _paths()
+    is_written = not no_config and (project is not None or os.path.lexists(own))
+    return settings_for(None, None, no_config=no_config) if is_written or given_in(os.environ) else None
+
+
+def _files(no_config: bool) -> list[Layer | None]:
+    """What the user's own file says, then what the project's does."""
+    from ..config.loading import load_with_positions
+    from ..config.user import load_user_settings
+
+    if no_config:
+        return []
+    project, own = _paths()
+    found: list[Layer | None] = [load_user_settings(own)]
+    if project is not None:
+        found.append(load_with_positions(Path(os.path.relpath(project))))
+    return found
+
+
+def _paths() -> tuple[Path | None, Path]:
+    """The project's file, if there is one, and where the user's own would be."""
+    from ..config.files import find_project_file, user_configuration_path
+
+    own = user_configuration_path()
+    return find_project_file(Path.cwd(), Path.home(), own), own

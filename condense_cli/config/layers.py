@@ -1,0 +1,128 @@
+"""Settings from several places: a higher one holds over those below it, key by key.
+
+What a run does (provider, passes, prelude) comes as a whole from the highest place that says anything of it, or names a
+preset: passes of one file with the prelude of another would be a configuration that nobody wrote. The other keys
+(targets, thresholds, pins, profile) are taken one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from .loading import TARGETS, Loaded
+from .models import Configuration
+from .presets import DEFAULT_PRESET, load_named
+from .yaml_reading import KeyPath, is_at
+
+ONE_BY_ONE: Final = frozenset(
+    {
+        "profile",
+        "target_tokens",
+        "target_reduction_percent",
+        "keep_first",
+        "min_saving",
+        "thinking",
+        "pins",
+        "auto_condense_context",
+        "auto_condense_context_percent",
+        "fallback",
+    }
+)
+"""Keys that adjust whatever is done; all others are what is done."""
+
+_NAMES: Final = frozenset({"name", "description"})
+
+
+class Layer(Protocol):
+    """One place that settings come from."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def value(self) -> dict[str, Any]: ...
+
+    @property
+    def base(self) -> Loaded | None: ...
+
+    @property
+    def values(self) -> dict[str, Any]: ...
+
+    def origin(self, path: KeyPath) -> str | None: ...
+
+
+class Flags(Struct, frozen=True):
+    """What a flag of the command says about what is done."""
+
+    title: str
+    value: dict[str, Any]
+    flag: str
+
+    @property
+    def base(self) -> None:
+        return None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return self.value
+
+    def origin(self, path: KeyPath) -> str | None:
+        return self.flag if is_at(self.value, path) else None
+
+
+class Settings(Struct, frozen=True):
+    """The settings in use. `layers` by the key that they give; `name` is what the configuration is called in reports.
+
+    `has_own_target` tells that the target is not that of the preset or file whose passes run: these then work only
+    until it is reached.
+    """
+
+    configuration: Configuration
+    name: str
+    layers: dict[str, Layer]
+    has_own_target: bool
+
+    def origin(self, path: KeyPath) -> str | None:
+        layer = self.layers.get(str(path[0]))
+        return layer.origin(path) if layer else None
+
+
+def settle(layers: Sequence[Layer], whole: Layer | None = None) -> Settings:
+    """The settings of these layers, the lowest first. `whole` is one that says all of what is done, even if nothing.
+
+    Where no layer says what is done, the default preset does. Raises ConfigurationError.
+    """
+    chosen = whole or next((layer for layer in reversed(layers) if _says_what_is_done(layer)), None)
+    if chosen is None:
+        chosen = load_named(DEFAULT_PRESET)
+        layers = (chosen, *layers)
+    found: dict[str, Layer] = {}
+    for layer in layers:
+        given = [key for key in layer.values if layer is chosen or key in ONE_BY_ONE]
+        if any(key in TARGETS for key in given):  # Of two targets only one would be used, and perhaps not this one.
+            found = {key: other for key, other in found.items() if key not in TARGETS}
+        found.update(dict.fromkeys(given, layer))
+    configuration = msgspec.convert({key: layer.values[key] for key, layer in found.items()}, Configuration)
+    used = [layer for layer in layers if layer is not chosen and any(layer is other for other in found.values())]
+    return Settings(configuration, _name(chosen, used), found, _has_own_target(found, chosen))
+
+
+def _says_what_is_done(layer: Layer) -> bool:
+    return layer.base is not None or bool(layer.value.keys() - ONE_BY_ONE - _NAMES)
+
+
+def _name(chosen: Layer, used: Sequence[Layer]) -> str:
+    first = chosen.base.title if chosen.base else chosen.title
+    others = [*([chosen.title] if chosen.base and chosen.value else []), *(layer.title for layer in used)]
+    return f"{first} with {', '.join(others)}" if others else first
+
+
+def _has_own_target(found: dict[str, Layer], chosen: Layer) -> bool:
+    layer = next((found[key] for key in TARGETS if key in found), None)
+    if layer is None:
+        return False
+    return layer is not chosen or (layer.base is not None and any(key in layer.value for key in TARGETS))

@@ -1,0 +1,29 @@
+"""The names of the environment variables that settings may stand in: CONDENSE_ and the key, where one word says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+KEYS: Final = (
+    "preset",
+    "provider",
+    "profile",
+    "target_tokens",
+    "target_reduction_percent",
+    "keep_first",
+    "min_saving",
+    "thinking",
+    "auto_condense_context",
+    "auto_condense_context_percent",
+    "fallback",
+)
+
+
+def variable_of(key: str) -> str:
+    return f"CONDENSE_{key.upper()}"
+
+
+def given_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """What the variables say, by key; an empty one says nothing."""
+    return {key: text for key in KEYS if (text := environment.get(variable_of(key), "").strip())}

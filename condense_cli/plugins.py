@@ -1,0 +1,104 @@
+"""What installed packages bring: providers, selectors, formats, summarisers, each by an entry point.
+
+Looked up only when something is asked for that is not built in: looking takes longer than a small run. A package that
+is broken is told of and harms nothing else. No configuration can install one, so none can run code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from .errors import ConfigurationError
+from .nearest import nearest
+from .providers.registry import Found
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from .formats.base import Format
+    from .passes.selection import Selector
+    from .passes.summaries import Summarizer
+    from .tokens import Counter
+
+PROVIDERS: Final = "condense.providers"
+SELECTORS: Final = "condense.selectors"
+FORMATS: Final = "condense.formats"
+SUMMARIZERS: Final = "condense.summarizers"
+GROUPS: Final = (PROVIDERS, SELECTORS, FORMATS, SUMMARIZERS)
+
+
+class Installed:
+    """The entry points of the packages in this environment; what was looked up once is remembered."""
+
+    @cached_property
+    def _entries(self) -> dict[str, list[EntryPoint]]:
+        from importlib.metadata import entry_points
+
+        # By the names of their packages, so that a clash is settled alike on every machine.
+        return {
+            group: sorted(entry_points(group=group), key=lambda entry: (entry.name, origin(entry))) for group in GROUPS
+        }
+
+    def names(self, group: str) -> list[str]:
+        return list(dict.fromkeys(entry.name for entry in self._entries[group]))
+
+    def found(self, group: str, name: str) -> list[Found]:
+        """What is registered under a name, loaded; more than one where packages clash."""
+        return [_loaded(entry) for entry in self._entries[group] if entry.name == name]
+
+    def providers(self) -> Sequence[str]:
+        return self.names(PROVIDERS)
+
+    def provider(self, name: str) -> Sequence[Found]:
+        return self.found(PROVIDERS, name)
+
+    def selector(self, name: str) -> Selector:
+        """A function of the conversation and the counter that gives a test of blocks. Raises ConfigurationError."""
+        selector: Selector = self._callable(SELECTORS, "selector", name)
+        return selector
+
+    def summarizer(self, name: str) -> Callable[[Counter], Summarizer]:
+        """What makes a summariser for a run. Raises ConfigurationError."""
+        make: Callable[[Counter], Summarizer] = self._callable(SUMMARIZERS, "summarizer", name)
+        return make
+
+    def formats(self) -> tuple[list[Format], list[str]]:
+        """The formats that packages bring, and what is wrong with the others, in sentences."""
+        from .formats.base import Format
+
+        formats, warnings = [], []
+        for name in self.names(FORMATS):
+            for one in self.found(FORMATS, name)[:1]:
+                if isinstance(one.thing, Format) and one.thing.name == name:
+                    formats.append(one.thing)
+                else:
+                    fault = one.error or f"it is no Format named {name!r}"
+                    warnings.append(f"The format {name!r} of {one.origin} cannot be used: {fault}.")
+        return formats, warnings
+
+    def _callable(self, group: str, kind: str, name: str) -> Any:
+        found = self.found(group, name)
+        if not found:
+            known = self.names(group)
+            near = nearest(name, known)
+            installed = f"Installed: {', '.join(known)}." if known else "No installed package brings one."
+            hint = f"{f'Did you mean {near}? ' if near else ''}{installed}"
+            raise ConfigurationError(f"There is no {kind} named {name!r}.", hint)
+        fault = found[0].error or ("" if callable(found[0].thing) else "it cannot be called")
+        if fault:
+            raise ConfigurationError(f"The {kind} {name!r} of {found[0].origin} cannot be used: {fault}.")
+        return found[0].thing
+
+
+def origin(entry: EntryPoint) -> str:
+    """The package of an entry point, and its version."""
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"
+
+
+def _loaded(entry: EntryPoint) -> Found:
+    try:
+        return Found(entry.name, origin(entry), entry.load())
+    except (Exception, SystemExit) as error:  # Whatever a module does while it is imported.
+        return Found(entry.name, origin(entry), error=f"{type(error).__name__}: {error}")

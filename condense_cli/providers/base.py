@@ -1,0 +1,197 @@
+"""What a provider is, and the template of its calls, so that its own code is only its strategy.
+
+    class Oldest(Provider[OldestConfig]):
+        id = "oldest"
+        name = "Drop the oldest results"
+        description = "..."
+        capabilities = Capabilities(lossy=True, speed="fast")
+        settings = OldestConfig
+
+        def compiled(self, configuration: Configuration, settings: OldestConfig) -> Configuration:
+            return ...  # the same configuration with the passes that do the work
+
+docs/providers.md says how a package brings one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Final, Generic, Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..config.checks import Problem, section_warnings
+from ..config.loading import as_typed
+from ..config.models import Configuration
+from ..config.yaml_reading import Positions
+from ..errors import CondenseError
+from ..llm.spending import Spent
+from ..passes.condensation import Condensation, Metrics, RunError
+from ..passes.receipts import undone
+from ..passes.summaries import Summarizer
+from ..transcript import Transcript
+from .run import Context, Run, S
+
+OWN_SECTION: Final = "provider_config"
+"""The key of a configuration for the settings of a provider that has no key of its own."""
+
+
+class Capabilities(Struct, frozen=True):
+    """What a provider can do. `thresholds`: it can leave alone what is small; `fallback`: it can hand over."""
+
+    lossless: bool = False
+    lossy: bool = False
+    summaries: bool = False
+    parallel: bool = False
+    thresholds: bool = False
+    multi_pass: bool = False
+    fallback: bool = False
+    speed: Literal["fast", "medium", "slow"] = "fast"
+
+
+class Reduction(Struct, frozen=True):
+    """Tokens of a transcript before and after a run."""
+
+    tokens_before: int
+    tokens_after: int
+
+
+class Used(Protocol):
+    @property
+    def spent(self) -> Spent: ...
+
+
+class Planner(Summarizer, Protocol):
+    """A summariser that calls nothing and notes what each request would cost."""
+
+    @property
+    def used(self) -> Sequence[Used]: ...
+
+
+class RefusedResult(Exception):
+    """A provider's own work breaks a rule of its API that the transcript kept."""
+
+
+class Provider(Generic[S]):
+    """A named strategy. `settings` is the type of its settings, `section` the key of a configuration that holds them.
+
+    A provider says what it does as passes (`compiled`), and every law holds by itself; or it does its work itself
+    (`strategy`), and the template refuses a result that is larger or that breaks a rule of its API.
+    """
+
+    id: ClassVar[str]
+    name: ClassVar[str]
+    description: ClassVar[str]
+    version: ClassVar[str] = "1.0.0"
+    best_for: ClassVar[str] = ""
+    example: ClassVar[str] = ""
+    """A setting to show in an example: KEY=VALUE."""
+    capabilities: ClassVar[Capabilities]
+    runs_passes: ClassVar[bool] = False
+    """Whether it runs the passes of the configuration."""
+    section: ClassVar[str] = OWN_SECTION
+    settings: type[S]
+
+    def compiled(self, configuration: Configuration, settings: S) -> Configuration:
+        """The configuration with the prelude and the passes that do the provider's work."""
+        return configuration
+
+    def strategy(self, run: Run[S]) -> Condensation:
+        """The provider's work. Whatever it raises ends the run, and the transcript stays as it was."""
+        return run.pipeline(self.compiled(run.configuration, run.settings))
+
+    def problems(self, settings: S) -> Iterator[Problem]:
+        """What is wrong with settings whose types are right."""
+        yield from ()
+
+    def default_configuration(self) -> Configuration:
+        """What a run does for which nothing but the provider is named."""
+        return Configuration(provider=self.id)
+
+    def settings_of(self, configuration: Configuration, positions: Positions | None = None) -> S:
+        """The provider's settings in a configuration. Raises ConfigurationError."""
+        given = getattr(configuration, self.section)
+        if isinstance(given, self.settings):
+            return given
+        return as_typed(given or {}, self.settings, positions or self._unplaced(), (self.section,))
+
+    def with_settings(self, configuration: Configuration, settings: S) -> Configuration:
+        values = msgspec.to_builtins(settings) if self.section == OWN_SECTION else settings
+        return replace(configuration, **{self.section: values})
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the settings."""
+        return msgspec.json.schema(self.settings)
+
+    def validate_config(self, configuration: Configuration, positions: Positions | None = None) -> S:
+        """The checked settings; `positions` are those of the configuration's file. Raises ConfigurationError."""
+        settings = self.settings_of(configuration, positions)
+        for path, what, hint in self.problems(settings):
+            raise (positions or self._unplaced()).error((self.section, *path), what, hint)
+        return settings
+
+    def warnings(self, configuration: Configuration) -> list[str]:
+        """What is allowed and probably not wanted."""
+        found = section_warnings(configuration)
+        if configuration.passes and not self.runs_passes:
+            found.append(f"The passes of the configuration do not run: provider {self.id} does not use them.")
+        return found
+
+    def condense(self, transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
+        """Condense a transcript. Raises CondenseError where the configuration or the flags are wrong.
+
+        When the provider's own code fails, or its result is no smaller or would be refused, the transcript comes back
+        as it was, and the result says why.
+        """
+        run = Run(transcript, configuration, self.validate_config(configuration), context)
+        started = context.clock()
+        try:
+            result = self._guarded(run, self.strategy(run))
+        except (CondenseError, MemoryError):
+            raise
+        except Exception as error:
+            result = run.unchanged(error=self._error(error))
+        operations = Tally(receipt.operation for receipt in result.changes)
+        return replace(
+            result,
+            warnings=(*result.warnings, *self.warnings(configuration)),
+            metrics=Metrics(self.id, self.version, context.clock() - started, dict(operations)),
+        )
+
+    def estimate_reduction(self, transcript: Transcript, configuration: Configuration, context: Context) -> Reduction:
+        """What a run would make of a transcript, with the summariser of the context."""
+        result = self.condense(transcript, configuration, context)
+        return Reduction(result.tokens_before, result.tokens_after)
+
+    def estimate_cost(
+        self, transcript: Transcript, configuration: Configuration, context: Context, planner: Planner
+    ) -> Spent:
+        """What the summaries of a run would cost, by the requests that it would make. None is made."""
+        self.condense(transcript, configuration, replace(context, summarizer=planner))
+        return sum((used.spent for used in planner.used), Spent())
+
+    def _guarded(self, run: Run[S], result: Condensation) -> Condensation:
+        """The result, or the transcript as it was where the result is no smaller or breaks a rule."""
+        if not result.transcript.is_changed:
+            return result
+        count = run.context.count
+        grown = count.transcript(result.transcript) - count.transcript(run.transcript)
+        if grown >= 0:
+            what = f"be {grown:,} tokens larger" if grown else "not be smaller"
+            return run.unchanged(*map(undone, result.passes), warning=f"Nothing was changed: the result would {what}.")
+        # What the pipeline makes is checked when it is written; a provider's own work is not ours to vouch for.
+        if type(self).strategy is not Provider.strategy:
+            for violation in result.new_violations:
+                raise RefusedResult(violation.said)
+        return result
+
+    def _unplaced(self) -> Positions:
+        return Positions(f"provider {self.id}", is_file=False)
+
+    def _error(self, error: Exception) -> RunError:
+        import traceback
+
+        return RunError(self.id, type(error).__name__, str(error), "".join(traceback.format_exception(error)))

@@ -1,0 +1,56 @@
+"""Provider lossless: references alone; where a target is missed, and only if asked for, one summary of the middle."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from ..config.models import Configuration, LosslessConfig, Prelude, PreludeOperations
+from ..passes.condensation import Condensation
+from . import native
+from .base import Capabilities, Provider
+from .run import Run
+
+
+class Lossless(Provider[LosslessConfig]):
+    id = "lossless"
+    name = "References alone"
+    description = (
+        "What stands twice is said once, by a reference to the other place; condense restore undoes every reference. "
+        "With `fallback: native` one summary of the middle follows where that misses the target."
+    )
+    best_for = "keeping every word"
+    example = "keep_recent=4"
+    capabilities = Capabilities(lossless=True, fallback=True, speed="fast")
+    settings = LosslessConfig
+    section = "lossless"
+
+    def compiled(self, configuration: Configuration, settings: LosslessConfig) -> Configuration:
+        prelude = Prelude(
+            operations=PreludeOperations(
+                deduplicate_file_reads=settings.deduplicate_file_reads,
+                consolidate_tool_results=settings.consolidate_tool_results,
+                remove_obsolete_state=settings.remove_obsolete_state,
+            ),
+            keep=settings.keep,
+            keep_recent=settings.keep_recent,
+            tool_parameters=settings.tool_parameters,
+            file_tools=configuration.lossless_prelude.file_tools,
+            state_tags=configuration.lossless_prelude.state_tags,
+        )
+        return replace(configuration, provider="smart", lossless=None, lossless_prelude=prelude, passes=())
+
+    def strategy(self, run: Run[LosslessConfig]) -> Condensation:
+        alone = run.pipeline(self.compiled(run.configuration, run.settings))
+        if run.settings.fallback is None or not alone.is_target_missed:
+            return alone
+        refused = native.refusal(run.transcript, run.context.count)
+        if refused:
+            return replace(alone, passes=(*alone.passes, native.skipped(run, refused)))
+        # From the start: the references then go into what stays of the conversation.
+        referring = self.compiled(run.configuration, run.settings)
+        return native.summarized(run.pipeline(native.compiled(referring)))
+
+
+PROVIDER: Final = Lossless()

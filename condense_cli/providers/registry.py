@@ -1,0 +1,189 @@
+"""Which providers there are: the built-in ones, what installed packages bring, and what the user says about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
+
+from ..config.loading import as_typed
+from ..config.models import Configuration
+from ..config.provider_settings import ProviderSettings
+from ..config.yaml_reading import Positions
+from ..errors import ConfigurationError
+from ..nearest import nearest
+from . import lossless, native, smart, truncation
+from .base import OWN_SECTION, Capabilities, Provider
+
+AnyProvider = Provider[Any]
+
+BUILT_IN: Final[tuple[AnyProvider, ...]] = (
+    smart.PROVIDER,
+    lossless.PROVIDER,
+    truncation.PROVIDER,
+    native.PROVIDER,
+)
+DEFAULT: Final = smart.PROVIDER.id
+_BUILT_IN: Final = "built in"
+
+
+class Found(Struct, frozen=True):
+    """What a package registered under a name: the thing itself, or why it cannot be had."""
+
+    name: str
+    origin: str
+    thing: Any = None
+    error: str = ""
+
+
+class Installed(Protocol):
+    """What installed packages register as providers. Asked only for what the table does not know."""
+
+    def providers(self) -> Sequence[str]:
+        """Their names, without loading any."""
+
+    def provider(self, name: str) -> Sequence[Found]:
+        """Those registered under a name; more than one where packages clash."""
+
+
+class NothingInstalled(Struct, frozen=True):
+    def providers(self) -> Sequence[str]:
+        return ()
+
+    def provider(self, name: str) -> Sequence[Found]:
+        return ()
+
+
+class Registered(Struct, frozen=True):
+    """A provider, where it is from ("built in", or a package with its version), and what the user says about it."""
+
+    provider: AnyProvider
+    origin: str
+    settings: ProviderSettings
+
+
+class Registry:
+    """The providers of a process or of a test. Nothing in it is shared.
+
+    `default` is the provider of a configuration that names none; where it is not enabled, the enabled one of the
+    highest priority stands in.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, ProviderSettings] | None = None,
+        *,
+        default: str = DEFAULT,
+        installed: Installed | None = None,
+    ) -> None:
+        self._settings = dict(settings or {})
+        self._default = default
+        self._installed = installed or NothingInstalled()
+        self._table = {provider.id: provider for provider in BUILT_IN}
+        self._origins = dict.fromkeys(self._table, _BUILT_IN)
+        self._warnings: dict[str, str] = {}
+
+    @property
+    def default(self) -> str:
+        if self.settings(self._default).enabled:
+            return self._default
+        enabled = [entry for entry in self.all() if entry.settings.enabled]
+        return enabled[0].provider.id if enabled else self._default
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is wrong with the installed packages that were looked at, in sentences."""
+        return list(self._warnings.values())
+
+    def settings(self, id: str) -> ProviderSettings:
+        return self._settings.get(id, ProviderSettings())
+
+    def get(self, id: str, positions: Positions | None = None) -> AnyProvider:
+        """The enabled provider of a name. Raises ConfigurationError, with the position where that is given."""
+        provider = self._lookup(id)
+        if provider is None:
+            raise self._unknown(id, positions)
+        if not self.settings(id).enabled:
+            hint = f"Your own configuration says `providers: {{{id}: {{enabled: false}}}}`."
+            raise _error(f"the provider {id!r} is switched off", hint, positions)
+        return provider
+
+    def entry(self, id: str) -> Registered:
+        """A provider, enabled or not, with what is known of it. Raises ConfigurationError."""
+        provider = self._lookup(id)
+        if provider is None:
+            raise self._unknown(id, None)
+        return Registered(provider, self._origins[id], self.settings(id))
+
+    def all(self) -> list[Registered]:
+        """Every provider that there is, the highest priority first. Loads what is installed."""
+        for name in self._installed.providers():
+            if self._origins.get(name) == _BUILT_IN:
+                self._warnings[name] = f"An installed package registers {name!r}: the built-in provider is used."
+            self._lookup(name)
+        return sorted(map(self.entry, self._table), key=lambda entry: -entry.settings.priority)
+
+    def configured(self, configuration: Configuration) -> Configuration:
+        """The configuration with the user's settings of its provider, where it gives none itself."""
+        given = self.settings(configuration.provider).config
+        provider = self.get(configuration.provider)
+        if given is None or provider.settings_of(configuration) != provider.settings():
+            return configuration
+        settings = as_typed(given, provider.settings, Positions(f"providers.{provider.id}.config", is_file=False))
+        return provider.with_settings(configuration, settings)
+
+    def _lookup(self, id: str) -> AnyProvider | None:
+        if id not in self._table and id not in self._warnings:
+            self._look_up_installed(id)
+        return self._table.get(id)
+
+    def _look_up_installed(self, id: str) -> None:
+        found = self._installed.provider(id)
+        if len(found) > 1:
+            names = " and ".join(one.origin for one in found)
+            self._warnings[id] = f"{names} all register the provider {id!r}: that of {found[0].origin} is used."
+        for one in found[:1]:
+            provider = _instance(one.thing)
+            fault = one.error or fault_of(provider, id)
+            if fault:
+                self._warnings[id] = f"The provider {id!r} of {one.origin} cannot be used: {fault}."
+            else:
+                self._table[id], self._origins[id] = provider, one.origin
+
+    def _unknown(self, id: str, positions: Positions | None) -> ConfigurationError:
+        if id in self._warnings:
+            return _error(f"the provider {id!r} cannot be used", self._warnings[id], positions)
+        known = sorted({*self._table, *self._installed.providers()})
+        near = nearest(id, known)
+        hint = f"{f'Did you mean {near}? ' if near else ''}Providers: {', '.join(known)}."
+        return _error(f"there is no provider named {id!r}", hint, positions)
+
+
+def fault_of(provider: Any, id: str) -> str:
+    """Why something that a package registers as a provider is none, or nothing."""
+    if not isinstance(provider, Provider):
+        return f"it is no Provider but {type(provider).__name__}"
+    for field in ("id", "name", "description", "version"):
+        if not isinstance(getattr(provider, field, None), str):
+            return f"it has no {field}"
+    if provider.id != id:
+        return f"it calls itself {provider.id!r}"
+    if not isinstance(getattr(provider, "capabilities", None), Capabilities):
+        return "it has no capabilities"
+    settings = getattr(provider, "settings", None)
+    if not (isinstance(settings, type) and issubclass(settings, Struct)):
+        return "its settings are no msgspec.Struct"
+    if provider.section != OWN_SECTION:
+        return f"it takes the section {provider.section!r}, which is not its own"
+    return ""
+
+
+def _instance(thing: Any) -> Any:
+    return thing() if isinstance(thing, type) and issubclass(thing, Provider) else thing
+
+
+def _error(what: str, hint: str, positions: Positions | None) -> ConfigurationError:
+    if positions is not None:
+        return positions.error(("provider",), what, hint)
+    return ConfigurationError(f"{what[0].upper()}{what[1:]}.", hint)

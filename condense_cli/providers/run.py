@@ -1,0 +1,64 @@
+"""What a provider works with: one transcript, its configuration, and the means that a run has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from ..config.models import Configuration
+from ..config.overrides import NO_OVERRIDES, Overrides, apply
+from ..passes import pipeline
+from ..passes.condensation import Condensation, RunError
+from ..passes.receipts import PassReceipt
+from ..passes.selection import FindSelector, no_selectors
+from ..passes.summaries import Summarizer
+from ..tokens import Counter
+from ..transcript import Transcript
+
+S = TypeVar("S", bound=Struct)
+
+
+class Context(Struct, frozen=True):
+    """The means of a run: who counts, who summarizes, what the time is, which selectors are installed.
+
+    `overrides` are the flags of the run. With `stop_at_target` every pass works only until the target is reached.
+    """
+
+    count: Counter
+    summarizer: Summarizer
+    clock: Callable[[], float] = lambda: 0.0
+    overrides: Overrides = NO_OVERRIDES
+    stop_at_target: bool = False
+    selectors: FindSelector = no_selectors
+
+
+class Run(Struct, Generic[S], frozen=True):
+    """One call of a provider: `settings` are its own, checked."""
+
+    transcript: Transcript
+    configuration: Configuration
+    settings: S
+    context: Context
+
+    def pipeline(self, configuration: Configuration) -> Condensation:
+        """The prelude and the passes of a configuration on the transcript, as the flags of the run change it."""
+        context = self.context
+        return pipeline.condense(
+            self.transcript,
+            apply(configuration, context.overrides),
+            context.count,
+            summarizer=context.summarizer,
+            stop_at_target=context.stop_at_target,
+            clock=context.clock,
+            selectors=context.selectors,
+        )
+
+    def unchanged(self, *passes: PassReceipt, warning: str = "", error: RunError | None = None) -> Condensation:
+        """The transcript as it is, with the reasons."""
+        tokens = self.context.count.transcript(self.transcript)
+        warnings = (*self.transcript.warnings, *([warning] if warning else ()))
+        return Condensation(
+            self.transcript, self.transcript, passes, (), tokens, tokens, warnings=warnings, error=error
+        )

@@ -1,0 +1,76 @@
+"""Provider `truncation`: old results and parameters are cut or suppressed, without a model. The newest turns stay."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from ..config.models import (
+    Configuration,
+    ContentOperation,
+    ContentTypeOperations,
+    IndividualConfig,
+    OperationParams,
+    PassConfig,
+    Selection,
+    TruncateParams,
+    TruncationConfig,
+)
+from .base import Capabilities, Provider
+
+PASS: Final = "truncation"
+NAME: Final = "Mechanical truncation"
+
+KEEP: Final = ContentOperation()
+SUPPRESS: Final = ContentOperation(operation="suppress")
+
+
+def compiled(configuration: Configuration) -> Configuration:
+    """The pass that does the provider's work.
+
+    Texts that are not preserved are treated as results are. Parameters are cut in either mode: a suppressed call
+    tells nobody anything.
+    """
+    truncation = configuration.truncation or TruncationConfig()
+    cut_lines = cut(max_lines=truncation.max_tool_result_lines)
+    old = SUPPRESS if truncation.truncation_mode == "suppress" else cut_lines
+    operations = ContentTypeOperations(
+        tool_results=old,
+        tool_parameters=cut(max_chars=truncation.max_tool_param_chars),
+        user_messages=KEEP if truncation.preserve_user_messages else old,
+        assistant_reasoning=KEEP if truncation.preserve_assistant_text else old,
+    )
+    only = PassConfig(
+        id=PASS,
+        name=NAME,
+        selection=Selection(type="preserve_recent", keep_recent_count=truncation.preserve_recent_count),
+        individual_config=IndividualConfig(defaults=operations),
+    )
+    keep_first = max(1, configuration.keep_first)
+    return replace(configuration, provider="smart", truncation=None, keep_first=keep_first, passes=(only,))
+
+
+def cut(*, max_lines: int | None = None, max_chars: int | None = None, min_tokens: int = 0) -> ContentOperation:
+    params = OperationParams(truncate=TruncateParams(max_lines=max_lines, max_chars=max_chars))
+    return ContentOperation(operation="truncate", params=params, min_tokens=min_tokens)
+
+
+class Truncation(Provider[TruncationConfig]):
+    id = "truncation"
+    name = "Mechanical truncation"
+    description = (
+        "Old tool results and the parameters of old calls are cut to a few lines and characters, or results are left "
+        "out altogether. What the user and the assistant said stays, and so do the newest turns."
+    )
+    best_for = "much room at once, without a model"
+    example = "max_tool_result_lines=20"
+    capabilities = Capabilities(lossy=True, thresholds=True, speed="fast")
+    settings = TruncationConfig
+    section = "truncation"
+
+    def compiled(self, configuration: Configuration, settings: TruncationConfig) -> Configuration:
+        return compiled(replace(configuration, truncation=settings))
+
+
+PROVIDER: Final = Truncation()

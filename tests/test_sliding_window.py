@@ -1,0 +1,125 @@
+"""The sliding window: what it drops, what it keeps, and the laws that hold for what it makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import laws
+import pytest
+import real
+from build import anthropic, assistant, call, conversation, openai, result, text, user
+from hypothesis import given
+from msgspec.structs import replace
+from strategies import FILES, MODELS, REPEATING_FILES, configurations
+
+from condense_cli import api
+from condense_cli.config.models import Configuration, Predicates, Prelude
+from condense_cli.formats import parse
+from condense_cli.exchanges import cut_before, stretches
+from condense_cli.passes import pipeline
+from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.offline import Offline
+from condense_cli.passes.sliding_window import dropped, sliding
+from condense_cli.tokens import Counter
+from condense_cli.transcript import Transcript
+from condense_cli.validity import validate
+
+
+def slid(transcript: Transcript, configuration: Configuration = Configuration()) -> Condensation:  # noqa: B008
+    count = Counter()
+    return pipeline.condense(transcript, sliding(configuration), count, summarizer=Offline(count))
+
+
+def check(transcript: Transcript, configuration: Configuration) -> Condensation:
+    """Every law but idempotence: what is left has an older half again, and only a failed run comes here."""
+    result = slid(transcript, configuration)
+    data = api.dump(result)
+    laws.untouched_is_untouched(result, data)
+    laws.links_stay_whole(result, data)
+    laws.valid_in_valid_out(result)
+    laws.never_larger(result, Counter())
+    laws.lossless(result)
+    laws.savings_are_told_apart(result, Counter())
+    laws.receipts_add_up(result, Counter())
+    laws_of_protection(result, configuration)
+    assert api.dump(slid(transcript, configuration)) == data
+    return result
+
+
+def laws_of_protection(result: Condensation, configuration: Configuration) -> None:
+    """Law 5, where messages may go."""
+    summarized = replace(sliding(configuration), thinking="drop")
+    laws.protected_stays(result, summarized, Counter())
+
+
+@given(FILES, configurations(), MODELS)
+def test_laws_hold(data: bytes, configuration: Configuration, model: str | None) -> None:
+    check(replace(parse(data), model=model), configuration)
+
+
+@given(REPEATING_FILES, configurations(), MODELS)
+def test_laws_hold_where_content_comes_again(data: bytes, configuration: Configuration, model: str | None) -> None:
+    check(replace(parse(data), model=model), configuration)
+
+
+@given(FILES)
+def test_stretches_lie_between_cuts(data: bytes) -> None:
+    messages = parse(data).messages
+    found = stretches(messages)
+    assert [position for stretch in found for position in stretch] == list(range(len(messages)))
+    assert all(cut_before(messages, stretch.start) == stretch.start for stretch in found)
+
+
+def texts(result: Condensation) -> list[str]:
+    return [block.text for _, block in result.transcript.blocks()]
+
+
+def test_the_older_half_goes_with_pairs_whole() -> None:
+    before = anthropic(*conversation(9))
+    result = slid(before)
+    # Of nine exchanges the newest counts as recent, with the last word before and after it: four of eight go.
+    assert [message.index for message in result.transcript.messages] == [0, *range(9, 20)]
+    assert len(dropped(result.receipts)) == 8
+    assert {receipt.reason for receipt in dropped(result.receipts)} == {"in the older half of the exchanges"}
+    assert not validate(result.transcript)
+
+
+def test_the_first_request_and_pins_stay() -> None:
+    messages = conversation(9)
+    messages[3]["content"][0]["input"]["file_path"] = "src/precious.py"
+    result = slid(anthropic(*messages), Configuration(pins=(Predicates(regex="precious"),)))
+    indices = [message.index for message in result.transcript.messages]
+    assert indices[:3] == [0, 3, 4]
+    assert "Please find the bug." in texts(result)[0]
+
+
+def test_a_conversation_with_nothing_older_stays() -> None:
+    before = anthropic(user("Do it."), assistant("Done."))
+    assert not slid(before).transcript.is_changed
+
+
+def test_parallel_calls_go_together() -> None:
+    calls = [call("toolu_a"), call("toolu_b")]
+    messages: list[dict[str, Any]] = [
+        user("Look."),
+        assistant([text("Both."), *calls]),
+        user([result("toolu_a"), result("toolu_b")]),
+        *conversation(4)[1:],
+    ]
+    assert stretches(anthropic(*messages).messages)[1] == range(1, 3)
+    assert not validate(slid(anthropic(*messages)).transcript)
+
+
+def test_messages_of_one_role_in_a_chat() -> None:
+    messages = [user("One."), assistant("Two."), user("Three."), assistant("Four."), user("Five."), assistant("Six.")]
+    left = slid(openai({"role": "system", "content": "Be brief."}, *messages)).transcript.messages
+    assert [message.index for message in left] == [0, 1, 3, 4, 5, 6]
+
+
+# --- Real transcripts -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", real.all_files(), ids=lambda path: path.name)
+def test_laws_hold_on_real_transcripts(path: Any) -> None:
+    transcript = real.transcript(path)
+    check(transcript, Configuration(lossless_prelude=Prelude()))
