@@ -23,9 +23,10 @@ _JOINED: Final = {
 
 
 class Saved(Struct, frozen=True):
-    """The messages of a draft at one moment, what they cost without references, and what they said before."""
+    """A draft at one moment: its messages, what went, what they cost without references, and what they said before."""
 
     messages: list[Message]
+    removed: list[Block]
     plain: int
     originals: dict[BlockKey, Text]
 
@@ -55,6 +56,11 @@ class Draft:
     def tokens(self) -> int:
         return self._plain - self._all_saved
 
+    @property
+    def plain_tokens(self) -> int:
+        """What the messages cost without references."""
+        return self._plain
+
     def put(self, position: int, number: int, block: Block) -> None:
         """Exchange one block; `settle` brings it into the messages, so that many in one message cost no more."""
         old = self.messages[position].blocks[number]
@@ -74,12 +80,12 @@ class Draft:
 
     def saved(self) -> Saved:
         """What `restore` brings back."""
-        return Saved(self.messages.copy(), self._plain, self._originals.copy())
+        return Saved(self.messages.copy(), self.removed.copy(), self._plain, self._originals.copy())
 
     def restore(self, saved: Saved) -> None:
         """The messages as they were when they were saved; what is written is worked out by the next `write`."""
-        self.messages, self._originals = saved.messages.copy(), saved.originals.copy()
-        self._plain = saved.plain
+        self.messages, self.removed = saved.messages.copy(), saved.removed.copy()
+        self._originals, self._plain = saved.originals.copy(), saved.plain
         self._written, self._saved, self._all_saved = Encoded({}), {}, 0
 
     def write(self) -> None:

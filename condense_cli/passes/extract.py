@@ -14,6 +14,7 @@ from msgspec import Struct
 from ..config.models import ExtractConfig, PassConfig
 from ..tools import arguments_of, replace_arguments, string_values
 from ..transcript import Block, BlockKind, ContentType, JsonPath
+from .approach import approach
 from .draft import Draft, Saved
 from .operations import long_values
 from .receipts import Kept, Receipt, changed, kept
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     from ..extractive.parts import Key
 
 EXTRACT: Final = "extract"
-
-_ROUNDS: Final = 6
-_CLOSE: Final = 200
-"""So often another budget is tried, until what is free of the target is less than this part of it."""
 
 
 class _Chosen(Struct):
@@ -60,22 +57,12 @@ def run_extract(
 
     def left_with(budget: int) -> int:
         """Tokens free of the target when the texts have so many; below 0 those that are too many."""
-        _put(draft, before, chosen, together.within(max(0, budget)))
+        _put(draft, before, chosen, together.within(budget))
         return target - (draft.tokens - freed())
 
     # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
-    budget = together.tokens - (draft.tokens - target)
-    best: int | None = None
-    for _ in range(_ROUNDS):
-        left = left_with(budget)
-        if left >= 0 and (best is None or budget > best):
-            best = budget
-        if 0 <= left <= target // _CLOSE or (left < 0 and budget <= 0) or budget >= together.tokens:
-            break
-        budget += left if left > 0 else left - 1
-    if best is None:
-        best = 0
-    is_out_of_reach = left_with(best) < 0
+    budget = together.tokens - (draft.plain_tokens - target)
+    is_out_of_reach = approach(target, left_with, budget, together.tokens) < 0
     if is_out_of_reach and extraction.out_of_reach == "leave":
         draft.restore(before)
         draft.write()

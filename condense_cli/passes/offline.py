@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NAME: Final = "offline"
 
+_LEAST_ROOM: Final = 100
 _SHARE: Final = 5
 _LEAST: Final = 300
 _MOST: Final = 8_000
@@ -68,7 +69,8 @@ class Offline:
             return task.max_tokens
         replaced = sum(map(self.count.message, task.messages))
         usual = max(_LEAST, min(_MOST, replaced // _SHARE))
-        return usual if task.room is None else max(usual, min(task.room, replaced // 2))
+        # Room for hardly a line means a target that is out of reach, and then a summary is better than none.
+        return usual if task.room is None or task.room < _LEAST_ROOM else min(task.room, replaced)
 
 
 def _said_before(task: BatchTask) -> list[Message]:

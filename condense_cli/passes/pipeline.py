@@ -12,13 +12,14 @@ from ..config.models import Configuration, PassConfig
 from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Message, Transcript
 from . import thinking
+from .approach import approach
 from .condensation import Condensation
 from .draft import Draft
 from .individual import run_individual
-from .limits import operations_of, strictnesses, target_of
+from .limits import is_offline, operations_of, strictnesses, target_of
 from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
-from .reconcile import reconcile, view
+from .reconcile import View, reconcile, view
 from .selection import FindSelector, Selected, no_selectors, protect, select
 from .sliding_window import SlidingWindow, drop_older_half
 from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
@@ -198,7 +199,7 @@ class _Run:
         started = self.clock()
         before = self.draft.tokens
         selected = select(config.selection, self.draft.messages, self.draft.count, self.selectors)
-        works_to_target = config.stop_at_target or self.stop_at_target
+        works_to_target = config.stop_at_target or self.stop_at_target or config.execution.type == "target"
         target = self.target if works_to_target else None
         changed_blocks: set[tuple[int, int]] = set()
         for strictness in strictnesses(config, self.target):
@@ -226,7 +227,7 @@ class _Run:
             found = self._settled(config.id, found, before, MOVED)
             receipts = [receipt for receipt in receipts if receipt.is_change] + found
             is_done = not known if target is None else self.draft.tokens <= target
-            is_done |= config.mode == "extract"  # It tries for itself.
+            is_done |= config.mode != "individual"  # The others find the target at once, or not at all.
             if is_done or not self.writer.is_active or not any(receipt.is_change for receipt in found):
                 break
         return receipts
@@ -252,10 +253,28 @@ class _Run:
             )
         if isinstance(config, SlidingWindow):
             return drop_older_half(self.draft, config, selected, self.protection, before)
+        return self._batch(config, selected, target, before)
+
+    def _batch(self, config: PassConfig, selected: Selected, target: int | None, before: View) -> list[Receipt]:
         from .batch import run_batch  # With the ledger: only where messages are summarized.
 
-        format = self.transcript.format
-        return run_batch(self.draft, config, selected, self.protection, target, self.summarizer, format, before)
+        draft, format = self.draft, self.transcript.format
+        if target is None or not is_offline(config, self.summarizer):
+            return run_batch(draft, config, selected, self.protection, target, self.summarizer, format, before)
+        saved = draft.saved()
+        receipts: list[Receipt] = []
+
+        def left_with(room: int) -> int:
+            """Tokens free of the target with a summary of so many."""
+            draft.restore(saved)
+            receipts[:] = run_batch(
+                draft, config, selected, self.protection, target, self.summarizer, format, before, room
+            )
+            draft.write()
+            return target - (draft.tokens - self._thinking_tokens())
+
+        approach(target, left_with, target, draft.tokens)
+        return receipts
 
     def _reason_to_skip(self, config: PassConfig) -> str:
         condition = config.execution.condition
