@@ -21,6 +21,7 @@ from statistics import median
 from typing import Any, Final
 
 import msgspec
+from condense_cli.quality.probes import ask, recall, texts_of
 from msgspec.structs import replace
 
 import condense_cli
@@ -36,7 +37,6 @@ from condense_cli.passes.offline import Offline
 from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
 from condense_cli.providers.run import Context
-from condense_cli.quality.probes import ask, recall, texts_of
 from condense_cli.report.providers import Figures, Measured
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message, Transcript

@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -47,7 +47,8 @@ FEWEST: Final = 8
 """Cuts that ask for fewer facts or lines count as if they asked for so many."""
 
 FILE: Final = Path(weights.__file__)
-Rows = np.ndarray[Any, np.dtype[np.float64]]
+Rows = Any
+"""An array of numpy, which type checkers need not know."""
 
 
 class Example(Struct):
@@ -62,7 +63,8 @@ class Example(Struct):
 
 
 def project_of(path: Path) -> str:
-    return re.findall(r"[A-Za-z0-9]+", path.stem.split("__")[0] if "__" in path.stem else path.stem)[-1]
+    words: list[str] = re.findall(r"[A-Za-z0-9]+", path.stem.split("__")[0] if "__" in path.stem else path.stem)
+    return words[-1]
 
 
 def examples_of(path: Path, transcript: Transcript, cuts: Sequence[float]) -> list[Example]:
@@ -97,7 +99,9 @@ def fitted(examples: Sequence[Example]) -> Model:
         ]),
         RIDGE_FACTS,
     )  # fmt: skip
-    rows, needed, counts = [], [], []
+    rows: list[Rows] = []
+    needed: list[bool] = []
+    counts: list[float] = []
     for example in examples:
         asked, survey = example.case.questions.asked.lines, example.survey
         survey.weights = likelihoods(example.facts.tolist(), facts)
@@ -156,8 +160,8 @@ def written(model: Model, sessions: int, measured: Sequence[str]) -> str:
     ):
         rows = [f'    "{feature}": {weight:g},' for feature, weight in zip(features, found, strict=True)]
         tables += [f"{name}: Final = {{", *rows, "}"]
-    today = datetime.now(timezone.utc).date()
-    head = f'''"""Weights of the features of facts and of lines. Written by benchmarks/train_extraction.py: fit anew, do not edit.
+    today = datetime.now(UTC).date()
+    head = f'''"""Weights of the features of facts and of lines. Written by benchmarks/train_extraction.py; do not edit.
 
 Fitted on {today} to {sessions} sessions. Measured on projects that were left out:
 '''

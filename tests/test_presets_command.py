@@ -51,7 +51,7 @@ def test_show_of_an_unknown_preset(name: str) -> None:
     done = condense_process("presets", "show", name)
     assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
     assert "There is no preset named" in done.stderr
-    assert "cost, quality, speed" in done.stderr
+    assert "balanced, cost, lossless, max, quality, speed" in done.stderr
 
 
 def test_new_writes_a_configuration_that_is_valid(tmp_path: Path) -> None:

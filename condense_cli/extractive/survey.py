@@ -1,8 +1,6 @@
 """What is known of a conversation: its facts, how likely each is needed again, and lines that edits may have to match.
 
-The weights of facts were fitted to real conversations, cut in two: how the odds that the assistant later writes a fact
-grow with what is known of it at the cut. Whether it wrote the fact before counts most, then whether the user did, how
-often, and how long ago that was.
+How likely that is comes from two models that were fitted to real conversations, cut in two; see `likelihood`.
 """
 
 from __future__ import annotations

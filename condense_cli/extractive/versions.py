@@ -117,14 +117,14 @@ def editable_lines(
             file.lines.clear()
         elif part.is_result and deed.shows_all:
             file.lines.clear()
-        line = Line(history, position, deed.shown_by(part), len(lines))
-        file.lines.update(dict.fromkeys(lines, line))
+        shown = Line(history, position, deed.shown_by(part), len(lines))
+        file.lines.update(dict.fromkeys(lines, shown))
     found: dict[str, Line] = {}
     for file in files.values():
-        for text, line in file.lines.items():
-            other = found.get(text)
-            if other is None or line.position > other.position:
-                found[text] = line
+        for line, shown in file.lines.items():
+            other = found.get(line)
+            if other is None or shown.position > other.position:
+                found[line] = shown
     return found
 
 

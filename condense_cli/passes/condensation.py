@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ..transcript import Transcript
 from ..validity import BOUND_THINKING, Violation, validate
-from .receipts import PassReceipt, Receipt
+from .receipts import PROTECTED, PassReceipt, Receipt
 
 
 class Metrics(Struct, frozen=True):
@@ -74,6 +74,13 @@ class Condensation(Struct, frozen=True, dict=True):
         known = {(violation.rule, violation.about) for violation in self.old_violations}
         found = [violation for violation in validate(self.transcript) if (violation.rule, violation.about) not in known]
         return [violation for violation in found if not (self.keeps_thinking and violation.rule == BOUND_THINKING)]
+
+    @property
+    def protected_tokens(self) -> int:
+        """Tokens of the blocks that stayed because they are protected."""
+        stay = {(receipt.message, receipt.block): receipt for receipt in self.receipts if receipt.kept in PROTECTED}
+        touched = {(receipt.message, receipt.block) for receipt in self.changes}
+        return sum(receipt.tokens_after for place, receipt in stay.items() if place not in touched)
 
     @property
     def is_target_missed(self) -> bool:

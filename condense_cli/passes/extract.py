@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 EXTRACT: Final = "extract"
 
+_LEAST: Final = 10
+"""Fewer tokens than any marker has."""
+
 
 class _Chosen(Struct):
     """The texts that may be shortened, by block, and the receipts of the blocks that stay for another reason."""
@@ -45,15 +48,18 @@ def run_extract(
 
     `freed` tells how many tokens of the draft as it stands go besides, once the pass is done.
     """
-    from ..extractive.shorten import Together
-    from ..extractive.survey import Survey
-
     extraction = config.extract_config or ExtractConfig()
     chosen = _choose(draft, config, extraction, selected, protection)
     before = draft.saved()
-    together = Together(
-        Survey(draft.messages, draft.count), [key for keys in chosen.keys.values() for key in keys]
-    )
+    is_left = extraction.out_of_reach == "leave"
+    if is_left and draft.tokens - _most_saved(draft, chosen) > target:
+        return [*chosen.stay, *_receipts(draft, config, selected, before, chosen, Kept.OUT_OF_REACH)]
+
+    from ..extractive.shorten import Together
+    from ..extractive.survey import Survey
+
+    keys = [key for keys in chosen.keys.values() for key in keys]
+    together = Together(Survey(draft.messages, draft.count), keys)
 
     def left_with(budget: int) -> int:
         """Tokens free of the target when the texts have so many; below 0 those that are too many."""
@@ -62,11 +68,19 @@ def run_extract(
 
     # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
     budget = together.tokens - (draft.plain_tokens - target)
-    is_out_of_reach = approach(target, left_with, budget, together.tokens) < 0
-    if is_out_of_reach and extraction.out_of_reach == "leave":
-        draft.restore(before)
-        draft.write()
-    return [*chosen.stay, *_receipts(draft, config, selected, before, chosen, is_out_of_reach)]
+    why = Kept.NEEDED
+    if approach(target, left_with, budget, together.tokens) < 0:
+        why = Kept.OUT_OF_REACH
+        if is_left:
+            draft.restore(before)
+            draft.write()
+    return [*chosen.stay, *_receipts(draft, config, selected, before, chosen, why)]
+
+
+def _most_saved(draft: Draft, chosen: _Chosen) -> int:
+    """No fewer tokens than shortening can save: every text is a marker."""
+    blocks = (draft.messages[position].blocks[number] for position, number in chosen.keys)
+    return sum(max(0, draft.count.block(block) - _LEAST) for block in blocks)
 
 
 def _choose(
@@ -128,8 +142,9 @@ def _rewritten(block: Block, texts: Mapping[JsonPath, str]) -> Block:
 
 
 def _receipts(
-    draft: Draft, config: PassConfig, selected: Selected, before: Saved, chosen: _Chosen, is_out_of_reach: bool
+    draft: Draft, config: PassConfig, selected: Selected, before: Saved, chosen: _Chosen, why: Kept
 ) -> list[Receipt]:
+    """Receipts for the blocks that may be shortened; `why` those stay that do."""
     receipts = []
     for position, number in chosen.keys:
         message = draft.messages[position]
@@ -139,6 +154,5 @@ def _receipts(
             after = draft.count.block(new)
             receipts.append(changed(config.id, message, number, EXTRACT, tokens, after, selected.reason))
         else:
-            why = Kept.OUT_OF_REACH if is_out_of_reach else Kept.NEEDED
             receipts.append(kept(config.id, message, number, tokens, why))
     return receipts

@@ -12,6 +12,7 @@ from .summaries import BatchTask, Outcome, Refused, Task, TextTask, Written
 
 if TYPE_CHECKING:
     from ..extractive.parts import Key
+    from ..extractive.survey import Survey
 
 NAME: Final = "offline"
 
@@ -30,6 +31,7 @@ class Offline:
 
     def __init__(self, count: Counter) -> None:
         self.count = count
+        self._last: tuple[list[Message], Survey] | None = None
 
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
         texts = [task for task in tasks if isinstance(task, TextTask)]
@@ -54,15 +56,22 @@ class Offline:
 
     def _batch(self, task: BatchTask, messages: Sequence[Message]) -> Outcome:
         from ..extractive.summary import summarise
-        from ..extractive.survey import Survey
 
         gone = {message.index for message in task.messages}
         first = next(position for position, message in enumerate(messages) if message.index in gone)
         after = [message for message in messages[first:] if message.index not in gone]
         ours = [*_said_before(task), *task.messages]
-        survey = Survey([*messages[:first], *ours, *after], self.count)
+        survey = self._survey([*messages[:first], *ours, *after])
         text = summarise(survey, first, first + len(ours), self._budget(task))
         return Written(text, NAME) if text else Refused("not one line fits into its tokens")
+
+    def _survey(self, messages: list[Message]) -> Survey:
+        """The same as the last time where it was asked for the same: only the room was another."""
+        from ..extractive.survey import Survey
+
+        if self._last is None or self._last[0] != messages:
+            self._last = messages, Survey(messages, self.count)
+        return self._last[1]
 
     def _budget(self, task: BatchTask) -> int:
         if task.max_tokens is not None:

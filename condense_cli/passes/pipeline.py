@@ -248,9 +248,7 @@ class _Run:
         if config.mode == "extract":
             from .extract import run_extract  # With the extraction: only where there is a target.
 
-            return run_extract(
-                self.draft, config, selected, self.protection, self.target or 0, self._thinking_tokens
-            )
+            return run_extract(self.draft, config, selected, self.protection, self.target or 0, self._thinking_tokens)
         if isinstance(config, SlidingWindow):
             return drop_older_half(self.draft, config, selected, self.protection, before)
         return self._batch(config, selected, target, before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,6 +40,11 @@ class Kept(StrEnum):
     NEEDED = "worth its tokens"
     OUT_OF_REACH = "the pass alone cannot reach the target"
     NEWER_HALF = "in the newer half of the exchanges"
+
+
+PROTECTED: Final = frozenset({
+    Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Kept.FIRST_REQUEST, Kept.PINNED, Kept.RECENT, Kept.SUMMARY
+})  # fmt: skip
 
 
 class Status(StrEnum):
