@@ -9,7 +9,20 @@ from typing import Any
 import laws
 import pytest
 import real
-from build import LONG, anthropic, assistant, call, condense, conversation, read_turn, result, text, thinking, user
+from build import (
+    LONG,
+    anthropic,
+    assistant,
+    call,
+    condense,
+    configuration,
+    conversation,
+    read_turn,
+    result,
+    text,
+    thinking,
+    user,
+)
 from helpers import condense_process
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,21 +173,31 @@ def test_thinking_that_goes_counts() -> None:
 def test_presets_meet_the_target(path: Any, preset: str) -> None:
     transcript = real.transcript(path)
     count = Counter.of(transcript)
-    least = api.condense(transcript, preset=preset, target_tokens=1, counter=count).tokens_after
     lossless = api.condense(transcript, preset="lossless", counter=count).tokens_after
+    met = 0
     for share in (0.9, 0.6, 0.4, 0.2, 0.1):
         target = int(count.transcript(transcript) * share)
         condensation = api.condense(transcript, preset=preset, target_tokens=target, counter=count)
-        if target < least:
-            assert condensation.is_target_missed
+        if condensation.is_target_missed:
+            # The smallest summary, what leads on from it and the constants of messages need a little besides.
+            assert target < condensation.protected_tokens + 400
         else:
+            met += 1
             assert min(0.98 * target, lossless) <= condensation.tokens_after <= target, (share, condensation.passes)
+    assert met > 2
 
 
-@pytest.mark.parametrize("preset", MEETING)
-@given(data=st.one_of(FILES, REPEATING_FILES), model=MODELS, target=st.integers(1, 3_000))
-def test_laws_hold_with_a_target(preset: str, data: bytes, model: str | None, target: int) -> None:
-    laws.check_all(replace(parse(data), model=model), replace(load_preset(preset), target_tokens=target))
+@given(
+    data=st.one_of(FILES, REPEATING_FILES),
+    model=MODELS,
+    target=st.integers(1, 3_000),
+    out_of_reach=st.sampled_from(["cut", "leave"]),
+    prelude=st.booleans(),
+)
+def test_laws_hold_with_a_target(data: bytes, model: str | None, target: int, out_of_reach: str, prelude: bool) -> None:
+    keys = {"target_tokens": target, "lossless_prelude": {"enabled": prelude}}
+    extraction = extract(extract_config={"out_of_reach": out_of_reach})
+    laws.check_all(replace(parse(data), model=model), configuration(extraction, **keys))
 
 
 @pytest.mark.real
@@ -194,4 +217,4 @@ def test_a_target_below_what_is_protected_is_told(tmp_path: Path) -> None:
         "run", file, "-p", "speed", "--target-tokens", "50", "--strict", "-o", tmp_path / "small.jsonl"
     )
     assert done.status == ExitStatus.TARGET_MISSED
-    assert "The target cannot be met, because" in " ".join(done.stderr.split())
+    assert "The target cannot be met, because" in " ".join(done.stdout.decode().split())
