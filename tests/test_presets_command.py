@@ -144,8 +144,8 @@ def test_every_key_in_the_comments_is_valid() -> None:
     assert begun.target_tokens is None
     assert uncommented.target_tokens == 60_000
     assert len(uncommented.pins) == len(begun.pins) + 1
-    assert uncommented.passes[0].selection.superseded
-    assert uncommented.passes[1].stop_at_target
+    assert uncommented.passes[1].selection.superseded
+    assert uncommented.passes[2].stop_at_target
 
 
 def test_a_run_takes_the_new_configuration(tmp_path: Path) -> None:
