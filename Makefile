@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAMPLE := sample_transcripts/bugfix-session.jsonl
 
-.PHONY: demo test clients check fuzz format bench clean
+.PHONY: demo test clients check fuzz format bench docs clean
 
 demo: .venv/.run
 	$(BIN)/condense run $(SAMPLE) --preset speed --dry-run
@@ -30,6 +30,9 @@ fuzz: .venv/.dev
 format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: .venv/.dev
+	$(BIN)/python docs/make_formats.py
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/startup.py

@@ -21,7 +21,6 @@ from statistics import median
 from typing import Any, Final
 
 import msgspec
-from condense_cli.quality.probes import ask, recall, texts_of
 from msgspec.structs import replace
 
 import condense_cli
@@ -37,9 +36,10 @@ from condense_cli.passes.offline import Offline
 from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
 from condense_cli.providers.run import Context
+from condense_cli.quality.recall import Questions
 from condense_cli.report.providers import Figures, Measured
 from condense_cli.tokens import Counter
-from condense_cli.transcript import Message, Transcript
+from condense_cli.transcript import Transcript
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 SAMPLES: Final = sorted(path for path in (PROJECT / "sample_transcripts").glob("*.json*"))
@@ -66,14 +66,10 @@ def lost_percent(provider: Provider[Any], transcript: Transcript) -> list[float]
         before, after = transcript.messages[:cut], transcript.messages[cut:]
         first = replace(transcript, messages=before)
         result = provider.condense(first, provider.default_configuration(), context(first))
-        standing = recall(ask(before, after), texts(before), texts(decode(result.transcript.messages).messages)).facts
+        standing = Questions(before, after)(decode(result.transcript.messages).messages).facts.share
         if standing is not None:
             found.append(100 * (1 - standing))
     return found
-
-
-def texts(messages: tuple[Message, ...]) -> list[str]:
-    return [text for message in messages for block in message.blocks for text in texts_of(block)]
 
 
 def cost(provider: Provider[Any], transcript: Transcript) -> str:

@@ -10,7 +10,8 @@ both are held to the same limits. Files of fewer than 5,000 tokens are left out.
 
 What stays is told in shares of the tokens before: the newest turns with the first request, the standing instructions
 and the thinking, which no setting gives up; words of the user and the assistant; parameters of calls; results of tools;
-summaries. Percentages are of the context tokens, markers included.
+summaries. Percentages are of the context tokens, markers included. "Of what it works on" leaves out what the provider
+is not meant to touch.
 """
 
 from __future__ import annotations
@@ -45,6 +46,14 @@ PARAMETERS: Final = "parameters of calls"
 RESULTS: Final = "results"
 SUMMARIES: Final = "summaries"
 OTHERS: Final = "images and the rest"
+TOUCHED: Final = {
+    "native": {WORDS, PARAMETERS, RESULTS, SUMMARIES, THINKING},
+    "lossless": {RESULTS},
+    "truncation": {RESULTS, PARAMETERS},
+    "smart": {RESULTS, PARAMETERS},
+}
+"""What a provider works on, with its default settings."""
+
 PROTECTED: Final = {Kept.RECENT, Kept.FIRST, Kept.FIRST_REQUEST, Kept.BEFORE_REQUEST, Kept.STANDING}
 KINDS: Final = {
     BlockKind.TEXT: WORDS,
@@ -105,6 +114,13 @@ def remaining(rows: Sequence[Measured]) -> list[tuple[str, float]]:
     return [(name, 100 * tokens / before) for name, tokens in total.most_common() if tokens > before / 50]
 
 
+def saved_of_touched(provider: str, rows: Sequence[Measured]) -> float:
+    """Percent saved of what the provider works on."""
+    saved_tokens = sum(row.before - row.after for row in rows)
+    stays = sum(tokens for row in rows for name, tokens in row.left.items() if name in TOUCHED[provider])
+    return 100 * saved_tokens / max(1, saved_tokens + stays)
+
+
 def verdict(provider: str, rows: Sequence[Measured]) -> str:
     least, most = EXPECTED[provider]
     share = saved(rows)
@@ -115,8 +131,9 @@ def verdict(provider: str, rows: Sequence[Measured]) -> str:
 
 def by_provider(rows: dict[str, list[Measured]]) -> str:
     lines = [
-        "| provider | expected | saved in all | median file | from - to | files that reach it | | what is left |",
-        "| --- | --: | --: | --: | --: | --: | --- | --- |",
+        "| provider | expected | saved in all | median file | from - to | files that reach it | "
+        "| of what it works on | what is left |",
+        "| --- | --: | --: | --: | --: | --: | --- | --: | --- |",
     ]
     for provider, (least, most) in EXPECTED.items():
         mine = rows[provider]
@@ -125,7 +142,8 @@ def by_provider(rows: dict[str, list[Measured]]) -> str:
         reached = sum(share >= least for share in shares)
         cells = [
             f"`{provider}`", f"{least}-{most} %", f"{saved(mine):.0f} %", f"{median(shares):.0f} %",
-            f"{shares[0]:.0f}-{shares[-1]:.0f} %", f"{reached} of {len(shares)}", verdict(provider, mine), kept,
+            f"{shares[0]:.0f}-{shares[-1]:.0f} %", f"{reached} of {len(shares)}", verdict(provider, mine),
+            f"{saved_of_touched(provider, mine):.0f} %", kept,
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

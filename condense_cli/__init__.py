@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Condensation", "Restoration", "Transcript", "__version__",
-    "condense", "diff", "dump", "load", "loads", "restore",
+    "Condensation", "Configuration", "Conversion", "Diff", "Restoration", "Transcript", "__version__",
+    "condense", "convert", "diff", "dump", "dump_messages", "estimate", "evaluate", "load", "loads", "restore",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from .api import Restoration, condense, diff, dump, load, loads, restore
-    from .passes.pipeline import Condensation
+    from .api import Restoration, condense, convert, diff, dump, dump_messages, estimate, load, loads, restore
+    from .config.models import Configuration
+    from .formats.converting import Conversion
+    from .measuring import evaluate
+    from .passes.condensation import Condensation
+    from .report.diff import Diff
     from .transcript import Transcript
 
 
@@ -32,6 +36,10 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "evaluate":
+        from .measuring import evaluate
+
+        return evaluate
     from . import api
 
     return getattr(api, name)

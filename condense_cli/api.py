@@ -3,62 +3,86 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from . import formats
+from . import formats, jsontext
+from .compressed import unpacked
+from .config.loading import parse_configuration
 from .config.models import Configuration
 from .config.overrides import NO_OVERRIDES, Overrides, without_passes
 from .config.presets import DEFAULT_PRESET, load_preset
-from .errors import BrokenOutputError
+from .config.user import UserConfiguration
+from .errors import BrokenOutputError, UsageError
 from .files import read_bytes
+from .formats import converting
+from .formats.converting import Conversion
+from .formats.rereading import reads_back
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
 from .passes.condensation import Condensation
 from .passes.offline import Offline
 from .passes.summaries import Summarizer
-from .plugins import Installed
+from .plugins import Installed, parse
+from .providers.manager import Manager, Sizing
 from .providers.registry import Registry
 from .providers.run import Context
+from .providers.window import Asked, window_of
 from .report.diff import Diff, compare
-from .tokens import Counter
-from .transcript import TEXT_CALL, Transcript
+from .report.facts import overhead_of
+from .tokens import Counter, encoding_for
+from .transcript import Container, Transcript
+from .validity import validate
 
-__all__ = ["Condensation", "Restoration", "Transcript", "condense", "diff", "dump", "load", "loads", "restore"]
+if TYPE_CHECKING:
+    from .report.estimate import Estimate
+
+__all__ = [
+    "Condensation", "Configuration", "Conversion", "Diff", "Restoration", "Transcript",
+    "condense", "convert", "diff", "dump", "dump_messages", "estimate", "load", "loads", "restore",
+]  # fmt: skip
 
 
 def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
-    """Transcript in a file; the format is recognised from its content.
+    """Transcript in a file, which may be compressed (gzip, Zstandard); the format is recognised from its content.
 
     Raises UnreadableError, NotJsonError, UnknownFormatError. With `lenient`, lines that are not JSON
     are kept as they are.
     """
-    return formats.parse(read_bytes(path), name=str(path), format=format, lenient=lenient)
+    return parse(unpacked(read_bytes(path), str(path)), name=str(path), format=format, lenient=lenient)
 
 
-def loads(
-    data: bytes | str | Sequence[dict[str, Any]], *, format: str | None = None, lenient: bool = False
-) -> Transcript:
-    """Transcript in the bytes or text of a file, or in a list of messages as an API takes them."""
+def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:
+    """Transcript in the bytes or text of a file, or in a list of messages as an API takes them.
+
+    Messages and blocks in a list may be the objects that the SDKs answer with. Raises as `load` does, and
+    UsageError where a list holds what is no JSON.
+    """
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     elif not isinstance(data, bytes | bytearray):
         try:
-            data = msgspec.json.encode(data)
+            data = msgspec.json.encode(data, enc_hook=_as_json)
         except UnicodeEncodeError:  # A lone surrogate: JSON can spell it.
-            data = json.dumps(data).encode()
-    return formats.parse(bytes(data), format=format, lenient=lenient)
+            data = json.dumps(data, default=_as_json).encode()
+    return parse(bytes(data), format=format, lenient=lenient)
+
+
+def _as_json(value: Any) -> Any:
+    """An object of an SDK, as it is sent back: without what its answer did not hold."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", exclude_unset=True)
+    raise UsageError(f"A message holds a {type(value).__name__}, which is no JSON.", "Give dicts, lists and strings.")
 
 
 def condense(
     transcript: Transcript,
-    configuration: Configuration | None = None,
+    configuration: Configuration | Mapping[str, Any] | None = None,
     *,
     preset: str | None = None,
     target_tokens: int | None = None,
@@ -69,17 +93,26 @@ def condense(
     slim: bool = False,
     overrides: Overrides = NO_OVERRIDES,
     registry: Registry | None = None,
+    if_needed: bool = False,
+    context_window: int | None = None,
+    sizing: Sizing | None = None,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
+    A configuration may be given as the keys and values of its file.
     With `target_tokens` the passes work only until the target is reached. `model` is the model that
     will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
     on top, what only a client shows; the conversation is the same with and without. `overrides` are the flags of a
-    run, `registry` the providers there are. Raises ConfigurationError; an error inside a provider is the result's
-    `error`.
+    run, `registry` the providers there are.
+    With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
+    too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
+    the place of both. Raises ConfigurationError, and UsageError where the window would decide and is not known; an
+    error inside a provider is the result's `error`.
     """
     if configuration is None:
         configuration = load_preset(preset or DEFAULT_PRESET)
+    elif not isinstance(configuration, Configuration):
+        configuration = parse_configuration(json.dumps(configuration))
     if target_tokens is not None:
         configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
@@ -97,11 +130,56 @@ def condense(
         stop_at_target=target_tokens is not None,
         selectors=installed.selector,
     )
-    provider = registry.get(configuration.provider)
-    result = provider.condense(transcript, registry.configured(configuration), context)
-    if slim:
+    sizing = sizing or _sizing(transcript, configuration, counter, context_window, if_needed=if_needed)
+    result = Manager(registry).condense(transcript, configuration, context, sizing)
+    if slim and result.is_needed:
         result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
     return result
+
+
+def _sizing(
+    transcript: Transcript, configuration: Configuration, count: Counter, context_window: int | None, *, if_needed: bool
+) -> Sizing:
+    """How the functions here decide: from the transcript and what is given, whoever the user is."""
+    asked = Asked(window=context_window)
+    return Sizing(
+        lambda: window_of(transcript.model, configuration, UserConfiguration(), asked),
+        lambda: overhead_of(transcript, count)[0],
+        only_if_needed=if_needed,
+    )
+
+
+def estimate(
+    transcript: Transcript,
+    *,
+    presets: Sequence[str] = (),
+    model: str | None = None,
+    overhead_tokens: int | None = None,
+) -> Estimate:
+    """What presets (all, where none is named) would save and cost; docs/json-report.md explains every figure.
+
+    Summaries are those of the offline summarizer. `model` is the model that will continue the conversation,
+    `overhead_tokens` what its system prompt and tools take besides. Raises ConfigurationError.
+    """
+    from datetime import UTC, datetime
+
+    from .config.presets import preset_names
+    from .report import estimate as facts
+    from .report.costs import PriceSource
+
+    if model is not None:
+        transcript = replace(transcript, model=model)
+    counter = Counter.of(transcript)
+    names = presets or preset_names()
+    return facts.build(
+        transcript,
+        [(name, condense(transcript, preset=name, counter=counter), ()) for name in names],
+        count=counter,
+        encoding=encoding_for(transcript.model),
+        overhead=overhead_of(transcript, counter, overhead_tokens),
+        source="",
+        price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+    )
 
 
 class Restoration(Struct, frozen=True):
@@ -142,29 +220,38 @@ def dump(condensation: Condensation | Restoration) -> bytes:
         return data
     for violation in condensation.new_violations if isinstance(condensation, Condensation) else ():
         raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
-    again = formats.parse(
-        data, format=condensation.transcript.format, lenient=bool(condensation.transcript.source.unparsed)
-    )
-    if not _is_same(again, condensation.transcript):
+    if not reads_back(data, condensation.transcript):
         raise BrokenOutputError("The written transcript does not read back as what was meant.", _REPORT)
     return data
 
 
+def convert(result: Transcript | Condensation, to: str) -> Conversion:
+    """The conversation as messages of an API, `anthropic` or `openai-chat`, whatever format it was read from.
+
+    `notes` of the conversion tell what could not be carried over. The bytes are read back, and checked by the rules of
+    that API, before they are returned. Raises UsageError for any other format and where there is no conversation,
+    BrokenOutputError for a defect.
+    """
+    transcript = result.transcript if isinstance(result, Condensation) else result
+    if not transcript.messages:
+        raise UsageError("There is no conversation to convert.", "Name a transcript that holds messages.")
+    conversion = converting.convert(transcript, to)
+    for violation in validate(formats.parse(conversion.data, format=to)):
+        raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
+    return conversion
+
+
+def dump_messages(condensation: Condensation | Restoration) -> list[Any]:
+    """The messages of the new transcript as a list, where the input was one. Raises as `dump` does, and UsageError."""
+    container = condensation.transcript.source.container
+    data = dump(condensation)
+    if container is Container.ARRAY and condensation.transcript.format in _MESSAGE_LISTS:
+        return list(jsontext.parse(data))
+    raise UsageError("The input was no list of messages.", "Take its bytes from dump().")
+
+
+_MESSAGE_LISTS = ("anthropic", "openai-chat", "mini-swe-agent")
 _REPORT = "Nothing was written. This is a defect of condense; please report it."
-
-
-def _is_same(written: Transcript, meant: Transcript) -> bool:
-    """Whether both say the same. Block by block, as the texts of two transcripts take more memory than both files."""
-    return all(one == other for one, other in zip_longest(_contents(written), _contents(meant)))
-
-
-def _contents(transcript: Transcript) -> Iterator[tuple[Any, ...]]:
-    made_up: dict[str, int] = {}
-    for message, block in transcript.blocks():
-        id = block.call_id
-        # Ids that a reader makes up are numbers, which move when calls before them went.
-        call = made_up.setdefault(id, len(made_up)) if id and id.startswith(TEXT_CALL) else id
-        yield message.role, block.kind, block.text, block.tool, call, block.is_error, block.estimate
 
 
 def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:

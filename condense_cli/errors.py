@@ -24,6 +24,7 @@ class ExitStatus(IntEnum):
     USAGE = 2
     INPUT = 3
     TARGET_MISSED = 4
+    SHOULD_CONDENSE = 4
     CALLS_FAILED = 5
     INTERRUPTED = 130
 

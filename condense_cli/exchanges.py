@@ -45,7 +45,7 @@ def stretches(messages: Sequence[Message]) -> list[range]:
     found: list[range] = []
     start = reach = 0
     for position, message in enumerate(messages):
-        reach = max([reach, *(last_answer.get(block.call_id, 0) for block in message.blocks)])
+        reach = max([reach, *(last_answer.get(block.call_id or "", 0) for block in message.blocks)])
         is_followed = position + 1 < len(messages) and messages[position + 1].answers_calls
         if reach <= position and not is_followed:
             found.append(range(start, position + 1))

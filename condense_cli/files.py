@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from msgspec import Struct
 
@@ -24,8 +24,15 @@ def read_bytes(path: str | Path) -> bytes:
         raise UnreadableError("The name of the file is empty.", "Name a transcript, or use - for standard input.")
     if str(path) == STDIO:
         return sys.stdin.buffer.read()
-    try:
+    with input_errors(path):
         return Path(path).read_bytes()
+
+
+@contextlib.contextmanager
+def input_errors(path: str | Path) -> Iterator[None]:
+    """Turn errors of the system inside into one that says what could not be read."""
+    try:
+        yield
     except FileNotFoundError:
         raise UnreadableError(f"There is no file {path}.", "Check the path, or use - for standard input.") from None
     except IsADirectoryError:
@@ -86,11 +93,45 @@ def name_new(existing: Path, new: Path) -> None:
 @contextlib.contextmanager
 def _written_beside(target: Path, data: bytes, like: Path | None) -> Iterator[Path]:
     """A hidden neighbour of a file that holds the data, on disk; it is gone afterwards, or has another name."""
+    with _neighbour(target, like) as (file, finish):
+        file.write(data)
+        yield finish()
+
+
+@contextlib.contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to piece by piece, which takes the place of `path` when the block ends without an error.
+
+    Otherwise nothing is there that was not there before. A device or pipe is written to as it is. Raises OutputError.
+    """
+    with output_errors(path):
+        if path.exists() and not path.is_file():
+            if path.is_dir():
+                raise IsADirectoryError(0, "it is a folder")
+            with path.open("wb") as device:
+                yield device
+            return
+        target = Path(os.path.realpath(path))
+        check_replaceable(target)
+        with _neighbour(target, target if target.exists() else None) as (file, finish):
+            yield file
+            finish().replace(target)
+        sync_folder(target.parent)
+
+
+@contextlib.contextmanager
+def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Callable[[], Path]]]:
+    """A hidden file beside another one, open to write, and what puts it on disk and gives its path.
+
+    It has the permissions of a third one, if there is one. It is gone afterwards, or has another name.
+    """
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+    file: BinaryIO | None = None
+
+    def finish() -> Path:
+        assert file is not None
+        with file:
             file.flush()
             os.fsync(file.fileno())
         if like is None:
@@ -100,8 +141,15 @@ def _written_beside(target: Path, data: bytes, like: Path | None) -> Iterator[Pa
             with contextlib.suppress(OSError, AttributeError):  # Only root may give files away; Windows has no owners.
                 os.chown(temporary, status.st_uid, status.st_gid)
             temporary.chmod(status.st_mode & 0o7777)  # After the owner: changing that takes bits away.
-        yield temporary
+        return temporary
+
+    try:
+        file = os.fdopen(handle, "wb")
+        yield file, finish
     finally:
+        with contextlib.suppress(OSError):
+            if file is not None:
+                file.close()
         with contextlib.suppress(OSError):
             temporary.unlink()
 
@@ -129,6 +177,14 @@ def output_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(f"Cannot write {path}: {error.strerror or error}.", "Nothing was written there.") from None
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it where they are missing. Raises OutputError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"Cannot make the folder {path}: {error.strerror or error}.") from None
 
 
 def holds(path: Path, data: bytes) -> bool:

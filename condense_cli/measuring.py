@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import Final
 
 from msgspec import Struct
 
 from . import api
 from .config.models import Configuration
+from .config.presets import load_preset, preset_names
 from .errors import CondenseError
 from .files import read_bytes
 from .formats import parse
@@ -21,6 +24,7 @@ from .quality.cases import SMALLEST, Case, Way
 from .quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
 from .quality.evaluation import evaluate as _evaluate
 from .quality.extraction import EXTRACTION
+from .report.evaluation import Measured, measured
 from .transcript import Message, Transcript
 
 KNOWN_WAYS: Final = BASELINES | EXTRACTION
@@ -68,21 +72,26 @@ def configured(name: str, configuration: Configuration) -> Way:
 
 def evaluate(
     transcript: Transcript,
-    configurations: Mapping[str, Configuration],
     *,
+    presets: Sequence[str] = (),
+    configurations: Mapping[str, Configuration] | None = None,
     against: Sequence[str] = tuple(BASELINES),
     budgets: Sequence[float] = BUDGETS,
     cuts: Sequence[float] = CUTS,
     smallest: int = SMALLEST,
-) -> Evaluated:
+) -> Measured:
     """Measure how much of what a transcript later needed still stands after condensing what came before.
 
-    Each configuration runs as it is, and to each budget, a share of the tokens before a cut; cuts are shares of the
-    messages. `against` names ways to compare with (`KNOWN_WAYS`). Transcripts of fewer than `smallest` tokens have
-    no cuts in the result. Raises ConfigurationError; KeyError for an unknown name.
+    Presets (all, where nothing is named) and configurations, by the name to show, run as they are and to each budget, a
+    share of the tokens before a cut; cuts are shares of the messages. `against` names ways to compare with
+    (`KNOWN_WAYS`). A transcript of fewer than `smallest` tokens is left out. docs/quality.md has the definitions,
+    docs/json-report.md every figure. Raises ConfigurationError; KeyError for an unknown name of a way.
     """
-    plan = Plan(tuple(configurations.items()), tuple(against), tuple(budgets), tuple(cuts), smallest)
-    return _measured("", transcript, plan, lambda share: None)
+    if not presets and configurations is None:
+        presets = preset_names()
+    named = {name: load_preset(name) for name in presets} | dict(configurations or {})
+    plan = Plan(tuple(named.items()), tuple(against), tuple(budgets), tuple(cuts), smallest)
+    return measured(_measured("", transcript, plan, lambda share: None), budgets)
 
 
 def evaluate_files(
@@ -95,17 +104,29 @@ def evaluate_files(
     if jobs <= 1 or len(names) <= 1:
         return list(_in_turn(names, plan, done))
     found: dict[int, Evaluated | Unread] = {}
+    before = set(active_children())
     # Other threads may run here, so that a process must not be a fork of this one.
-    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=context, initializer=_leave_interrupts_alone) as pool:
         futures = {pool.submit(evaluate_file, name, plan): number for number, name in enumerate(names)}
         try:
             for future in as_completed(futures):
                 found[futures[future]] = future.result()
                 done(len(found))
-        except BaseException:
+        except BaseException as error:
+            # Nobody waits for what is still measured.
+            for process in set(active_children()) - before:
+                process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, BrokenProcessPool):
+                raise CondenseError("A process ended before its work was done.", "Use fewer: -j 1.") from error
             raise
     return [found[number] for number in range(len(names))]
+
+
+def _leave_interrupts_alone() -> None:
+    """A terminal interrupts all processes; the first one says so and ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _in_turn(names: Sequence[str], plan: Plan, done: Callable[[float], None]) -> Iterator[Evaluated | Unread]:

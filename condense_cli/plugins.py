@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from .errors import ConfigurationError
+from msgspec.structs import replace
+
+from .errors import CondenseError, ConfigurationError, UnknownFormatError, UsageError
 from .nearest import nearest
-from .providers.registry import Found
+from .providers.installed import Found
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -21,12 +23,13 @@ if TYPE_CHECKING:
     from .passes.selection import Selector
     from .passes.summaries import Summarizer
     from .tokens import Counter
+    from .transcript import Transcript
 
 PROVIDERS: Final = "condense.providers"
 SELECTORS: Final = "condense.selectors"
-FORMATS: Final = "condense.formats"
+FORMATS_GROUP: Final = "condense.formats"
 SUMMARIZERS: Final = "condense.summarizers"
-GROUPS: Final = (PROVIDERS, SELECTORS, FORMATS, SUMMARIZERS)
+GROUPS: Final = (PROVIDERS, SELECTORS, FORMATS_GROUP, SUMMARIZERS)
 
 
 class Installed:
@@ -66,16 +69,22 @@ class Installed:
 
     def formats(self) -> tuple[list[Format], list[str]]:
         """The formats that packages bring, and what is wrong with the others, in sentences."""
+        from .formats import FORMATS
         from .formats.base import Format
 
-        formats, warnings = [], []
-        for name in self.names(FORMATS):
-            for one in self.found(FORMATS, name)[:1]:
-                if isinstance(one.thing, Format) and one.thing.name == name:
-                    formats.append(one.thing)
-                else:
-                    fault = one.error or f"it is no Format named {name!r}"
-                    warnings.append(f"The format {name!r} of {one.origin} cannot be used: {fault}.")
+        formats: list[Format] = []
+        warnings = []
+        for name in self.names(FORMATS_GROUP):
+            one = self.found(FORMATS_GROUP, name)[0]
+            fault = one.error
+            if not fault and not (isinstance(one.thing, Format) and one.thing.name == name):
+                fault = f"it is no Format named {name!r}"
+            if not fault and any(form.name == name for form in FORMATS):
+                fault = "there is a built-in format of that name"
+            if fault:
+                warnings.append(f"The format {name!r} of {one.origin} cannot be used: {fault}.")
+            else:
+                formats.append(one.thing)
         return formats, warnings
 
     def _callable(self, group: str, kind: str, name: str) -> Any:
@@ -90,6 +99,28 @@ class Installed:
         if fault:
             raise ConfigurationError(f"The {kind} {name!r} of {found[0].origin} cannot be used: {fault}.")
         return found[0].thing
+
+
+def parse(data: bytes, *, name: str = "input", format: str | None = None, lenient: bool = False) -> Transcript:
+    """As `formats.parse`; what that does not know is shown to the formats of installed packages."""
+    from . import formats
+
+    try:
+        return formats.parse(data, name=name, format=format, lenient=lenient)
+    except (UnknownFormatError, UsageError) as error:
+        found, warnings = Installed().formats()
+        if not found:
+            raise type(error)(error.message, " ".join([error.hint, *warnings])) from None
+        hint = error.hint
+    formats.add(found)
+    try:
+        transcript = formats.parse(data, name=name, format=format, lenient=lenient)
+    except (CondenseError, MemoryError):
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise UnknownFormatError(f"{name} cannot be read: a format of a package failed ({what}).", hint) from error
+    return replace(transcript, warnings=(*transcript.warnings, *warnings))
 
 
 def origin(entry: EntryPoint) -> str:

@@ -35,6 +35,8 @@ TOOLS: Final = frozenset(
 """Commands of the agent. Every other first word is a program."""
 
 _FENCE: Final = re.compile(r"^```.*\n?", re.MULTILINE)
+_OPENING: Final = re.compile(r"\s*(?:^```.*\n|<command>)\s*\Z", re.MULTILINE)
+_CLOSING: Final = re.compile(r"\s*(?:^```|</command>)\s*", re.MULTILINE)
 _TAGS: Final = ("<command>", "</command>")
 _WORD: Final = re.compile(r"""[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'`|&;<>()$\\-][^\s"'`|&;<>()$\\]*))""")
 """One argument. Whatever a shell would act upon is none, and neither is an option."""
@@ -73,6 +75,15 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
     if not inner.strip():
         return None
     return start + len(inner) - len(inner.lstrip()), start + len(inner.rstrip())
+
+
+def fences(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the opening fence or tag of an action begins and its closing one ends, with the white space around them.
+
+    Its own edges where it has none.
+    """
+    opening, closing = _OPENING.search(text, 0, start), _CLOSING.match(text, end)
+    return (opening.start(), closing.end()) if opening and closing else (start, end)
 
 
 def tool(action: str) -> str | None:

@@ -73,6 +73,10 @@ class Counter:
             count = self._known[text] = self.anew(str(text))
         return count
 
+    def forget(self) -> None:
+        """Forget every count, so that a counter for many transcripts does not grow with their number."""
+        self._known = {"": 0}
+
     @classmethod
     def of(cls, transcript: Transcript) -> Counter:
         """The counter for a transcript and the model it names."""

@@ -270,6 +270,13 @@ class Source(Struct, frozen=True):
     container: Container
     unparsed: frozenset[int] = frozenset()
     """Records that are not JSON and were kept as they are because the user asked for it."""
+    beside: int = 0
+    """How many of the records, the last ones, are no part of the conversation but repeat it elsewhere in the file."""
+
+    @property
+    def listed(self) -> int:
+        """How many records stand in the list that is the conversation."""
+        return len(self.spans) - self.beside
 
     def line_of(self, record: int) -> int:
         """Number, from 1, of the line where a record begins."""

@@ -34,9 +34,9 @@ Rule = Callable[[Transcript], Iterator[Violation]]
 
 
 def _calls(message: Message) -> list[str]:
-    """Ids of the calls in a message. Calls written in text have none that an API would look at."""
-    calls = [block for block in message.blocks if block.kind is BlockKind.TOOL_CALL and not block.span]
-    return [block.call_id for block in calls if block.call_id]
+    """Ids of the calls in a message. Calls that order alone links have none that an API would look at."""
+    ids = [block.call_id for block in message.blocks if block.kind is BlockKind.TOOL_CALL]
+    return [call_id for call_id in ids if call_id and not call_id.startswith(TEXT_CALL)]
 
 
 def _answers(message: Message) -> list[str]:
@@ -256,9 +256,10 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
 TIDIED_BY_CLIENT: Final = {
     "claude-code": frozenset({"texts_not_blank", "messages_not_empty", "first_message_from_user"}),
     "codex": frozenset({"outputs_have_calls", "calls_have_outputs"}),
+    "claude-stream-json": frozenset({"first_message_from_user"}),
 }
 """Rules whose violations a client mends before it sends: Claude Code leaves blank texts out; Codex leaves out results
-without a call, and sends "aborted" for a call without a result."""
+without a call, and sends "aborted" for a call without a result. What Claude Code prints begins behind the prompt."""
 
 
 def validate(transcript: Transcript) -> list[Violation]:

@@ -14,6 +14,7 @@ import json
 import sys
 import tempfile
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +22,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import codex  # noqa: E402
+import other_agents  # noqa: E402
+import other_clients  # noqa: E402
 from project import FILES  # noqa: E402
 from scenario import CHAT, CHAT_MORE, FEATURE, FIX, SMALL, STORAGE, SYSTEM, Call, Prompt, Step, Turn  # noqa: E402
 from tools import PROJECT, Json, Outcome, Toolbox  # noqa: E402
@@ -331,6 +334,15 @@ def save(name: str, text: str) -> None:
     print(f"{name}: {len(text.encode()):,} bytes")
 
 
+def save_lines(name: str, records: Iterable[object]) -> None:
+    compact = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in records)
+    save(name, "".join(f"{line}\n" for line in compact))
+
+
+def lines_of(records: Iterable[Json]) -> str:
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
 def main() -> None:
     lines = claude_code("bugfix-session", play([*FIX, *FEATURE, *SMALL]))
     compact = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines)
@@ -351,6 +363,27 @@ def main() -> None:
     messages = openai("bugfix-chat-short", play(CHAT))
     document = {"model": "gpt-5.1", "messages": messages, "tools": chat_tools()}
     save("bugfix-chat.json", json.dumps(document, indent=2) + "\n")
+
+    conversation = other_clients.sharegpt(SYSTEM, chat_tools(), messages)
+    save("bugfix-sharegpt.json", json.dumps(conversation, indent=2) + "\n")
+    export = other_clients.opencode(messages)
+    save("bugfix-opencode.json", json.dumps(export, indent=2, ensure_ascii=False) + "\n")
+    save_lines("logs/bugfix-opencode-events.jsonl", other_clients.opencode_events(export))
+    save_lines("bugfix-pi.jsonl", other_clients.pi(messages))
+    save("bugfix-cline.json", json.dumps(other_clients.cline(SYSTEM, messages), indent=2, ensure_ascii=False) + "\n")
+    chat = other_clients.gemini(messages)
+    save("bugfix-gemini.json", json.dumps(chat, indent=2, ensure_ascii=False))
+    save_lines("logs/bugfix-gemini.jsonl", other_clients.gemini_log(chat))
+    save_lines("logs/bugfix-kimi.jsonl", other_clients.kimi(SYSTEM, messages))
+
+    save("bugfix.traj", json.dumps(other_agents.swe_agent(messages), indent=2) + "\n")
+    save("bugfix.traj.json", json.dumps(other_agents.mini_swe_agent(messages), indent=2) + "\n")
+    save("bugfix-openhands.jsonl", json.dumps(other_agents.openhands(messages)) + "\n")
+    save("bugfix-openhands-events.jsonl", lines_of(other_agents.openhands_sdk(messages)))
+    save("bugfix-inspect.json", json.dumps(other_agents.inspect(messages), indent=2) + "\n")
+    save("bugfix-tau2.json", json.dumps(other_agents.tau2(messages), indent=2) + "\n")
+    save("logs/bugfix-stream.jsonl", lines_of(other_agents.claude_stream(messages)))
+    save("logs/bugfix-requests.jsonl", lines_of(other_agents.request_log(messages)))
 
 
 if __name__ == "__main__":

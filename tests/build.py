@@ -9,6 +9,7 @@ from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
 from condense_cli.passes.pipeline import Condensation
+from condense_cli.providers.registry import Registry
 from condense_cli.transcript import Transcript
 
 LONG = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(40))
@@ -77,6 +78,11 @@ def rollout(*items: dict[str, Any]) -> Transcript:
 
 def configuration(*passes: dict[str, Any], **keys: Any) -> Configuration:
     return parse_configuration(json.dumps({"passes": list(passes), **keys}))
+
+
+def compiled(configuration: Configuration) -> Configuration:
+    """The passes that a built-in provider makes of a configuration."""
+    return Registry().compiled(configuration)
 
 
 def one_pass(**keys: Any) -> dict[str, Any]:

@@ -12,20 +12,67 @@ from condense_cli.transcript import Transcript
 PROJECT = Path(__file__).resolve().parent.parent
 FOLDER = PROJECT.parent / "shared" / "transcripts"
 SAMPLES = sorted(
-    path for path in (PROJECT / "sample_transcripts").glob("*.json*") if path.suffix in (".json", ".jsonl")
+    path for path in (PROJECT / "sample_transcripts").iterdir() if path.suffix in (".json", ".jsonl", ".traj")
 )
+"""Those whose format can be written back."""
+
+ONLY_READ = sorted((PROJECT / "sample_transcripts" / "logs").glob("*.jsonl"))
+"""Samples whose format cannot be written."""
 
 OF_FORMAT = {
     "claude-code": ["claude-code/*.jsonl"],
     "openai-chat": ["openhands-completions/*.json", "derived/openai-messages-django-11265.jsonl"],
     "anthropic": ["derived/anthropic-messages-coderabbit.json*"],
     "codex": ["codex/*.jsonl"],
-    "roo": ["roo-code/*api_conversation_history.json", "cline/*.json"],
+    "roo": ["roo-code/*api_conversation_history.json"],
+    "cline": ["cline/*.messages.json"],
+    "sharegpt": [],
+    "opencode": [],
+    "pi": [],
+    "gemini": [],
+    "swe-agent": ["swe-agent/*.traj"],
+    "mini-swe-agent": ["mini-swe-agent/*.json"],
+    "openhands-sdk": ["openhands-events/*.jsonl"],
+    "inspect": ["inspect/*_browser.json", "inspect/inspect-log_images_tc.json"],
 }
 """Files that are known to be of a format."""
 
-READ_ONLY = {"swe-agent": ["swe-agent/*.traj"]}
+READ_ONLY = {
+    "opencode-events": ["opencode-events/*.jsonl"],
+    "gemini-log": [],
+    "kimi": ["kimi/*.jsonl"],
+    "claude-stream-json": ["claude-stream-json/*.jsonl"],
+    "request-log": ["openai-proxy-log/*.jsonl"],
+}
 """The same for formats that cannot be written."""
+
+WITHOUT_FILES = {"openhands", "tau2", "inspect-eval", "sharegpt"}
+"""Formats of which every real file holds several conversations."""
+
+FAULTS = {
+    "ohsdk-events.jsonl": {"tool_messages_follow_calls"},
+    "function_calling": {"call_ids_unique"},
+}
+"""Rules of the API that a real file breaks, by a part of its name: events were cut out, ids taken from another run."""
+
+
+def faults_of(path: Path) -> set[str]:
+    return set().union(*(rules for name, rules in FAULTS.items() if name in path.name))
+
+
+ROW_SETS = [
+    "openai-finetune/tau2-test_sft-v1-small.jsonl",
+    "derived/openai-messages-rows-tau-airline.jsonl",
+    "openai-proxy-log/*.jsonl",
+]
+"""Sets of rows; between the rows of the logs stand other lines."""
+
+NO_ROW_SETS = ["langsmith/*.jsonl", "openhands/*output.jsonl", "openhands-events/*", "claude-code/*", "codex/*"]
+"""Files of lines that are no rows, or too few of them."""
+
+
+def row_sets() -> list[Path]:
+    return sorted(path for pattern in ROW_SETS for path in FOLDER.glob(pattern))
 
 
 def files_of(format: str) -> list[Path]:

@@ -8,9 +8,12 @@ import struct
 import uuid
 from typing import Any
 
+from agent_logs import agent_files
+from agents import gemini_chats, opencode_exports, pi_sessions
 from hypothesis import strategies as st
 from repeats import repeating_turns, xml_messages
 from rollouts import rollout_records
+from training import sharegpt_files
 
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
@@ -315,6 +318,11 @@ FILES = st.one_of(
     openai_messages().flatmap(spelled),
     claude_records().flatmap(_lines),
     rollout_records(ANY_TURNS).flatmap(_lines),
+    sharegpt_files(ANY_TURNS),
+    opencode_exports(ANY_TURNS),
+    pi_sessions(ANY_TURNS),
+    gemini_chats(ANY_TURNS),
+    agent_files(openai_messages()),
 )
 REPEATING_FILES = st.one_of(
     anthropic_messages(REPEATING).flatmap(spelled),
@@ -322,6 +330,11 @@ REPEATING_FILES = st.one_of(
     claude_records(REPEATING).flatmap(_lines),
     xml_messages().flatmap(spelled),
     rollout_records(REPEATING).flatmap(_lines),
+    sharegpt_files(REPEATING),
+    opencode_exports(REPEATING),
+    pi_sessions(REPEATING),
+    gemini_chats(REPEATING),
+    agent_files(openai_messages(REPEATING)),
 )
 
 OPERATIONS = st.one_of(

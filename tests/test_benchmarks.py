@@ -14,6 +14,7 @@ from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration, Prelude
 from condense_cli.lossless.references import parse_reference
+from condense_cli.tokens import Counter
 
 GUIDE = (PROJECT / "docs" / "lossless.md").read_text()
 
@@ -93,3 +94,45 @@ def test_the_configuration_in_the_guide_is_the_default() -> None:
     (text,) = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
     assert parse_configuration(text).lossless_prelude == Prelude()
     assert set(re.findall(r"^ *(\w+):", text, re.MULTILINE)) >= set(Prelude.__struct_fields__)
+
+
+# --- What providers save ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reductions(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
+    return runpy.run_path(str(PROJECT / "benchmarks" / "reductions.py"))
+
+
+def test_the_benchmark_of_reductions_writes_the_tables_of_the_document(
+    reductions: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = (PROJECT / "docs" / "reductions.md").read_text()
+    reductions["main"](["--markdown", str(PROJECT / "sample_transcripts" / "bugfix-session.jsonl")])
+    providers, groups = capsys.readouterr().out.strip().split("\n\n")
+    for table in (providers, groups):
+        assert "\n".join(table.split("\n")[:2]) in document
+    rows = [line for line in providers.split("\n")[2:] if line]
+    assert [re.findall(r"`(\w+)`", row) for row in rows] == [["native"], ["lossless"], ["truncation"], ["smart"]]
+    shares = [float(row.split("|")[3].strip().removesuffix(" %")) for row in rows]
+    assert all(10 < share < 95 for share in shares)
+
+
+# What is saved and what is left are all that there was.
+def test_the_benchmark_of_reductions_accounts_for_every_token(reductions: dict[str, Any]) -> None:
+    transcript = api.load(SAMPLES[-1])
+    for row in reductions["measured"](transcript, "any", Counter.of(transcript)).values():
+        assert sum(row.left.values()) == row.after < row.before
+
+
+# The figures of the benchmark are those of real runs, and its sets have the bad rows that it promises.
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
+def test_the_benchmark_of_rows_measures_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = runpy.run_path(str(PROJECT / "benchmarks" / "rows.py"))
+    rows["main"](["--rows", "500", "1000", "--jobs", "1", "--folder", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert re.search(r"^ +1,000 .* % +1$", printed, re.MULTILINE)
+    assert "from 500 to 1,000 rows: exponent " in printed
+    assert "MB, under 500 MB" in printed
+    assert list(tmp_path.iterdir()) == []

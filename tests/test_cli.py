@@ -473,7 +473,7 @@ def test_the_model_decides_how_tokens_are_counted(file: Path) -> None:
 # --- Help and version ------------------------------------------------------------------------------------------------
 
 
-COMMANDS = ("run", "undo", "diff", "estimate", "inspect", "show", "validate")
+COMMANDS = ("run", "undo", "diff", "estimate", "evaluate", "inspect", "show", "validate")
 
 
 def test_the_version_is_the_packages() -> None:

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
+import agent_logs
 import real
 from build import LONG, anthropic, configuration, one_pass, read_turn, user
 from hypothesis import given
@@ -17,11 +19,20 @@ from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.presets import presets_folder
 from condense_cli.errors import CondenseError
-from condense_cli.formats import parse, serialize
+from condense_cli.formats import format_named, parse, serialize
 
-FILES = [b"\n".join(line[:2_000] for line in path.read_bytes().split(b"\n")[:30]) for path in real.SAMPLES]
+SAMPLES = [*real.SAMPLES, *real.ONLY_READ]
+FILES = [b"\n".join(line[:2_000] for line in path.read_bytes().split(b"\n")[:30]) for path in SAMPLES]
 READS = [message for n in range(4) for message in read_turn(str(n), content=LONG[n * 30 :])]
 FILES.append(api.dump(api.condense(anthropic(user("go"), *READS), configuration(lossless_prelude={}))))
+CALL = {"id": "a", "type": "function", "function": {"name": "run_command", "arguments": '{"command": "ls"}'}}
+SAID: list[dict[str, Any]] = [
+    {"role": "system", "content": "x"},
+    {"role": "user", "content": "go"},
+    {"role": "assistant", "content": "I look.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "a", "content": LONG},
+]
+FILES += [write(SAID) for write in (agent_logs.WRITABLE | agent_logs.READ_ONLY).values()]
 CONFIGURATIONS = [path.read_text() for path in sorted(presets_folder().rglob("*.yaml"))]
 PIECES = [
     b"",
@@ -73,7 +84,11 @@ def test_damaged_transcripts_are_read_or_refused(data: bytes, lenient: bool) -> 
     except CondenseError:
         return
     assert serialize(transcript) == data
-    api.dump(api.condense(transcript, configuration(one_pass())))
+    condensation = api.condense(transcript, configuration(one_pass()))
+    if format_named(transcript.format).is_writable:
+        api.dump(condensation)
+    if transcript.messages:
+        api.convert(condensation, "anthropic")
     check(transcript.messages, EACH["all and parameters"])
 
 

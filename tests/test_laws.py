@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import laws
 import pytest
+from build import configuration
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -15,6 +18,7 @@ from condense_cli.config.models import Configuration
 from condense_cli.config.presets import load_preset, preset_names
 from condense_cli.formats import parse, serialize
 from condense_cli.passes.summaries import Summarizer
+from condense_cli.providers.registry import BUILT_IN
 
 SUMMARIZED_BY = st.sampled_from(SUMMARIZERS)
 
@@ -55,6 +59,27 @@ def test_laws_hold_for_sections(
     summarizer: Summarizer,
 ) -> None:
     laws.check_all(replace(parse(file), model=model), data.draw(configured), summarizer=summarizer)
+
+
+PROVIDERS: dict[str, dict[str, Any]] = {
+    "smart": {"lossy_phase": {"target_reduction_percent": 80}, "llm_phase": {"enabled": True}},
+    "lossless": {"lossless": {"keep": "earliest", "tool_parameters": True}},
+    "lossless, then native": {"lossless": {"fallback": "native"}, "target_tokens": 50},
+    "truncation": {},
+    "native": {"native": {"max_messages_to_keep": 1}},
+}
+
+
+# Every law holds for each provider, with a model that writes summaries and one that fails.
+@pytest.mark.parametrize("provider", PROVIDERS)
+@given(data=st.one_of(FILES, REPEATING_FILES), model=MODELS, summarizer=SUMMARIZED_BY)
+def test_laws_hold_for_each_provider(provider: str, data: bytes, model: str | None, summarizer: Summarizer) -> None:
+    config = configuration(provider=provider.partition(",")[0], **PROVIDERS[provider])
+    laws.check_all(replace(parse(data), model=model), config, summarizer=summarizer)
+
+
+def test_every_provider_is_among_them() -> None:
+    assert {name.partition(",")[0] for name in PROVIDERS} == {provider.id for provider in BUILT_IN}
 
 
 # Every law holds where passes cut what references name, and where nothing but references is written.

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from build import LONG, anthropic, assistant, call, configuration, result, text, thinking, user
+import real
+from build import (
+    LONG,
+    anthropic,
+    assistant,
+    call,
+    compiled,
+    configuration,
+    conversation,
+    read_turn,
+    result,
+    text,
+    thinking,
+    user,
+)
 from summarizers import Short
 
 from condense_cli import api
 from condense_cli.config.checks import warnings
-from condense_cli.config.models import Configuration, Repeat
+from condense_cli.config.loading import parse_configuration
+from condense_cli.config.models import Configuration, Repeat, TruncationConfig
+from condense_cli.config.phases import (
+    FallbackPhase,
+    LlmPhase,
+    LosslessPhase,
+    LossyPhase,
+    MultiPass,
+    SelectionPhase,
+)
 from condense_cli.markers import gaps_in, parse_summary
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
-from condense_cli.passes.summaries import Outcome, Task, TextTask, Written
-from condense_cli.providers.compiled import compiled
+from condense_cli.passes.summaries import Outcome, Refused, Task, TextTask, Written
 from condense_cli.providers.phases import FALLBACK, LLM, LOSSY
 from condense_cli.transcript import Block, BlockKind, Message, Role, Transcript
 
@@ -268,7 +291,7 @@ def test_multi_pass_repeats_the_lossy_phase(multi_pass: dict[str, Any], rounds: 
         assert again.individual_config == first.individual_config
         return
     assert again.repeat == Repeat(max_passes=rounds[0], threshold_reduction_factor=rounds[1])
-    before, after = (config.individual_config.defaults.tool_results for config in (first, again))
+    before, after = (config.defaults.tool_results for config in (first.individual_config, again.individual_config))
     assert after.min_tokens == int(before.min_tokens * rounds[1])
 
 
@@ -289,3 +312,42 @@ def test_unusual_values_are_warned_of() -> None:
     )
     assert len(warnings(unusual)) == 4
     assert len(run(unusual).warnings) == 4
+
+
+# The configurations in the document run, and what its tables call defaults are.
+def test_the_document_is_right() -> None:
+    document = (real.PROJECT / "docs" / "phases.md").read_text()
+    blocks = ["\n".join(re.findall(r"^    (.*)", part, re.MULTILINE)) for part in document.split("\n## ")[1:]]
+    truncating, phases = (parse_configuration(block) for block in blocks)
+    assert truncating.truncation == TruncationConfig()
+    assert phases.lossy_phase == LossyPhase()
+    for found in (truncating, phases):
+        assert run(found).changes
+    for struct in (LosslessPhase, SelectionPhase, LossyPhase, LlmPhase, FallbackPhase, MultiPass, TruncationConfig):
+        assert all(f"`{name}`" in document or f"{name}:" in document for name in struct.__struct_fields__), struct
+
+
+# Where calls fail nothing is asked a second time, though later phases cut what was not summarized.
+def test_a_summary_that_failed_is_not_asked_for_again() -> None:
+    failing = Counted()
+    lines = [f"{number} of one line, " * 150 for number in range(6)]
+    reads = [message for number, line in enumerate(lines) for message in read_turn(f"r{number}", content=line)]
+    asked = configuration(
+        lossyPhase=lossy(toolResults={"strategy": "summarize"}),
+        llmPhase={"enabled": False},
+        fallbackPhase={"strategy": "strict_truncation"},
+    )
+    found = run(asked, anthropic(user("Look."), *reads, *conversation(12)), summarizer=failing)
+    assert found.changes
+    assert len(failing.texts) == len(set(failing.texts)) > 5
+
+
+class Counted:
+    """Fails, and notes what it was asked for."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
+        self.texts += [task.text for task in tasks if isinstance(task, TextTask)]
+        return [Refused("the model is overloaded") for _ in tasks]

@@ -24,7 +24,8 @@ from condense_cli.passes.offline import Offline
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Outcome, Task
 from condense_cli.providers.base import Capabilities, Provider
-from condense_cli.providers.registry import BUILT_IN, Found, Registry
+from condense_cli.providers.installed import Found
+from condense_cli.providers.registry import BUILT_IN, Registry
 from condense_cli.providers.run import Context, Run
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message
@@ -119,6 +120,25 @@ def test_an_error_changes_nothing(error: Exception) -> None:
     assert api.dump(found) == TRANSCRIPT.source.data
 
 
+def test_an_error_while_settings_are_checked_says_whose_it_is() -> None:
+    class Broken(Mine):
+        def problems(self, settings: Limits) -> Any:
+            raise ZeroDivisionError("by zero")
+
+    with pytest.raises(ConfigurationError, match="Provider mine failed: ZeroDivisionError: by zero"):
+        run(Broken())
+
+
+def test_a_result_that_is_none_is_an_error() -> None:
+    class Broken(Mine):
+        def strategy(self, run: Run[Limits]) -> Any:
+            return None
+
+    found = run(Broken())
+    assert found.transcript is TRANSCRIPT
+    assert found.error
+
+
 # What is wrong with the flags or the configuration is the user's to know; what is interrupted is.
 @pytest.mark.parametrize("error", [UsageError("no"), KeyboardInterrupt(), MemoryError()])
 def test_other_errors_are_not_kept_back(error: BaseException) -> None:
@@ -199,6 +219,35 @@ def test_passes_that_do_not_run_are_told_of(provider: Provider[Any]) -> None:
     assert not api.condense(TRANSCRIPT, cut(3)).warnings
 
 
+@pytest.mark.parametrize(
+    ("keys", "warning"),
+    [
+        ({"provider": "native", "lossy_phase": {}}, "The phases of the configuration do not run: provider native"),
+        (
+            {"provider": "native", "truncation": {}},
+            "The settings under truncation are not used: the provider is native.",
+        ),
+        ({"provider": "truncation", "provider_config": {"a": 1}}, "The settings under provider_config are not used"),
+        ({"provider_config": {"a": 1}}, "The settings under provider_config are not used: the provider is smart."),
+        ({"lossless": {}}, "The settings under lossless are not used: the provider is smart."),
+    ],
+)
+def test_settings_that_do_nothing_are_told_of_once(keys: dict[str, Any], warning: str) -> None:
+    told = api.condense(TRANSCRIPT, configuration(**keys)).warnings
+    assert sum(sentence.startswith(warning) for sentence in told) == 1
+    assert len(told) == 1
+
+
+def test_settings_that_are_used_are_not() -> None:
+    used: tuple[dict[str, Any], ...] = (
+        {"provider": "lossless", "lossless": {"fallback": "native"}, "native": {}, "target_tokens": 9},
+        {"provider": "truncation", "truncation": {}},
+        {"lossy_phase": {}, "native": {}},
+    )
+    for keys in used:
+        assert not api.condense(TRANSCRIPT, configuration(**keys)).warnings
+
+
 # --- Estimates -------------------------------------------------------------------------------------------------------
 
 
@@ -271,6 +320,12 @@ def test_lossless_falls_back_to_one_summary() -> None:
     assert len(summaries(fallen)) == 1
     kept = condensed(alone.tokens_after - 1, native={"max_messages_to_keep": 9})
     assert summaries(kept)[0].messages < summaries(fallen)[0].messages
+
+
+def test_without_a_target_there_is_no_fallback() -> None:
+    found = api.condense(REPEATING, configuration(provider="lossless", lossless={"fallback": "native"}))
+    assert found.transcript == api.condense(REPEATING, configuration(provider="lossless")).transcript
+    assert found.warnings == ("Without a target the fallback of provider lossless does not run.",)
 
 
 def summaries(found: Condensation) -> list[SummaryMark]:

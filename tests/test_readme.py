@@ -70,12 +70,15 @@ def test_every_key_is_documented() -> None:
     import msgspec
 
     from condense_cli.config import models
+    from condense_cli.config.variables import KEYS, variable_of
     from condense_cli.report import (
+        check,
         diff_json,
         estimate,
         facts,
         inspection,
         lookup_json,
+        run_log,
         savings,
         session_list,
         shares,
@@ -90,6 +93,9 @@ def test_every_key_is_documented() -> None:
     configuration = (PROJECT / "docs" / "configuration.md").read_text()
     report = (PROJECT / "docs" / "json-report.md").read_text()
     assert {key for key in keys(models) if key not in configuration} == set()
-    modules = (facts, diff_json, estimate, inspection, lookup_json, savings, session_list, shares, validation)
+    modules = (check, facts, diff_json, estimate, inspection, lookup_json, savings, session_list, shares, validation)
     reported = set().union(*map(keys, modules))
     assert {key for key in reported if not re.search(rf"\b{key}\b", report)} == set()
+    settings = (PROJECT / "docs" / "settings.md").read_text()
+    assert {key for key in keys(run_log) if f"`{key}`" not in settings} == set()
+    assert {name for name in map(variable_of, KEYS) if f"`{name}`" not in settings} == set()

@@ -120,6 +120,15 @@ def test_the_ends_of_a_line_that_was_cut_inside_count() -> None:
     assert _recall("old_name and max_size…", original=long).facts == Score(2, 0, named=2)
 
 
+# A few words stand at the beginning of many a line; a list of them shall not count.
+def test_an_unmarked_part_of_a_line_has_to_be_long() -> None:
+    long = "the old_name of it is " + "x" * 30 + " and it ends with the value of max_size"
+    assert _recall("the old_name of it is " + "x" * 20, original=long).facts == Score(2, 1)
+    assert _recall("xx and it ends with the value of max_size", original=long).facts == Score(2, 1)
+    assert _recall("the old_name", original=long).facts == Score(2, 0, named=1)
+    assert _recall("name of it is " + "x" * 30 + " and it ends with", original=long).facts == Score(2, 0)
+
+
 def test_thinking_is_no_text_of_the_conversation() -> None:
     thought = {"type": "thinking", "thinking": "old_name", "signature": "c2lnbmVk"}
     before = _messages(user("Well?"), assistant([thought, {"type": "text", "text": "Hm."}]))

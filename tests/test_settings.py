@@ -14,8 +14,8 @@ from condense_cli.config.environment import read_variables
 from condense_cli.config.files import find_project_file
 from condense_cli.config.layers import Layer, Settings, settle
 from condense_cli.config.loading import parse_with_positions
-from condense_cli.config.models import FileConfiguration
 from condense_cli.config.presets import load_named, load_preset
+from condense_cli.config.schema import configuration_schema
 from condense_cli.config.variables import KEYS, variable_of
 from condense_cli.errors import ConfigurationError, ExitStatus
 
@@ -124,6 +124,12 @@ def test_a_preset_of_a_file_must_name_none_itself(tmp_path: Path) -> None:
         parse_with_positions(loop.read_text(), str(loop))
 
 
+@pytest.mark.parametrize("preset", ["/dev/zero", "./gone.yaml", "."])
+def test_a_preset_of_a_file_must_be_a_file(preset: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"p\.yaml:1:1: "):
+        parse_with_positions(f"preset: {preset}\n", "p.yaml")
+
+
 def test_an_unknown_preset_is_named_with_its_line() -> None:
     with pytest.raises(ConfigurationError, match=r"p\.yaml:2:1: There is no preset named 'sped'") as caught:
         parse_with_positions("keep_first: 1\npreset: sped\n", "p.yaml")
@@ -134,17 +140,16 @@ def test_an_unknown_preset_is_named_with_its_line() -> None:
 
 
 def test_every_key_that_one_word_can_say_has_a_variable() -> None:
-    plain = {key for key, default in _defaults().items() if not isinstance(default, tuple) and _is_scalar(default)}
-    assert set(KEYS) == plain - {"name", "description", "native"}
+    properties = configuration_schema()["$defs"]["FileConfiguration"]["properties"]
+    plain = {key for key, schema in properties.items() if not {"object", "array", None} & _types(schema)}
+    assert set(KEYS) == plain - {"name", "description"}
 
 
-def _defaults() -> dict[str, Any]:
-    configuration = FileConfiguration()
-    return {name: getattr(configuration, name) for name in configuration.__struct_fields__}
-
-
-def _is_scalar(default: Any) -> bool:
-    return default is None or isinstance(default, str | bool | int | float)
+def _types(schema: dict[str, Any]) -> set[str | None]:
+    """The types of JSON that a schema takes; None where it refers to another one."""
+    if "enum" in schema:
+        return {"string"}
+    return set().union(*map(_types, schema["anyOf"])) if "anyOf" in schema else {schema.get("type")}
 
 
 def test_no_variable_permits_calls() -> None:
@@ -204,6 +209,14 @@ def test_without_a_repository_up_to_the_home_and_never_outside(tmp_path: Path) -
     assert found(tmp_path, home) is None, "anybody could have left it there"
     (home / "condense.yaml").touch()
     assert found(home / "notes", home) == home / "condense.yaml"
+
+
+def test_links_on_the_way_change_nothing(tmp_path: Path) -> None:
+    real = tmp_path / "data" / "home"
+    (real / "notes").mkdir(parents=True)
+    (real / "condense.yaml").touch()
+    (tmp_path / "home").symlink_to(real)
+    assert found(real / "notes", tmp_path / "home") == real / "condense.yaml"
 
 
 def test_the_users_own_file_is_no_projects(repository: Path) -> None:
@@ -282,6 +295,15 @@ def test_a_link_that_leads_nowhere_is_an_error(repository: Path) -> None:
     done = condense_process("config", "show", cwd=repository)
     assert done.status == ExitStatus.USAGE
     assert "Cannot read the configuration condense.yaml" in done.stderr
+
+
+# A folder that is gone has no project file, and a pipe needs none.
+def test_a_run_in_a_folder_that_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    data = as_lines(session())
+    done = condense_process("run", "-", "-p", "speed", stdin=data, cwd=gone, before_start=gone.rmdir)
+    assert done.stdout == condensed(data, CUT)
 
 
 # The functions of the package read no settings: what a program gets must not depend on the folder it runs in.

@@ -7,21 +7,22 @@ from typing import Any
 import laws
 import pytest
 import real
-from build import anthropic, assistant, call, conversation, openai, result, text, user
-from hypothesis import given
+from build import anthropic, assistant, call, conversation, openai, result, rollout, text, thinking, user
+from hypothesis import assume, given
 from msgspec.structs import replace
 from strategies import FILES, MODELS, REPEATING_FILES, configurations
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Predicates, Prelude
-from condense_cli.formats import parse
 from condense_cli.exchanges import cut_before, stretches
+from condense_cli.formats import parse, serialize
+from condense_cli.formats.rereading import reads_back
 from condense_cli.passes import pipeline
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.offline import Offline
 from condense_cli.passes.sliding_window import dropped, sliding
 from condense_cli.tokens import Counter
-from condense_cli.transcript import Transcript
+from condense_cli.transcript import BlockKind, Transcript
 from condense_cli.validity import validate
 
 
@@ -33,6 +34,8 @@ def slid(transcript: Transcript, configuration: Configuration = Configuration())
 def check(transcript: Transcript, configuration: Configuration) -> Condensation:
     """Every law but idempotence: what is left has an older half again, and only a failed run comes here."""
     result = slid(transcript, configuration)
+    # Of what a Codex rollout replays, some must stay; the manager then drops nothing.
+    assume(transcript.format != "codex" or reads_back(serialize(result.transcript), result.transcript))
     data = api.dump(result)
     laws.untouched_is_untouched(result, data)
     laws.links_stay_whole(result, data)
@@ -108,6 +111,39 @@ def test_parallel_calls_go_together() -> None:
     ]
     assert stretches(anthropic(*messages).messages)[1] == range(1, 3)
     assert not validate(slid(anthropic(*messages)).transcript)
+
+
+def test_words_between_two_results_of_one_turn() -> None:
+    def item(kind: str, number: int, **more: Any) -> dict[str, Any]:
+        return {"type": kind, "call_id": f"call_{number}", **more}
+
+    words = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Meanwhile."}]}
+    transcript = rollout(
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look."}]},
+        item("function_call", 1, name="shell", arguments="{}"),
+        item("function_call", 2, name="shell", arguments="{}"),
+        item("function_call_output", 1, output="one"),
+        words,
+        item("function_call_output", 2, output="two"),
+        words,
+    )
+    assert [len(message.blocks) for message in transcript.messages] == [1, 2, 1, 1, 1, 1]
+    assert stretches(transcript.messages) == [range(1), range(1, 5), range(5, 6)]
+
+
+# Thinking goes behind what was dropped; messages of nothing else go with it, and that is no reason to drop more.
+def test_thinking_behind_the_gap_goes_and_one_half_only() -> None:
+    def conversed(**last: Any) -> Transcript:
+        return replace(anthropic(*conversation(12), *last.values()), model="claude-sonnet-5-5")
+
+    plain = slid(conversed())
+    thought = slid(conversed(said=user("Go on."), thought=assistant([thinking()]), more=user("Well?")))
+    assert not any(block.kind is BlockKind.THINKING for _, block in thought.transcript.blocks())
+    assert {receipt.message for receipt in dropped(plain.receipts)} <= {
+        receipt.message for receipt in dropped(thought.receipts)
+    }
+    assert len(dropped(thought.receipts)) <= len(dropped(plain.receipts)) + 2
+    assert not thought.new_violations
 
 
 def test_messages_of_one_role_in_a_chat() -> None:

@@ -107,6 +107,15 @@ def test_run_without_a_model_imports_no_client(tmp_path: Path, stand_ins: Path, 
     assert not modules & NEVER
 
 
+# `condense check` reads no settings where nobody wrote any, and looks up no window that it is given.
+def test_check_imports_no_yaml_where_there_is_no_file(tmp_path: Path, stand_ins: Path) -> None:
+    path = tmp_path / "small.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in dialogue()))
+    printed, modules = outcome(stand_ins, "check", str(path), "--context-window", "100000")
+    assert printed.startswith("no: ")
+    assert not modules & (NEVER | {"yaml", "rich", "sqlite3", "asyncio"})
+
+
 # `condense run` loads the prices when it is asked for costs: the test above would see them.
 def test_costs_import_the_prices(tmp_path: Path, stand_ins: Path) -> None:
     path = tmp_path / "small.jsonl"

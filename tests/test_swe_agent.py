@@ -10,15 +10,15 @@ import laws
 import pytest
 import real
 from build import LONG, assistant, configuration, one_pass, text, user
-from helpers import condense, condense_on_terminal
+from helpers import condense, listing
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import PIXEL, VISIBLE, configurations
 
 from condense_cli import api, textactions
 from condense_cli.config.presets import load_preset
-from condense_cli.errors import UnknownFormatError, UsageError
-from condense_cli.formats import FORMATS, parse
+from condense_cli.errors import UnknownFormatError
+from condense_cli.formats import parse
 from condense_cli.passes.predicates import superseded_results
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import protect
@@ -88,15 +88,15 @@ def calls(transcript: Transcript) -> list[Block]:
 
 def test_actions_and_observations_are_tool_blocks() -> None:
     transcript = traj(*session())
-    plain = ("text", None, None)
+    plain, fence = ("text", None, None), ("opaque", None, None)
     assert shape(transcript) == [
         [plain],
         [plain],
-        [plain, ("tool_call", "open", "text-call-1"), plain],
+        [plain, fence, ("tool_call", "open", "text-call-1"), fence],
         [("tool_result", "open", "text-call-1")],
-        [plain, ("tool_call", "edit", "text-call-2"), plain],
+        [plain, fence, ("tool_call", "edit", "text-call-2"), fence, plain],
         [("tool_result", "edit", "text-call-2")],
-        [plain, ("tool_call", "submit", "text-call-3"), plain],
+        [plain, fence, ("tool_call", "submit", "text-call-3"), fence],
     ]
     assert [call.text for call in calls(transcript)] == ["open src/a.py 12", EDIT.strip(), "submit"]
     assert transcript.messages[3].blocks[0].text == LONG + PROMPT
@@ -106,8 +106,9 @@ def test_actions_and_observations_are_tool_blocks() -> None:
 
 def test_actions_in_tags_are_calls() -> None:
     transcript = traj(SYSTEM, TASK, act_in_tags("submit", "I could submit."), user("done"))
-    before, call, after = transcript.messages[2].blocks
-    assert (before.text, call.text, after.text) == ("I could submit.\n<command>\n", "submit", "\n</command>")
+    told = [block.text for block in transcript.messages[2].blocks]
+    call = transcript.messages[2].blocks[2]
+    assert told == ["I could submit.", "\n<command>\n", "submit", "\n</command>"]
     assert transcript.messages[3].blocks[0].answers == call.call_id
 
 
@@ -282,7 +283,7 @@ def test_records_are_the_messages() -> None:
     history = [SYSTEM, user("Größe → 🎉"), *tool_turn("call_1", "open", "x"), *tool_turn("call_1", "open", "y")]
     data = json.dumps({"trajectory": [], "history": history, "info": {}}, indent=1, ensure_ascii=False).encode()
     source = parse(data).source
-    assert [json.loads(source.raw(record)) for record in range(len(source.spans))] == history
+    assert [json.loads(source.raw(record)) for record in range(source.listed)] == history
     (fault,) = check(parse(data), source="x.traj").faults
     lines = data.decode().split("\n")
     assert (fault.rule, fault.record) == ("call_ids_unique", 4)
@@ -320,23 +321,110 @@ def test_a_history_of_its_own_is_read_when_it_is_named() -> None:
         parse(json.dumps([SYSTEM, {"role": "narrator"}]).encode(), format="swe-agent")
 
 
-# --- Only read -------------------------------------------------------------------------------------------------------
+# --- Writing ---------------------------------------------------------------------------------------------------------
 
 
-# Real files of every format go through the laws of writing, or are known to be read alone.
-def test_formats_are_written_or_only_read() -> None:
-    assert {form.name for form in FORMATS if form.is_writable} == set(real.OF_FORMAT)
-    assert {form.name for form in FORMATS if not form.is_writable} == set(real.READ_ONLY)
+def logged(*history: dict[str, Any]) -> bytes:
+    """A file whose steps repeat the history as the agent logs it."""
+    steps: list[dict[str, Any]] = []
+    for message in history:
+        if "action" in message:
+            step = {key: message[key] for key in ("action", "thought")} | {"response": message["content"]}
+            query = [{"role": old["role"], "content": old["content"]} for old in history[: history.index(message)]]
+            steps.append(step | {"observation": "", "state": "{}", "execution_time": 0.25, "query": query})
+        elif steps:
+            steps[-1]["observation"] = message["content"].removesuffix(PROMPT)
+    whole = {"environment": "main", "trajectory": steps, "history": [*history], "info": {"submission": "diff"}}
+    return json.dumps(whole, indent=4).encode()
 
 
-def test_a_changed_transcript_is_not_written() -> None:
-    transcript = traj(*session())
-    condensation = api.condense(transcript, configuration(one_pass()))
-    assert condensation.changes
-    with pytest.raises(UsageError, match="cannot write"):
-        api.dump(condensation)
-    keep = api.condense(transcript, configuration(one_pass(individual_config={"defaults": {}})))
-    assert api.dump(keep) == spelled(*session())
+def condensed(data: bytes, **types: Any) -> dict[str, Any]:
+    """The file without what the operations leave out, by content type, of all messages but the last."""
+    pass_ = one_pass(selection={"type": "preserve_recent", "keep_recent_count": 1})
+    pass_["individual_config"] = {"defaults": types}
+    result = api.condense(parse(data), configuration(pass_, keep_first=0))
+    assert result.changes
+    return json.loads(api.dump(result))  # type: ignore[no-any-return]
+
+
+SUPPRESS = {"operation": "suppress"}
+WORK = [
+    SYSTEM,
+    TASK,
+    act("open src/a.py 12\n", "First " + LONG),
+    user(listing(1) + PROMPT),
+    act(f"edit 10:12\n{listing(2)}end_of_edit\n", tail="\nThat is all."),
+    user("[File: src/a.py (90 lines total)]\n" + listing(3) + PROMPT),
+    act("submit\n", "Now I submit."),
+]
+
+
+def holds(value: Any, text: str) -> bool:
+    return json.dumps(text)[1:-1] in json.dumps(value)
+
+
+# What was left out of the history is left out of the log of steps, which keeps its steps and everything else.
+def test_steps_lose_what_the_history_loses() -> None:
+    data = logged(*WORK)
+    old, new = json.loads(data), condensed(data, tool_results=SUPPRESS)
+    assert len(new["trajectory"]) == len(old["trajectory"])
+    assert new["trajectory"][0]["observation"] == new["history"][3]["content"]
+    assert new["trajectory"][-1]["query"][3]["content"] == new["history"][3]["content"]
+    assert not holds(new, listing(1)[:200])
+    for before, after in zip(old["trajectory"], new["trajectory"], strict=True):
+        kept = ("action", "thought", "response", "state", "execution_time")
+        assert {key: after[key] for key in kept} == {key: before[key] for key in kept}
+    assert new["info"] == old["info"]
+
+
+# A replay runs what the assistant's messages say: it runs the same as long as no call was cut.
+def test_a_replay_runs_the_same_actions() -> None:
+    new = condensed(logged(*WORK), tool_results=SUPPRESS)
+    said = [message["content"] for message in WORK if message["role"] == "assistant"]
+    assert [message["content"] for message in new["history"] if message["role"] == "assistant"] == said
+
+
+# A cut action says the same in the text, under its key and in the log.
+def test_a_cut_action_is_the_same_everywhere() -> None:
+    new = condensed(logged(*WORK), tool_parameters=SUPPRESS)
+    entry = new["history"][4]
+    assert entry["action"].startswith("edit 10:12\n[condense: ")
+    assert entry["action"].strip() in entry["content"]
+    assert not holds(new, listing(2)[:200])
+    assert holds(new["trajectory"][0]["observation"], listing(1))
+
+
+# A cut thought is cut under its key too.
+def test_a_cut_thought_is_cut_everywhere() -> None:
+    new = condensed(logged(*WORK), message_text=SUPPRESS)
+    assert not holds(new, LONG)
+    assert new["history"][2]["thought"].startswith("[condense: ")
+
+
+# A copy stays as long as one of the messages that say it does.
+def test_copies_of_what_stays_stay() -> None:
+    turns = [act("open a.py\n"), user(LONG + PROMPT), act("open b.py\n"), user(LONG + PROMPT)]
+    new = condensed(logged(SYSTEM, TASK, *turns), tool_results=SUPPRESS)
+    assert [LONG in message["content"] for message in new["history"]] == [False, False, False, False, False, True]
+    assert [LONG in step["observation"] for step in new["trajectory"]] == [True, True]
+
+
+# What a reference names is not left out: the log keeps its copy.
+def test_references_leave_the_log_alone() -> None:
+    turns = [act("open a.py\n"), user(LONG + PROMPT), act("open a.py\n"), user(LONG + PROMPT)]
+    data = logged(SYSTEM, TASK, *turns)
+    result = api.condense(parse(data), configuration(lossless_prelude={}))
+    assert result.changes
+    assert json.loads(api.dump(result))["trajectory"] == json.loads(data)["trajectory"]
+
+
+# --slim leaves out the copies of what stands in the history.
+def test_slim_leaves_out_the_log() -> None:
+    data = logged(*WORK)
+    slim = api.dump(api.condense(parse(data), configuration(), slim=True))
+    said = [[message["content"] for message in json.loads(one)["history"]] for one in (data, slim)]
+    assert said[0] == said[1]
+    assert not holds(json.loads(slim)["trajectory"], listing(1))
 
 
 @pytest.fixture
@@ -347,33 +435,6 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("arguments", [[], ["-o", "OUT"], ["-o", "-"], ["--json", "-o", "OUT"], ["--report", "OUT"]])
-def test_run_refuses_to_write_it(path: Path, arguments: list[str]) -> None:
-    output = path.parent / "out.json"
-    done = condense("run", path, *[str(output) if argument == "OUT" else argument for argument in arguments])
-    assert (done.status, done.stdout) == (2, b"")
-    assert "cannot write" in done.message
-    assert "--dry-run" in done.message
-    assert not output.exists()
-
-
-def test_run_reports_on_it(path: Path) -> None:
-    report = condense("run", path, "--json").json
-    assert report["tokens"]["after"] < report["tokens"]["before"]
-    assert report["bytes"] == {"before": path.stat().st_size, "after": None}
-    output = path.parent / "out.traj"
-    dry = condense("run", path, "--dry-run", "-o", output)
-    assert (dry.status, output.exists()) == (0, False)
-    assert "bytes" not in dry.plain
-    assert f"{report['tokens']['after']:,}" in dry.plain
-
-
-def test_run_shows_it_on_a_terminal(path: Path) -> None:
-    shown = condense_on_terminal("run", path)
-    assert shown.status == 0
-    assert "Nothing was written; this format is only read." in shown.plain
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -382,12 +443,14 @@ def test_run_shows_it_on_a_terminal(path: Path) -> None:
         (["diff", "FILE", "--preset", "speed"], "saved"),
         (["diff", "FILE", "FILE"], "No difference in 26 messages"),
         (["validate", "FILE"], "valid: 26 messages, format swe-agent"),
-        (["show", "FILE", "2:1"], "open src/a.py 12"),
+        (["show", "FILE", "2:2"], "open src/a.py 12"),
         (["show", "FILE", "2", "--raw"], '"action": "open src/a.py 12\\n"'),
+        (["run", "FILE", "--preset", "speed", "-o", "OUT"], "bytes"),
     ],
 )
-def test_every_other_command_works(path: Path, arguments: list[str], expected: str) -> None:
-    done = condense(*[path if argument == "FILE" else argument for argument in arguments])
+def test_every_command_works(path: Path, arguments: list[str], expected: str) -> None:
+    named = {"FILE": path, "OUT": path.parent / "out.traj"}
+    done = condense(*[named.get(argument, argument) for argument in arguments])
     assert done.status == 0
     assert expected in done.plain
 
@@ -414,7 +477,7 @@ def test_laws_hold(history: list[dict[str, Any]], config: Any) -> None:
     for message, record in zip(transcript.messages, history, strict=True):
         told = [block.text for block in message.blocks if block.kind is not BlockKind.TOOL_CALL or block.span]
         assert "".join(told) == record["content"]
-    laws.check_content(api.condense(transcript, config, counter=Counter()), config, Counter())
+    laws.check_all(transcript, config)
 
 
 FILES = real.files_of("swe-agent")

@@ -89,7 +89,7 @@ def test_parameters_keep_so_many_characters() -> None:
     ("key", "said"), [("preserveUserMessages", "please go on"), ("preserveAssistantText", REMARK[:20])]
 )
 def test_words_that_are_not_preserved_are_cut(key: str, said: str) -> None:
-    found = run(**{key: False})
+    found = run(None, **{key: False})
     texts = changed(found, BlockKind.TEXT)
     assert len(texts) == 6 + (key == "preserveAssistantText")
     assert all(said in cut and gaps_in(cut) for cut in texts)

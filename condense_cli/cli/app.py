@@ -8,25 +8,12 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from .cache import cache_app
-from .config import config_app
+from .commands import Commands
 from .console import DEBUG_VARIABLE, prepare_process
-from .diff import diff
-from .estimate import estimate
-from .evaluate import evaluate
-from .inspect import inspect
-from .presets import presets_app
-from .profiles import profiles_app
-from .providers import providers_app
-from .restore import restore
-from .run import run
-from .sessions import sessions
-from .show import show
-from .undo import undo
-from .validate import validate
 
 app = typer.Typer(
     name="condense",
+    cls=Commands,
     help="Make transcripts of language-model agents much smaller and keep what the work needs.",
     epilog="Examples:\n\n\b\ncondense run session.jsonl --preset cost\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
@@ -37,6 +24,7 @@ app = typer.Typer(
     "condense restore small.jsonl -o whole.jsonl\n"
     "condense diff session.jsonl small.jsonl\n"
     "condense estimate session.jsonl\n"
+    "condense check session.jsonl --threshold 80\n"
     "condense evaluate session.jsonl\n"
     "condense inspect session.jsonl\n"
     "condense sessions\n"
@@ -46,28 +34,12 @@ app = typer.Typer(
     "condense providers\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
     "or a reference not restored, "
-    "4 target missed with --strict, 5 model calls failed, 130 interrupted.",
+    "4 target missed with --strict or check says yes, 5 model calls failed, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-app.command()(run)
-app.command()(restore)
-app.command()(undo)
-app.command()(diff)
-app.command()(estimate)
-app.command()(evaluate)
-app.command()(inspect)
-app.command()(show)
-app.command()(validate)
-app.command()(sessions)
-app.add_typer(presets_app, name="presets")
-app.add_typer(providers_app, name="providers")
-app.add_typer(profiles_app, name="profiles")
-app.add_typer(config_app, name="config")
-app.add_typer(cache_app, name="cache")
 
 
 def _version(value: bool) -> None:

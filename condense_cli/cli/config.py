@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,14 +11,11 @@ from ..errors import ConfigurationError, ExitStatus
 from ..report.visible import visible
 from .console import exits, say, write_text
 from .options import ExceptTools, KeepRecent, NoConfig, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
-from .providing import checked, registry_of_user
+from .providing import check, checked, registry_of_user
 from .settings import settings_for
 
-if TYPE_CHECKING:
-    from ..config.models import Configuration
-
 config_app = typer.Typer(
-    help="Check configurations, show every value in use, print the schema.",
+    help="Check configurations, show the one in use, print the schema.",
     epilog="Examples:\n\n\b\ncondense config validate mine.yaml\ncondense config show --preset cost\n"
     "condense config schema > condense.schema.json",
     no_args_is_help=True,
@@ -42,8 +39,7 @@ def validate(
         from ..config.checks import warnings
         from ..config.files import user_configuration_path
         from ..config.loading import load_with_positions
-        from ..config.user import load_user_configuration
-        from ..providers.compiled import compiled
+        from ..config.user import load_user_configuration, load_user_settings
 
         status = ExitStatus.DONE
         registry = registry_of_user()
@@ -51,6 +47,7 @@ def validate(
             try:
                 if file.absolute() == user_configuration_path():
                     load_user_configuration(file)
+                    load_user_settings(file)
                     typer.echo(visible(f"{file}: valid, your own configuration"))
                     continue
                 configuration = checked(load_with_positions(file), registry)
@@ -58,10 +55,11 @@ def validate(
                 say(f"condense: {error.message}" + (f"\n{error.hint}" if error.hint else ""))
                 status = error.status
                 continue
-            of_provider = registry.get(configuration.provider).warnings(configuration)
+            provider = registry.get(configuration.provider)
+            of_provider = provider.warnings(configuration)
             for warning in dict.fromkeys([*warnings(configuration), *of_provider]):
                 say(f"condense: warning: {file}: {warning}")
-            number = len(compiled(configuration, registry).passes)
+            number = len(registry.compiled(configuration).passes)
             typer.echo(visible(f"{file}: valid, {number} pass{'' if number == 1 else 'es'}"))
         raise SystemExit(int(status))
 
@@ -107,28 +105,25 @@ def show(
 
         overrides = overrides_of(keep_recent, only_tools, except_tools, range, pin, target_tokens)
         settings = settings_for(preset, config, no_config=no_config)
-        passes = _in_passes(settings.configuration) if compiled else None
-        shown = effective(settings, overrides, compiled=passes)
+        passes = None
+        if compiled:
+            registry = registry_of_user()
+            check(settings.configuration, registry, settings.layers)
+            provider = registry.get(settings.configuration.provider)
+            passes = registry.compiled(settings.configuration)
+            if provider.besides:
+                say(f"condense: Provider {provider.id} {provider.besides}, which passes cannot say.")
+        shown = effective(settings, overrides, passes)
         write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown))
-
-
-def _in_passes(configuration: Configuration) -> Configuration:
-    """The passes that a configuration becomes; what they leave unsaid is told."""
-    from ..providers.base import Provider
-    from ..providers.compiled import compiled
-
-    registry = registry_of_user()
-    if type(registry.get(configuration.provider)).strategy is not Provider.strategy:
-        what = "also does what passes cannot say; see docs/providers.md."
-        say(f"condense: Provider {configuration.provider} {what}")
-    return compiled(configuration, registry)
 
 
 @config_app.command("schema")
 def schema(
     own: Annotated[bool, typer.Option("--own", help="The schema of your own file, with profiles, instead.")] = False,
 ) -> None:
-    """Print the JSON Schema of a configuration or a project's condense.yaml, for editors.
+    """Print the JSON Schema of a configuration, for editors.
+
+    It is that of a project's condense.yaml as well.
 
     Examples:
 

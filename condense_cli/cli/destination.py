@@ -50,13 +50,20 @@ class Destination(Struct, frozen=True):
     def writes_stdout(self) -> bool:
         return self.kind is Kind.STDOUT
 
+    @property
+    def writes_anything(self) -> bool:
+        return not self.dry_run and self.kind is not Kind.NOWHERE
+
     def check(self, transcript: Transcript) -> None:
         """Raises UsageError when the transcript cannot go there, before any work is done."""
         from .. import formats
+        from ..compressed import is_compressed
 
-        if self.dry_run or self.kind is Kind.NOWHERE:
+        if not self.writes_anything:
             return
         formats.check_writable(transcript)
+        if self.kind in (Kind.IN_PLACE, Kind.NEW_SESSION) and is_compressed(self.source):
+            raise UsageError(f"{self.source} is compressed.", "Unpack it first, or write to another file with -o FILE.")
         if self.kind is Kind.NEW_SESSION:
             from ..new_session import check_new_session
 
@@ -64,16 +71,17 @@ class Destination(Struct, frozen=True):
 
     def write(self, data: bytes, before: Transcript) -> Written:
         """Write the bytes. Raises OutputError; UsageError when there is no session to write."""
-        if self.dry_run or self.kind is Kind.NOWHERE:
+        if not self.writes_anything:
             return Written()
         if self.kind is Kind.STDOUT:
             write_out(data)
             return Written(self.output)
         if self.kind is Kind.FILE:
+            from ..compressed import packed
             from ..files import write_bytes
             from ..report.visible import visible
 
-            write_bytes(Path(str(self.output)), data)
+            write_bytes(Path(str(self.output)), packed(data, str(self.output)))
             return Written(self.output, said=(f"Written: {visible(str(self.output))} ({len(data):,} bytes)",))
         if data == before.source.data:
             return Written(said=("Nothing changed, so nothing was written.",))
@@ -196,7 +204,7 @@ def proposal(source: str, format: str, *, is_writable: bool) -> str:
     from ..formats.session_ids import SESSION_FILES
 
     if not is_writable:
-        return "Nothing was written; this format is only read."
+        return "Nothing was written; this format is only read. --to anthropic -o FILE writes messages of that API."
     if format in SESSION_FILES and source != "-":
         return "Nothing was written; --new-session writes a session beside this one to resume, -o FILE a file."
     return "Nothing was written; add -o FILE to write the condensed transcript."

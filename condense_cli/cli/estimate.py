@@ -73,6 +73,7 @@ def estimate(
         from ..report import estimate as facts_of_estimate
         from ..report.costs import PriceSource
         from ..report.facts import overhead_of, to_json
+        from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
         from .summarizing import calls_of, summaries_for, told_of
 
@@ -85,12 +86,18 @@ def estimate(
             names = preset_names()
         configurations = [(name, checked(load_named(name), registry)) for name in names]
         configurations += _of_providers(provider or [], assignments, registry)
+        calls = calls_of(profile, allow_calls, is_planned=True)
+        kind = rows_in(file, format)
+        if kind is not None:
+            from .rows_estimate import estimate_rows
+
+            estimate_rows(file, kind, configurations, model=model, calls=calls, json=json)
+            return
         transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
         count = Counter.of(transcript)
-        calls = calls_of(profile, allow_calls, is_planned=True)
         found = []
         for name, configuration in configurations:
             with summaries_for(configuration, count, calls) as summaries:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ..errors import ExitStatus, OutputError, UsageError
-from .console import console, exits, write_text
+from .console import console, exits, say, write_text
 from .options import FormatOption, Session, complete_preset
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def evaluate(
     format: FormatOption = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
 ) -> None:
-    """Measure how much of what later work needed still stands after condensing.
+    """Measure what later work needed and still finds.
 
     Each transcript is cut in two. What came before the cut is condensed, without a model, and what came after
     asks: of the facts that the assistant wrote there, the lines that its edits had to match, and the files that
@@ -219,6 +219,7 @@ def _draw(found: Evaluation, plot: Path) -> None:
         write_bytes(plot, bytes(resvg_py.svg_to_bytes(svg_string=picture, zoom=2)))
     else:
         write_bytes(plot, picture.encode())
+    say(f"Written: {plot}")
 
 
 def _print(found: Evaluation) -> None:

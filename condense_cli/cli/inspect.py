@@ -44,9 +44,16 @@ def inspect(
         from msgspec.structs import replace
 
         from ..report import facts, inspection
+        from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
 
         file = input_file(file, session)
+        kind = rows_in(file, format)
+        if kind is not None:
+            from .rows_inspect import inspect_rows
+
+            inspect_rows(file, kind, model=model, top=top, json=json)
+            return
         transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -24,7 +25,7 @@ def complete_preset(incomplete: str) -> list[str]:
 
 def complete_format(incomplete: str) -> list[str]:
     """Names of formats that begin so."""
-    return [name for name in FORMAT_NAMES if name.startswith(incomplete)]
+    return [name for name in (*FORMAT_NAMES, "rows") if name.startswith(incomplete)]
 
 
 def complete_session(incomplete: str) -> list[tuple[str, str]]:
@@ -38,6 +39,14 @@ def complete_session(incomplete: str) -> list[tuple[str, str]]:
 
 
 File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="Transcript; - reads standard input.")]
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FILE]...", help="Transcripts, or folders of them; - reads standard input."),
+]
+OutDir = Annotated[
+    Path | None,
+    typer.Option("--out-dir", metavar="DIR", help="Write each file there, in the folders that it was in."),
+]
 Session = Annotated[
     str | None,
     typer.Option(
@@ -98,6 +107,10 @@ FormatOption = Annotated[
     ),
 ]
 
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes for rows or many files.  [default: all]"),
+]
 
 Profile = Annotated[
     str | None,

@@ -122,6 +122,7 @@ def try_out(name: Name, json: Json = False) -> None:
         from ..llm.calls import Caller, Outcome, fulfil
         from ..llm.client import Request
         from ..llm.reasons import Failure
+        from ..plugins import Installed
         from ..report.facts import to_json
         from ..report.profiles import call_facts
         from ..tokens import Counter
@@ -135,6 +136,9 @@ def try_out(name: Name, json: Json = False) -> None:
             outcome = Outcome(None, access)
         elif access.profile.api == "offline":
             outcome = Outcome("It works without a model: there is nothing to call.")
+        elif access.profile.summarizer is not None:
+            Installed().summarizer(access.profile.summarizer)
+            outcome = Outcome("Its package is installed.")
         else:
             request = Request("Somebody tests whether you can be reached.", "Answer with the one word: ready", 200)
             done = fulfil([request], Caller(access, Counter(), datetime.now(UTC)))
@@ -170,15 +174,21 @@ def _facts(name: str, user: UserConfiguration) -> ProfileFacts:
 def _row(facts: ProfileFacts) -> list[str]:
     if facts.api == "offline":
         return [_label(facts), "none, it works on this machine", "none", "0", "0", "any"]
+    if facts.api == "installed":
+        return [_label(facts), f"{facts.model}, of an installed package", _key(facts), "?", "?", "any"]
     price = facts.price
     return [
         _label(facts),
         f"{facts.model} at {facts.host}",
-        f"{'' if facts.ready else 'no '}{facts.key}" if facts.key else "none",
+        _key(facts),
         (price.input if price else None) or "?",
         (price.output if price else None) or "?",
         f"{facts.context_window:,}" if facts.context_window else "?",
     ]
+
+
+def _key(facts: ProfileFacts) -> str:
+    return f"{'' if facts.ready else 'no '}{facts.key}" if facts.key else "none"
 
 
 def _label(facts: ProfileFacts) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .console import console, exits, say, write_text
 from .providing import complete_provider, registry_of_user
+from .settings import settings_if_any
+
+if TYPE_CHECKING:
+    from ..providers.registry import Registry
 
 providers_app = typer.Typer(
     help="Compare the providers, or show one with its settings.",
@@ -44,7 +48,8 @@ def list_providers(json: Json = False) -> None:
 
         registry = registry_of_user()
         figures = measured()
-        entries = [facts_of(entry, figures, registry.default) for entry in registry.all()]
+        default = _default(registry)
+        entries = [facts_of(entry, figures, default) for entry in registry.all()]
         for warning in registry.warnings:
             say(f"condense: warning: {warning}")
         if json:
@@ -81,7 +86,7 @@ def show(
 
         registry = registry_of_user()
         entry = registry.entry(name)
-        facts = facts_of(entry, measured(), registry.default)
+        facts = facts_of(entry, measured(), _default(registry))
         if json:
             options = list(options_of(entry.provider.settings))
             found = {"version": 1, "provider": facts, "options": options, "schema": entry.provider.schema()}
@@ -90,3 +95,9 @@ def show(
         screen = console()
         for line in description(entry, facts, screen.width):
             screen.print(line, soft_wrap=True)
+
+
+def _default(registry: Registry) -> str:
+    """The provider of a run that names none: that of the settings, where somebody wrote some down."""
+    settings = settings_if_any()
+    return settings.configuration.provider if settings else registry.default

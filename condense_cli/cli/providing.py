@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..config.layers import Layer, Settings
     from ..config.loading import Loaded
     from ..config.models import Configuration
+    from ..config.yaml_reading import Positions
     from ..passes.condensation import Condensation
     from ..providers.registry import Registry
 
@@ -45,9 +46,13 @@ Assignments = Annotated[
 
 def registry_of_user() -> Registry:
     """The providers there are, as the user's own configuration orders and configures them."""
-    from ..config.user import load_user_configuration
+    from ..config.files import user_configuration_path
     from ..plugins import Installed
     from ..providers.registry import Registry
+
+    if not os.path.lexists(user_configuration_path()):
+        return Registry(installed=Installed())
+    from ..config.user import load_user_configuration
 
     return Registry(load_user_configuration().providers, installed=Installed())
 
@@ -73,27 +78,53 @@ def settings_with(
     configuration, name = settings.configuration, settings.name
     if provider is not None and flags is None:
         configuration, name = replace(configuration, provider=provider), f"{name}, provider {provider}"
-    check(configuration, registry, settings.layers.get("provider"))
+    check(configuration, registry, settings.layers)
     if assignments:
         configuration = with_assignments(configuration, assignments, registry)
         name = f"{name}, {', '.join(assignments)}"
     return replace(settings, configuration=configuration, name=name)
 
 
-def check(configuration: Configuration, registry: Registry, layer: Layer | None) -> None:
-    """Raises ConfigurationError, with the place if the layer knows it, if the provider or its settings are wrong."""
+def check(configuration: Configuration, registry: Registry, layers: Mapping[str, Layer]) -> None:
+    """Raises ConfigurationError if what the configuration names is not there, or a provider's settings are wrong.
+
+    `layers` are those that give the keys of the configuration; the error names the place that they know.
+    """
+    of_provider = _positions(layers, "provider")
+    provider = registry.get(configuration.provider, of_provider)
+    of_settings = _positions(layers, provider.section)
+    provider.validate_config(registry.configured(configuration), of_settings)
+    for number, config in enumerate(configuration.passes):
+        if config.selection.selector is not None:
+            _check_selector(config.selection.selector, number, _positions(layers, "passes"))
+
+
+def _check_selector(name: str, number: int, positions: Positions | None) -> None:
+    from ..errors import ConfigurationError
+    from ..plugins import Installed
+
+    try:
+        Installed().selector(name)
+    except ConfigurationError as error:
+        if positions is None:
+            raise
+        what = f"{error.message[0].lower()}{error.message[1:].removesuffix('.')}"
+        raise positions.error(("passes", number, "selection", "selector"), what, error.hint) from None
+
+
+def _positions(layers: Mapping[str, Layer], key: str) -> Positions | None:
+    """Those of the file that gives a key, which may be the preset that another file names."""
     from ..config.loading import Loaded
 
-    found = layer
-    while isinstance(found, Loaded) and "provider" not in found.value:
-        found = found.base
-    positions = found.positions if isinstance(found, Loaded) else None
-    registry.get(configuration.provider, positions).validate_config(registry.configured(configuration), positions)
+    layer = layers.get(key)
+    while isinstance(layer, Loaded) and key not in layer.value:
+        layer = layer.base
+    return layer.positions if isinstance(layer, Loaded) else None
 
 
 def checked(loaded: Loaded, registry: Registry) -> Configuration:
     """The configuration of a file or a preset. Raises ConfigurationError."""
-    check(loaded.configuration, registry, loaded)
+    check(loaded.configuration, registry, dict.fromkeys(loaded.values, loaded))
     return loaded.configuration
 
 
@@ -117,7 +148,7 @@ def say_error(result: Condensation) -> None:
     """Say what stopped the provider, if something did."""
     if result.error is None:
         return
-    say(f"condense: {result.error}\nThe transcript is as it was.")
+    say(f"condense: {result.error}" + ("" if result.transcript.is_changed else "\nThe transcript is as it was."))
     if os.environ.get(DEBUG_VARIABLE):
         say(result.error.traceback)
 

@@ -45,15 +45,16 @@ def read_transcript(file: str, format: str | None, lenient: bool = False) -> Tra
     """The transcript in a file, or on standard input for "-". Raises UsageError and TranscriptError."""
     if file == "-" and sys.stdin.isatty():
         raise UsageError("- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file.")
-    from .. import formats
+    from ..compressed import unpacked
     from ..files import read_bytes
+    from ..plugins import parse
 
-    data = read_bytes(file)
+    data = unpacked(read_bytes(file), name_of(file))
     if len(data) >= _LARGE:
         from .memory import give_back_large_blocks
 
         give_back_large_blocks()
-    return formats.parse(data, name=name_of(file), format=format, lenient=lenient)
+    return parse(data, name=name_of(file), format=format, lenient=lenient)
 
 
 def name_of(file: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
     from ..api import Restoration
+    from ..rows.surveys import Restored
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -49,23 +51,36 @@ def restore(
         file = input_file(file, session)
         writes_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
         from .. import api, formats
+        from ..compressed import packed
         from ..files import check_output, write_bytes
+        from ..report import facts
+        from ..rows.recognising import rows_in
 
         if output not in (None, "-"):
             check_output(file, Path(str(output)))
+        kind = rows_in(file, format)
+        if kind is not None:
+            from . import rows_restore
+
+            tally, found = rows_restore.restore_rows(file, kind, "-" if writes_stdout else output)
+            if json:
+                write_text(facts.to_json(rows_restore.as_facts(tally, found, name_of(file))))
+            elif not quiet:
+                _show(found, writes_stdout, output, rows_restore.said(tally, name_of(file)))
+            raise SystemExit(int(rows_restore.status_of(tally, found, lenient=lenient)))
         transcript = read_transcript(file, format, lenient)
         if writes_stdout or output is not None:
             formats.check_writable(transcript)
-        found = api.restore(transcript)
+        restored = api.restore(transcript)
         if writes_stdout:
-            write_out(api.dump(found))
+            write_out(api.dump(restored))
         elif output is not None:
-            write_bytes(Path(output), api.dump(found))
+            write_bytes(Path(output), packed(api.dump(restored), output))
         if json:
-            write_text(_as_json(found, name_of(file)))
+            write_text(_as_json(restored, name_of(file)))
         elif not quiet:
-            _show(found, writes_stdout, None if output in (None, "-") else output)
-        raise SystemExit(int(ExitStatus.INPUT if found.unresolved or found.elsewhere else ExitStatus.DONE))
+            _show(restored, writes_stdout, None if output in (None, "-") else output)
+        raise SystemExit(int(ExitStatus.INPUT if restored.unresolved or restored.elsewhere else ExitStatus.DONE))
 
 
 restore.__doc__ = (restore.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
@@ -86,10 +101,10 @@ def _as_json(found: Restoration, source: str) -> str:
     )
 
 
-def _show(found: Restoration, writes_stdout: bool, output: str | None) -> None:
+def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None, first: Sequence[str] = ()) -> None:
     from ..report.visible import visible
 
-    lines = [f"{_counted(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
+    lines = [*first, f"{_counted(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
     if found.unresolved:
         looks = "looks like a reference but names" if found.unresolved == 1 else "look like references but name"
         lines.append(f"{_counted(found.unresolved, 'line')} {looks} nothing in this conversation; left alone.")

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..errors import ExitStatus, UsageError
+from . import converting
 from .console import console, exits, say, write_text
+from .needing import ContextWindow, IfNeeded, Threshold, sizing_for
 from .options import (
     AllowCalls,
     AllowPartial,
     ExceptTools,
-    File,
+    Files,
     FormatOption,
+    Jobs,
     KeepRecent,
     MaxCost,
     MaxSummaryTokens,
     NoCache,
     NoConfig,
     OnlyTools,
+    OutDir,
     OverheadTokens,
     Pins,
     Preset,
@@ -34,13 +38,8 @@ from .options import (
 )
 from .providing import Assignments, Provider, registry_of_user, say_error, settings_with
 from .reading import input_file, name_of, read_transcript
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from ..passes.pipeline import Condensation
-    from ..report.facts import Cost, Report
-    from ..tokens import Counter
+from .run_log import LogJson, log_run
+from .run_report import cost_of_run, show_run
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -51,19 +50,23 @@ EXAMPLES = (
     "condense run session.jsonl --in-place       condense undo takes it back\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
     "condense run session.jsonl --slim -o small.jsonl\n"
-    "condense run session.jsonl --provider truncation --set max_tool_result_lines=20\n"
+    "condense run session.jsonl --provider lossless --set keep_recent=4\n"
     "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
     "condense run --session latest               the newest session of this project\n"
     "condense run session.jsonl --cost           and when that pays\n"
+    "condense run run.eval --to anthropic -o messages.json\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
-    "condense run session.jsonl --json | jq .tokens.saved_percent"
+    "condense run session.jsonl --if-needed --in-place   when it is nearly full\n"
+    "condense run session.jsonl --json | jq .tokens.saved_percent\n"
+    "condense run rows.jsonl.gz -o small.jsonl.gz     every row of a set\n"
+    "condense run sessions/ extra.jsonl --out-dir small -j 4"
 )
 
 
 def run(
-    file: File = None,
+    files: Files = None,
     session: Session = None,
     preset: Preset = None,
     config: Annotated[
@@ -118,6 +121,7 @@ def run(
     new_session: Annotated[
         bool, typer.Option("--new-session", help="Write a session beside FILE that its client can resume.")
     ] = False,
+    out_dir: OutDir = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Replace FILE; a backup stays beside it.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace FILE even if a program has it open or just changed it.")
@@ -125,6 +129,9 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False,
     cost: Annotated[bool, typer.Option("--cost", help="Show what the next turn costs and when it pays.")] = False,
     overhead_tokens: OverheadTokens = None,
+    if_needed: IfNeeded = False,
+    context_window: ContextWindow = None,
+    threshold: Threshold = None,
     explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False,
     profile: Profile = None,
     allow_calls: AllowCalls = False,
@@ -133,23 +140,33 @@ def run(
     no_cache: NoCache = False,
     redact: Redact = False,
     allow_partial: AllowPartial = False,
+    jobs: Jobs = None,
     format: FormatOption = None,
+    to_format: converting.To = None,
     lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff, timings and costs.")] = False,
+    log_json: LogJson = False,
 ) -> None:
     """Condense a transcript.
 
     On a terminal this prints what would change and what that saves. In a pipe the condensed transcript
     goes to standard output and the report to standard error. FILE is changed only by --in-place;
-    condense undo takes that back.
+    condense undo takes that back. Several files, or folders, go to --out-dir; run again, it goes on where it stopped.
     """
     with exits():
         _check_targets(target_tokens, target_percent)
+        converting.check(to_format, in_place=in_place, new_session=new_session)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
-        file = input_file(file, session)
+        from .several import Same, Telling, check_several, is_several, work_of
+
+        several = files if files and is_several(files, out_dir) else []
+        if several or out_dir is not None:
+            one = {"-o": output, "--session": session, "--new-session": new_session, "--in-place": in_place}
+            check_several(several, out_dir, {**one, "--explain": explain}, dry_run=dry_run)
+        file = "-" if several else input_file(files[0] if files else None, session)
         from .destination import Kind, destination, proposal
 
         to = destination(
@@ -165,13 +182,15 @@ def run(
 
         from msgspec.structs import replace
 
-        from .. import api, formats
+        from .. import api
         from ..config.presets import DEFAULT_PRESET
         from ..passes.flags import name_flags
         from ..passes.limits import target_of
+        from ..providers.window import Asked
         from ..report import facts
+        from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
-        from .summarizing import calls_of, status_of, summaries_for, told_of
+        from .summarizing import calls_of, status_of, summaries_for, told_of, was_interrupted
 
         status = ExitStatus.DONE
         registry = registry_of_user()
@@ -179,9 +198,24 @@ def run(
         configuration, name = settings.configuration, settings.name
         if lossless_only:
             name = "lossless only" if name == DEFAULT_PRESET and preset is None else f"{name}, lossless only"
+        calls = calls_of(
+            profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
+        )
+        kind = None if several else rows_in(file, format)
+        if several or kind is not None:
+            work = work_of(settings, overrides, target_tokens, target_percent, model, slim=slim)
+            same = Same(work, calls, format, lenient, strict, allow_partial)
+            telling = Telling(name, jobs, json, quiet, report)
+            if kind is None:
+                from .many import run_many
+
+                raise SystemExit(run_many(several, same, telling, out_dir, dry_run=dry_run))
+            from .run_rows import run_rows
+
+            raise SystemExit(int(run_rows(file, kind, same, telling, to)))
         transcript = read_transcript(file, format, lenient)
-        is_writable = formats.format_named(transcript.format).is_writable
-        to.check(transcript)
+        if to_format is None:
+            to.check(transcript)
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
@@ -190,9 +224,6 @@ def run(
             target_tokens = int(counter.transcript(transcript) * target_percent / 100)
         elif target_tokens is None and settings.has_own_target:
             target_tokens = target_of(configuration, counter.transcript(transcript))
-        calls = calls_of(
-            profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
-        )
         with summaries_for(configuration, counter, calls) as summaries:
             result = api.condense(
                 transcript,
@@ -204,19 +235,29 @@ def run(
                 slim=slim,
                 overrides=overrides,
                 registry=registry,
+                sizing=sizing_for(
+                    transcript,
+                    configuration,
+                    counter,
+                    Asked(None, context_window, threshold),
+                    overhead_tokens,
+                    if_needed=if_needed,
+                    may_fall_back=lambda: not dry_run and not was_interrupted(summaries),
+                ),
             )
         result = name_flags(result, overrides)
-        if strict and result.target is None:
+        if strict and result.is_needed and result.target is None:
             raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
-        data = api.dump(result) if is_writable else b""
-        written = to.write(data, transcript)
+        output_of_run = converting.output(result, to_format)
+        data = output_of_run.data
+        written = to.write(data or b"", transcript)
         if strict and result.is_target_missed:
             status = ExitStatus.TARGET_MISSED
         status = status_of(summaries, status, allow_partial=allow_partial)
         if result.error is not None:
             say_error(result)
             status = ExitStatus.FAILED
-        if quiet and not json and report is None:
+        if quiet and not (json or report or log_json):
             raise SystemExit(int(status))
         told = told_of(summaries)
         is_cost_wanted = cost or verbose or json or report is not None
@@ -227,15 +268,20 @@ def run(
             source=name_of(file),
             output=written.output,
             configuration=name,
-            size_after=len(data) if is_writable else None,
+            size_after=len(data) if data is not None else None,
             explain=explain,
-            cost=_cost(result, counter, overhead_tokens, told.cost) if is_cost_wanted or told.cost else None,
+            cost=cost_of_run(result, counter, overhead_tokens, told.cost) if is_cost_wanted or told.cost else None,
             slim=slim,
             overhead_tokens=overhead_tokens,
             summaries=told.used,
             backup=written.backup,
             new_session=written.new_session,
-            warnings=(*written.warnings, *told.warnings, *([str(result.error)] if result.error else ())),
+            warnings=(
+                *output_of_run.warnings,
+                *written.warnings,
+                *told.warnings,
+                *([str(result.error)] if result.error else ()),
+            ),
         )
         if report is not None:
             from ..files import write_bytes
@@ -243,12 +289,19 @@ def run(
             write_bytes(report, facts.to_json(facts_of_run).encode())
         if json:
             write_text(facts.to_json(facts_of_run))
-        elif not quiet:
-            _show(result, facts_of_run, counter, to.writes_stdout, verbose, explain)
+        elif not result.is_needed and not quiet and not log_json:
+            for warning in facts_of_run.warnings:
+                say(f"condense: {warning}")
+        elif not quiet and not (log_json and to.writes_stdout):
+            show_run(result, facts_of_run, counter, to.writes_stdout, verbose, explain)
             for line in written.said:
                 console().print(line, style="bold", soft_wrap=True)
             if to.kind is Kind.NOWHERE and not dry_run and result.transcript.is_changed:
-                console().print(proposal(file, transcript.format, is_writable=is_writable), style="dim", soft_wrap=True)
+                console().print(
+                    proposal(file, transcript.format, is_writable=data is not None), style="dim", soft_wrap=True
+                )
+        if log_json or verbose:
+            log_run(result, facts_of_run, configuration, status, as_json=log_json)
         raise SystemExit(int(status))
 
 
@@ -260,39 +313,3 @@ def _check_targets(target_tokens: int | None, target_percent: float | None) -> N
         raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
     if target_percent is not None and not 0 < target_percent < 100:
         raise UsageError(f"--target-percent must be more than 0 and less than 100, not {target_percent:g}.")
-
-
-def _cost(result: Condensation, counter: Counter, overhead_tokens: int | None, summaries: Decimal) -> Cost:
-    """What the run means in money. Only where it is shown: the prices take longer to load than a small run takes."""
-    from datetime import UTC, datetime
-
-    from ..report.costs import PriceSource, cost_of
-    from ..report.facts import overhead_of
-
-    overhead, _ = overhead_of(result.before, counter, overhead_tokens)
-    return cost_of(result, counter, overhead, PriceSource.of(result.before.model, datetime.now(UTC)), summaries)
-
-
-def _show(
-    result: Condensation, report: Report, counter: Counter, writes_stdout: bool, verbose: bool, explain: bool
-) -> None:
-    if writes_stdout and not (verbose or explain):
-        from ..report.cost_text import cost_figures
-        from ..report.facts import summary
-        from ..report.slimming import slim_line
-        from ..report.summaries import sentences
-
-        say(f"condense: {summary(report)}")
-        if report.slim:
-            say(f"condense: {slim_line(report, report.slim)}")
-        figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
-        for sentence in (*sentences(report.summaries), *([figures] if figures else ())):
-            say(f"condense: {sentence}")
-        for warning in report.warnings:
-            say(f"condense: warning: {warning}")
-        return
-    from ..report import terminal
-
-    screen = console(stderr=writes_stdout)
-    for part in terminal.render_run(result, report, counter, screen.width, verbose=verbose, explain=explain):
-        screen.print(part)

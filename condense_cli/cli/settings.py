@@ -51,12 +51,15 @@ def settings_if_any(*, no_config: bool = False) -> Settings | None:
 def _files(no_config: bool) -> list[Layer | None]:
     """What the user's own file says, then what the project's does."""
     from ..config.loading import load_with_positions
-    from ..config.user import load_user_settings
 
     if no_config:
         return []
     project, own = _paths()
-    found: list[Layer | None] = [load_user_settings(own)]
+    found: list[Layer | None] = []
+    if os.path.lexists(own):
+        from ..config.user import load_user_settings
+
+        found.append(load_user_settings(own))
     if project is not None:
         found.append(load_with_positions(Path(os.path.relpath(project))))
     return found
@@ -67,4 +70,7 @@ def _paths() -> tuple[Path | None, Path]:
     from ..config.files import find_project_file, user_configuration_path
 
     own = user_configuration_path()
-    return find_project_file(Path.cwd(), Path.home(), own), own
+    try:
+        return find_project_file(Path.cwd(), Path(os.path.expanduser("~")), own), own
+    except OSError:  # The current folder is gone, or one above it may not be looked into.
+        return None, own

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ..errors import ExitStatus, UsageError
+from ..errors import ConfigurationError, ExitStatus, UsageError
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
     from ..config.profiles import Access
     from ..llm.calls import Caller, Progress
     from ..llm.summarizer import Summaries
-    from ..passes.summaries import Outcome, Task
+    from ..passes.summaries import Outcome, Summarizer, Task
     from ..report.facts import Summarized
     from ..tokens import Counter
     from ..transcript import Message
@@ -35,6 +35,10 @@ class Calls(Struct, frozen=True):
     redact: bool = False
     is_planned: bool = False
     """No call is made; each request is priced instead."""
+
+    @property
+    def is_limited(self) -> bool:
+        return self.redact or self.max_cost is not None or self.max_tokens is not None
 
 
 def calls_of(
@@ -95,6 +99,7 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
     from ..llm.cache import Cache, cache_path
     from ..llm.calls import Caller
     from ..llm.summarizer import Summaries
+    from ..plugins import Installed
     from ..tokens import encoding_for
 
     user = load_user_configuration()
@@ -128,6 +133,7 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
             lambda dedicated: choose(dedicated, configuration.profile, user, permission, os.environ),
             caller,
             is_planned=calls.is_planned,
+            installed=_unbound if calls.is_limited else Installed().summarizer,
         )
         try:
             yield summaries
@@ -138,6 +144,10 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
                 )
             if cache is not None:
                 cache.close()
+
+
+def _unbound(name: str) -> Callable[[Counter], Summarizer]:
+    raise ConfigurationError("--redact, --max-cost and --max-summary-tokens cannot bind it.")
 
 
 def _check_profile(name: str) -> None:
@@ -198,6 +208,10 @@ def told_of(on_demand: OnDemand) -> Told:
     warnings = [*([without_consent] if summaries.is_without_consent else ()), *summaries.notes]
     used = tuple(summarized(summaries))
     return Told(used, known_cost(used), tuple(warnings))
+
+
+def was_interrupted(on_demand: OnDemand) -> bool:
+    return on_demand.made is not None and on_demand.made.is_interrupted
 
 
 def status_of(on_demand: OnDemand, status: ExitStatus, *, allow_partial: bool) -> ExitStatus:

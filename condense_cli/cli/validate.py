@@ -39,8 +39,14 @@ def validate(
     """
     with exits():
         from ..report import facts, validation
+        from ..rows.recognising import rows_in
 
         file = input_file(file, session)
+        kind = rows_in(file, format)
+        if kind is not None:
+            from .rows_validate import validate_rows
+
+            raise SystemExit(int(validate_rows(file, kind, json=json, lenient=lenient)))
         found = validation.check(read_transcript(file, format, lenient), source=name_of(file))
         if json:
             write_text(facts.to_json(found))

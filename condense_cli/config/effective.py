@@ -47,10 +47,10 @@ class Effective(Struct, frozen=True):
     origins: dict[KeyPath, str]
 
 
-def effective(settled: Settled, overrides: Overrides, *, compiled: Configuration | None = None) -> Effective:
+def effective(settled: Settled, overrides: Overrides, compiled: Configuration | None = None) -> Effective:
     """The configuration as a run with these flags would use it. Values of a preset name it, others file and line.
 
-    `compiled` are the passes that it becomes, to be shown in its place, without what they leave open.
+    `compiled` are the passes that the settled one becomes, to be shown in its place, without what they leave open.
     """
     base = compiled or settled.configuration
     configuration = apply(base, overrides)
@@ -58,17 +58,13 @@ def effective(settled: Settled, overrides: Overrides, *, compiled: Configuration
     values = _plain(configuration, brief=compiled is not None)
     origins = {}
     for path, value in leaves(values):
-        if not _has(before, path, value):
+        if not _is(before, path, value):
             origins[path] = _flag(path, value)
-        elif not _has(given, path, value):
+        elif not _is(given, path, value):
             origins[path] = COMPILED
         else:
             origins[path] = settled.origin(path) or DEFAULT
     return Effective(configuration, values, origins)
-
-
-def _has(values: Any, path: KeyPath, value: Any) -> bool:
-    return is_at(values, path) and bool(value_at(values, path) == value)
 
 
 def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
@@ -98,6 +94,10 @@ def _plain(value: Any, *, brief: bool = False) -> Any:
             if item is not msgspec.UNSET and not (brief and item in (None, "", ()) and item == field.default)
         }
     return [_plain(item, brief=brief) for item in value] if isinstance(value, tuple) else value
+
+
+def _is(values: Any, path: KeyPath, value: Any) -> bool:
+    return is_at(values, path) and bool(value_at(values, path) == value)
 
 
 def _flag(path: KeyPath, value: Any) -> str:

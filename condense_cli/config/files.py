@@ -24,14 +24,14 @@ def find_project_file(folder: Path, home: Path, own: Path) -> Path | None:
 
     The way up ends at the root of a repository, else at the home.
     """
-    folder, home = folder.absolute(), home.absolute()
+    folder, home, own = folder.resolve(), home.resolve(), own.resolve()
     top = _top(folder, home)
     if top is None:
         return None
     for place in (folder, *folder.parents):
         file = place / FILE_NAME
         # A link that leads nowhere is an error when it is read: what it should say must not be passed over.
-        if (file.is_file() or file.is_symlink()) and file != own:
+        if (file.is_file() or file.is_symlink()) and file.resolve() != own:
             return file
         if place == top:
             break

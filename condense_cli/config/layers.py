@@ -34,6 +34,9 @@ ONE_BY_ONE: Final = frozenset(
 )
 """Keys that adjust whatever is done; all others are what is done."""
 
+_SHOWN: Final = ONE_BY_ONE - {"profile", "auto_condense_context", "auto_condense_context_percent", "fallback"}
+"""Those of them that change what comes of a run that does its work: reports name where they are from."""
+
 _NAMES: Final = frozenset({"name", "description"})
 
 
@@ -107,7 +110,8 @@ def settle(layers: Sequence[Layer], whole: Layer | None = None) -> Settings:
             found = {key: other for key, other in found.items() if key not in TARGETS}
         found.update(dict.fromkeys(given, layer))
     configuration = msgspec.convert({key: layer.values[key] for key, layer in found.items()}, Configuration)
-    used = [layer for layer in layers if layer is not chosen and any(layer is other for other in found.values())]
+    shown = [layer for key, layer in found.items() if key in _SHOWN and layer is not chosen]
+    used = [layer for layer in layers if any(layer is other for other in shown)]
     return Settings(configuration, _name(chosen, used), found, _has_own_target(found, chosen))
 
 

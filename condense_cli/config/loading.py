@@ -33,8 +33,14 @@ _WORDS: Final = {
 TARGETS: Final = ("target_tokens", "target_reduction_percent")
 """Keys of which a run uses one."""
 
-_OF_THE_USER: Final = frozenset({"profiles", "allow_calls", "base_url", "key_variable"})
-_HINT_USER: Final = "It may name a profile: `profile: NAME`. See docs/models.md."
+_HINT_USER: Final = (
+    "A preset or project file must not decide where transcripts are sent. "
+    "It may name a profile: `profile: NAME`. See docs/models.md."
+)
+_OF_THE_USER: Final = {
+    **dict.fromkeys(("profiles", "allow_calls", "base_url", "key_variable"), _HINT_USER),
+    "providers": "It may name a provider, `provider: NAME`, with its settings. See docs/providers.md.",
+}
 _BOUNDS: Final = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
 
 
@@ -140,6 +146,10 @@ def _base(preset: str, positions: Positions, folder: Path) -> Loaded:
         path = find_preset(preset)
     except ConfigurationError as error:
         raise positions.error(("preset",), error.message.removesuffix("."), error.hint) from None
+    if not (folder / path).is_file():  # Of a device there is no end.
+        raise positions.error(
+            ("preset",), f"there is no file {preset}", "Its path counts from the folder of this file."
+        )
     return replace(load_preset_file(folder / path), preset=preset if preset in preset_names() else None)
 
 
@@ -165,8 +175,7 @@ def _explained(message: str, positions: Positions, value: Any, root: type[Struct
         path = (*path, unknown[1])
         if "profiles" not in root.__struct_fields__ and unknown[1] in _OF_THE_USER:
             what = f"the key {positions.spelling(path)!r} belongs into your own configuration only"
-            hint = f"A preset or project file must not decide where transcripts are sent. {_HINT_USER}"
-            return positions.error(path, what, hint)
+            return positions.error(path, what, _OF_THE_USER[unknown[1]])
         known = sorted(_fields_at(root, path[:-1]))
         near = nearest(unknown[1], known)
         hint = f"Did you mean {near}?" if near else f"Known keys: {', '.join(known)}."

@@ -16,9 +16,16 @@ Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Tokens = Annotated[int, Meta(ge=1, le=100_000_000)]
 
 OFFLINE: Final = "offline"
+INSTALLED: Final = "installed"
+"""The api of a profile whose summaries an installed package writes."""
 
-_URLS: Final = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1", OFFLINE: ""}
-_VARIABLES: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", OFFLINE: None}
+_URLS: Final = {
+    "anthropic": "https://api.anthropic.com",
+    "openai": "https://api.openai.com/v1",
+    OFFLINE: "",
+    INSTALLED: "",
+}
+_VARIABLES: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", OFFLINE: None, INSTALLED: None}
 
 MIN_THRESHOLD: Final = 5
 MAX_THRESHOLD: Final = 100
@@ -40,10 +47,12 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     `max_tokens` is the most that one answer may cost in output tokens; `reasoning_tokens` are those of them that a
     model may spend before it answers. `timeout_seconds` is the longest silence of the server, `total_seconds` the
     longest time for a call with its retries. `threshold` is the percentage of the window at which to condense.
+    `summarizer` is the name under which an installed package registers one, in place of a model.
     """
 
-    api: Literal["anthropic", "openai", "offline"]
+    api: Literal["anthropic", "openai", "offline", "installed"]
     model: str = ""
+    summarizer: str | None = None
     base_url: str | None = None
     key_variable: str | UnsetType | None = UNSET
     timeout_seconds: Seconds = 120

@@ -1,7 +1,7 @@
 """The user's own configuration: profiles, the main one among them, whether models may be called, and providers.
 
 It alone may say these things. A project's files and presets only name profiles, so that a cloned repository
-cannot send a session anywhere.
+cannot send a session anywhere. YAML is imported where there is a file to read.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 from msgspec.structs import astuple
 
 from ..errors import ConfigurationError
 from .files import user_configuration_path
-from .loading import Loaded, as_typed, read_text, typed_file
 from .models import FileConfiguration
-from .profiles import BUILT_IN, OFFLINE, Profile
+from .profiles import BUILT_IN, INSTALLED, OFFLINE, Profile
 from .provider_settings import ProviderSettings
-from .yaml_reading import Positions, read_yaml
+
+if TYPE_CHECKING:
+    from .loading import Loaded
+    from .yaml_reading import Positions
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/@-]*")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -55,23 +57,27 @@ def load_user_configuration(path: Path | None = None) -> UserConfiguration:
     """The user's own configuration; without a file only what is built in. Raises ConfigurationError."""
     path = path or user_configuration_path()
     # A file that is there and cannot be read is an error: what it says must not be passed over.
-    return parse_user_configuration(read_text(path), str(path)) if os.path.lexists(path) else UserConfiguration()
+    if not os.path.lexists(path):
+        return UserConfiguration()
+    from .loading import read_text
+
+    return parse_user_configuration(read_text(path), str(path))
 
 
 def load_user_settings(path: Path) -> Loaded | None:
     """What the user's own file says about how to condense; None where it says nothing. Raises ConfigurationError."""
     if not os.path.lexists(path):
         return None
-    value, positions = read_yaml(read_text(path), str(path))
-    return typed_file(value, OwnFile, positions, path.parent) if isinstance(value, dict) else None
+    from .loading import read_text, typed_file
+
+    value, positions = _mapping(read_text(path), str(path))
+    return typed_file(value, OwnFile, positions, path.parent) if value else None
 
 
 def parse_user_configuration(text: str, name: str) -> UserConfiguration:
-    value, positions = read_yaml(text, name)
-    if value is None:
-        return UserConfiguration()
-    if not isinstance(value, dict):
-        raise positions.error((), "expected a mapping with keys such as profiles")
+    from .loading import as_typed
+
+    value, positions = _mapping(text, name)
     file = as_typed(value, OwnFile, positions)
     profiles = dict(_built_in())
     for key, given in file.profiles.items():
@@ -85,6 +91,15 @@ def parse_user_configuration(text: str, name: str) -> UserConfiguration:
         raise unknown_profile(file.profile, profiles, positions)
     providers = {positions.spelling(("providers", key)): given for key, given in file.providers.items()}
     return UserConfiguration(file.profile, file.allow_calls, profiles, providers)
+
+
+def _mapping(text: str, name: str) -> tuple[dict[str, Any], Positions]:
+    from .yaml_reading import read_yaml
+
+    value, positions = read_yaml(text, name)
+    if value is not None and not isinstance(value, dict):
+        raise positions.error((), "expected a mapping with keys such as profiles")
+    return value or {}, positions
 
 
 def unknown_profile(
@@ -110,6 +125,12 @@ def _problems(name: str, profile: Profile) -> Iterator[tuple[str, str, str]]:
     if name == OFFLINE or profile.api == OFFLINE:
         if name != OFFLINE or profile.api != OFFLINE:
             yield "api", "offline is built in, and no other profile", "Name the profile `offline` where you want it."
+        return
+    if (profile.api == INSTALLED) != (profile.summarizer is not None):
+        hint = "For example `{api: installed, summarizer: NAME}`."
+        yield "", "api installed and the key summarizer go together", hint
+        return
+    if profile.api == INSTALLED:
         return
     if not profile.model:
         yield "", "the key 'model' is missing", ""

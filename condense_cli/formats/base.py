@@ -71,15 +71,15 @@ class Rewrite(Struct, frozen=True):
         return splice(decode(self.transcript.source.raw(number)), edits)
 
 
-class Compaction(Struct, frozen=True):
-    """How a client writes a summary in place of earlier messages, so that it resumes behind it.
+Compaction = Callable[[Rewrite], bytes]
+"""The whole file with a summary in place of earlier messages, as a client writes it, so that it resumes behind it."""
 
-    `write` gives the bytes of the whole file. `role` is the role in which the client sends a summary;
-    None where roles have to alternate and the neighbours decide.
-    """
 
-    write: Callable[[Rewrite], bytes]
-    role: Role | None = None
+NewMessage = Callable[[Role, str, str], dict[str, str]]
+
+
+def role_and_content(role: Role, literal: str, replaced: str) -> dict[str, str]:
+    return {"role": f'"{role.value}"', "content": literal}
 
 
 def none_fixed(transcript: Transcript) -> frozenset[int]:
@@ -119,18 +119,26 @@ def sizes_unknown(transcript: Transcript) -> dict[str, int]:
     return {}
 
 
+def claims_nothing(document: Document) -> bool:
+    return False
+
+
 class Format(Struct, frozen=True):
     """One row of the table of formats.
 
-    `evidence` looks at one record. A format that `is_default` may be chosen without any proof, when
-    every record may be its own. `read` gets the values from the start. `complete` adds to the edits
+    `evidence` looks at one record; `claims` at what surrounds the records, and is asked before all evidence. A format
+    that `is_default` may be chosen without any proof, when every record may be its own. `read` gets the values from
+    the start. `complete` adds to the edits
     what follows in this format from them and from the records that go altogether. `fixed` names records
     that stay even when all their blocks went. `rules` are what a
     client demands of the file besides the rules of the API. `sizes` tells what the bytes of the file
     are for, in a format where many of them never reach the model. `display` yields, record by record,
     what can be left out of the file; it gets the messages without references. A format that is not `is_writable`
     can be read and reported on; a changed transcript of it cannot be written. Without a `compaction` of
-    its own a summary is a message like the others.
+    its own a summary is a message like the others: `new_message` gives the members (keys and JSON literals) of the
+    record that holds it, from its role, its text as a JSON literal, and the text of the record that it takes the
+    place of. `summary_role` is the role in which the client sends a summary; None where roles have to alternate and the
+    neighbours decide.
     """
 
     name: str
@@ -139,6 +147,7 @@ class Format(Struct, frozen=True):
     evidence: Callable[[Any], Evidence]
     read: Callable[[Document, Iterator[Any]], Transcript]
     is_default: bool = False
+    claims: Callable[[Document], bool] = claims_nothing
     complete: Complete = nothing_follows
     fixed: Callable[[Transcript], frozenset[int]] = none_fixed
     rules: tuple[FileRule, ...] = ()
@@ -146,6 +155,8 @@ class Format(Struct, frozen=True):
     display: DisplayValues | None = None
     is_writable: bool = True
     compaction: Compaction | None = None
+    new_message: NewMessage = role_and_content
+    summary_role: Role | None = None
 
 
 def part_kinds(content: list[Any]) -> set[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from .. import jsontext
-from ..transcript import Block, BlockKind, Family, Message, Place, Transcript, Usage
+from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript, Usage
 from . import (
     claude_compaction,
     claude_display,
@@ -218,6 +218,7 @@ FORMAT = Format(
     complete=complete,
     rules=claude_faults.RULES,
     sizes=claude_sizes.sizes,
-    compaction=claude_compaction.COMPACTION,
+    compaction=claude_compaction.write,
+    summary_role=Role.USER,
     display=claude_slim.display_values,
 )

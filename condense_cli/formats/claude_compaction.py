@@ -11,8 +11,8 @@ import json
 from typing import Any, Final
 
 from .. import jsontext
-from ..transcript import JsonPath, Role
-from .base import INPUT_TOKENS, Compaction, Rewrite
+from ..transcript import JsonPath
+from .base import INPUT_TOKENS, Rewrite
 from .ids import derived_uuid
 from .writing import slimmed_source
 
@@ -113,6 +113,3 @@ class _Appended:
 
     def _reply(self, old: str) -> str:
         return "msg_" + self._id(old).replace("-", "")
-
-
-COMPACTION = Compaction(write, Role.USER)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .. import jsontext
-from ..markers import REFERENCE_PREFIX, Gap, content_hash, gaps_in
+from ..markers import REFERENCE_PREFIX, gaps_in
 from ..tools import string_values
 from ..transcript import Block, BlockKind, JsonPath, Transcript
 from .base import RecordEdits
-from .display_text import known_lines, long_strings, repeats_lines
+from .display_text import known_lines, long_strings, marker_of, repeats_lines
 
 KEY: Final = "toolUseResult"
 
@@ -44,7 +44,7 @@ def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -
             known |= everywhere
         for path, text in long_strings(value[KEY], (KEY,)):
             if repeats_lines(text, known):
-                edits[block.place.record][path] = style.literal(_shortened(text, block.text))
+                edits[block.place.record][path] = style.literal(marker_of(text, block.text))
 
 
 def _image_copies(value: Any, block: Block) -> set[JsonPath]:
@@ -79,10 +79,3 @@ def _all_lines(transcript: Transcript) -> set[str]:
         for _, text in string_values(jsontext.parse(transcript.source.raw(record)).get("message")):
             lines |= known_lines(text)
     return lines
-
-
-def _shortened(repeat: str, result: str) -> str:
-    """The marker for the whole repeat; it names the result's hash, where that has one."""
-    gaps = [gap for gap in gaps_in(result) if not gap.is_image]
-    lines = repeat.count("\n") + 1
-    return str(Gap(gaps[0].hash if gaps else content_hash(repeat), lines))

@@ -140,5 +140,6 @@ FORMAT = Format(
     rules=codex_faults.RULES,
     sizes=codex_sizes.sizes,
     display=codex_slim.display_values,
-    compaction=codex_compaction.COMPACTION,
+    compaction=codex_compaction.write,
+    summary_role=Role.USER,
 )

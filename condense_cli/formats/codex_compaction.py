@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import jsontext
 from ..transcript import JsonPath, Role
-from .base import Compaction, Rewrite
+from .base import Rewrite
 from .codex_history import item_path
 from .writing import slimmed_source
 
@@ -58,6 +58,3 @@ def _edited(value: Any, path: JsonPath, edits: Mapping[JsonPath, str | None]) ->
 
 def _summary(text: str) -> dict[str, Any]:
     return {"type": "message", "role": Role.USER.value, "content": [{"type": "input_text", "text": text}]}
-
-
-COMPACTION = Compaction(write, Role.USER)

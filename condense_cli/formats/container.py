@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import jsontext
 from ..errors import NotJsonError, UnknownFormatError
-from ..transcript import Container, Source
+from ..transcript import Container, JsonPath, Source
 
 BOM = b"\xef\xbb\xbf"
 _WHITESPACE = b" \t\r\n"
@@ -76,23 +77,56 @@ def _second_line(data: bytes, first_line_end: int) -> bytes:
     return line if line[:1] in (b"{", b"[") else b""
 
 
-def with_records_under(document: Document, key: str) -> Document:
-    """A document of one object anew, with the elements of the list under a key as its records."""
-    return _open_value(document.source.data, document.source.spans[0][0], document.name, key)
+def with_records_under(document: Document, key: str, record: int = 0) -> Document:
+    """A document anew, with the elements of the list under a key of one of its records as its records."""
+    start, end = document.source.spans[record]
+    return _open_value(document.source.data, start, document.name, key, end)
 
 
-def _open_value(data: bytes, start: int, name: str, records_key: str = "messages") -> Document:
-    """The file as one JSON value: an array, an object with messages, or else a single record."""
+def with_records_at(document: Document, record: int, path: JsonPath, beside: Iterable[JsonPath] = ()) -> Document:
+    """A document anew, with the elements of the list at a path of one of its records as its records.
+
+    Behind them stand the values at the paths `beside`, which have to be there; `values` leaves them out.
+    """
+    source = document.source
+    start, end = source.spans[record]
+    text = source.data[start:end].decode("latin-1")
+    elements, _ = _elements(text, jsontext.locate(text, [path])[path][0])
+    spans = tuple((start + first, start + last) for first, last in elements)
+    inner = Source(source.data, spans, Container.OBJECT)
+    return with_beside_of(replace(document, source=inner, envelope={}), (start, end), beside)
+
+
+def with_beside(document: Document, paths: Iterable[JsonPath]) -> Document:
+    """A document of one object with the values at some paths of it as records behind its own."""
+    data = document.source.data
+    start = data.find(b"{")
+    return with_beside_of(document, (start, len(data)), paths)
+
+
+def with_beside_of(document: Document, root: tuple[int, int], paths: Iterable[JsonPath]) -> Document:
+    """A document with values of the object between two offsets of its bytes as records behind its own."""
+    source, start = document.source, root[0]
+    found = jsontext.locate(source.data[slice(*root)].decode("latin-1"), paths)
+    spans = tuple((start + first, start + last) for first, last in found.values())
+    wider = replace(source, spans=source.spans + spans, beside=len(spans))
+    return replace(document, source=wider, values=_values(document.name, wider))
+
+
+def _open_value(data: bytes, start: int, name: str, records_key: str = "messages", end: int | None = None) -> Document:
+    """The file, or the part of it up to `end`, as one JSON value: an array, an object with messages, or else a
+    single record.
+    """
     # In Latin-1 every byte is one character: the structure is the same, and its positions are those of the bytes.
-    text = data[start:].decode("latin-1")
+    text = data[start:end].decode("latin-1")
     try:
-        elements, others, end = _structure(text, records_key)
+        elements, others, stop = _structure(text, records_key)
     except JSONDecodeError as error:
         before = jsontext.decode(data[start : start + error.pos])
         raise JSONDecodeError(error.msg, before, len(before)) from None
     container = Container.ARRAY if text[0] == "[" else Container.OBJECT
     if elements is None:
-        container, elements, others = Container.LINES, [(0, end)], []
+        container, elements, others = Container.LINES, [(0, stop)], []
     source = Source(data, tuple((start + first, start + last) for first, last in elements), container)
     envelope = {_parsed(data, start, key): _parsed(data, start, value) for key, value in others}
     return Document(name, source, _values(name, source), envelope)
@@ -171,7 +205,7 @@ def _open_lines(data: bytes, start: int, name: str, lenient: bool) -> Document:
 
 def _values(name: str, source: Source) -> Iterator[Any]:
     """The values of the records, each parsed when it is asked for; None for one that is not JSON."""
-    for record, (start, _) in enumerate(source.spans):
+    for record, (start, _) in enumerate(source.spans[: source.listed]):
         if record in source.unparsed:
             yield None
             continue

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import jsontext
+from ..markers import Gap, content_hash, gaps_in
 from ..tools import string_values
 from ..transcript import JsonPath, Source
 
@@ -25,6 +26,13 @@ def known_lines(text: str) -> set[str]:
 def repeats_lines(text: str, known: set[str]) -> bool:
     """Whether all lines of a text are known. Claude Code writes "Error: " before some that it shows."""
     return all(line.rstrip() in known for line in text.removeprefix("Error: ").split("\n"))
+
+
+def marker_of(repeat: str, result: str) -> str:
+    """The marker for a text that repeats a result; it names the hash in the shortened result, where that has one."""
+    gaps = [gap for gap in gaps_in(result) if not gap.is_image]
+    lines = repeat.count("\n") + 1
+    return str(Gap(gaps[0].hash if gaps else content_hash(repeat), lines))
 
 
 def long_strings(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:

@@ -2,7 +2,7 @@
 
 Shape: {"role", "content": str | null | [part, ...], "tool_calls"?: [{"id", "function": {"name",
 "arguments": JSON in a string}}], "tool_call_id"?}. The object form covers recorded requests, such as
-OpenHands' completion logs ({"messages", "response", "kwargs", ...}).
+OpenHands' completion logs ({"messages", "response", "kwargs", ...}), which may hold the messages a second time.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Any
 
 from .. import jsontext
 from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
+from . import repeats
 from .anthropic import attachment_block, envelope_model, envelope_text
 from .base import Evidence, Format, not_a_message, part_kinds
-from .container import Document
+from .container import Document, with_beside
 from .injected import is_injected
 from .spelling import as_spelled
 
@@ -28,6 +29,8 @@ ROLES = {
 }
 _PROOF_ROLES = {"system", "developer", "tool", "function"}
 _PROOF_PARTS = {"image_url", "input_audio", "refusal"}
+_REPEATED = ("raw_messages", "fncall_messages")
+"""Keys of a recorded request that hold its messages again, as they were before a client wrote them anew."""
 _REASONING_KEYS = ("reasoning_content", "reasoning")
 
 
@@ -41,7 +44,9 @@ def evidence(value: Any) -> Evidence:
         return Evidence.NO
     if isinstance(content, list):
         kinds = part_kinds(content)
-        if not kinds <= {"text", *_PROOF_PARTS}:
+        if not kinds <= {"text", *_PROOF_PARTS} or any(
+            isinstance(part, dict) and "value" in part and "text" not in part for part in content
+        ):
             return Evidence.NO
         if kinds & _PROOF_PARTS:
             return Evidence.YES
@@ -53,6 +58,8 @@ def evidence(value: Any) -> Evidence:
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
+    again = [(key,) for key in _REPEATED if key in document.envelope]
+    document = with_beside(document, again) if again else document
     tools: dict[str, str] = {}
     turns: list[tuple[Role, list[Block]]] = []
     for record, value in enumerate(values):
@@ -97,11 +104,13 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
         yield _text(kind, content, Place(record, ("content",)), ("content",), role, common)
     elif isinstance(content, list) and content:
         for index, part in enumerate(content):
-            owner = ("content", index)
+            path = ("content", index)
+            # The parts of a tool message are one result.
+            owner = ("content",) if role is Role.TOOL else path
             if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
-                yield _text(kind, part["text"], Place(record, (*owner, "text")), owner, role, common)
+                yield _text(kind, part["text"], Place(record, (*path, "text")), owner, role, common)
             else:
-                yield attachment_block(part, record, owner, **common)
+                yield attachment_block(part, record, owner, place=path, **common)
     elif role is Role.TOOL:
         yield Block(kind, Place(record, ("content",)), ("content",), **common)
     calls = value.get("tool_calls")
@@ -140,4 +149,6 @@ FORMAT = Format(
     evidence,
     read,
     is_default=True,
+    complete=repeats.completing(repeats.values_beside),
+    display=repeats.displaying(repeats.values_beside),
 )

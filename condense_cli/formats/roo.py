@@ -132,5 +132,5 @@ FORMAT = Format(
     "Roo Code and Cline histories (api_conversation_history.json)",
     evidence,
     read,
-    compaction=roo_condense.COMPACTION,
+    compaction=roo_condense.write,
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from .. import jsontext
 from ..transcript import Container, Message, Source
-from .base import Compaction, Rewrite
+from .base import Rewrite
 from .ids import derived_uuid
 from .writing import join, new_record
 
@@ -69,6 +69,3 @@ def _records(rewrite: Rewrite, new: list[Message], place: int, condense_id: str)
         if number == 0:
             members |= {"isSummary": "true", "condenseId": json.dumps(condense_id)}
         yield new_record(rewrite.transcript.source, block.place, members)
-
-
-COMPACTION = Compaction(write)

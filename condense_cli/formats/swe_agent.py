@@ -1,25 +1,27 @@
-"""Trajectories of SWE-agent (`.traj`): one object whose `history` holds the messages. They are only read.
+"""Trajectories of SWE-agent (`.traj`): one object whose `history` holds the messages.
 
 With native tools the messages are those of chat completions, but a result names its call in a list.
 Otherwise the assistant's text holds one action, and the next user message is what came of it; both
 become tool blocks. Demonstrations are the client's own words.
-Much of the text stands in `trajectory` again, step by step, so a changed history alone would
-contradict its own file.
+Much of the text stands in `trajectory` again, step by step, and in the keys `thought` and `action` of a
+message. A replay runs the assistant's messages of `history`; viewers draw `trajectory`, so its steps keep their number
+and order, and lose what the history lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from .. import jsontext, textactions
 from ..errors import UnknownFormatError
 from ..transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
+from . import repeats
 from .anthropic import BlockReader
-from .base import Evidence, Format, not_a_message
-from .container import Document, with_records_under
+from .base import Evidence, Format, RecordEdits, not_a_message
+from .container import Document, with_records_at
 from .openai_chat import ROLES, message_blocks
 from .spelling import as_spelled
 
@@ -35,14 +37,16 @@ def evidence(value: Any) -> Evidence:
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     records = list(values)
+    model = None
     if any(evidence(value) is Evidence.YES for value in records):
         if len(records) > 1:
             raise UnknownFormatError(
                 "It holds several trajectories, each record one.", "Put each trajectory into a file of its own."
             )
-        document = with_records_under(document, "history")
+        model = _model(records[0].get("replay_config"))
+        document = with_records_at(document, 0, ("history",), [("trajectory",)])
         records = list(document.values)
-    reader = _Reader()
+    reader = ActionReader()
     turns: list[tuple[Role, list[Block]]] = []
     for record, value in enumerate(records):
         if record in document.source.unparsed:
@@ -52,15 +56,36 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}")
         turns.append((role, list(as_spelled(reader.blocks(value, record, role), document.source))))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
-    return Transcript(
-        "swe-agent", Family.OPENAI_CHAT, messages, document.source, model=_model(document.envelope.get("replay_config"))
-    )
+    return Transcript("swe-agent", Family.OPENAI_CHAT, messages, document.source, model=model)
 
 
-class _Reader:
-    """Reads messages in order and pairs each action with the user message that follows it."""
+def _complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: jsontext.Style) -> None:
+    """A changed action is found in its message by the key `action`, which therefore has to say the same."""
+    _repeats(transcript, edits, gone, style)
+    for _, block in transcript.blocks():
+        if block.changed and block.span and block.kind is BlockKind.TOOL_CALL:
+            record = block.place.record
+            action = jsontext.parse(transcript.source.view(record)).get("action")
+            if isinstance(action, str):
+                edits[record]["action",] = style.literal(block.text + action[len(action.rstrip()) :])
 
-    def __init__(self) -> None:
+
+def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
+    source = transcript.source
+    for record in range(source.listed):
+        if record not in source.unparsed and b'"thought"' in source.raw(record):
+            yield record, ("thought",), jsontext.parse(source.view(record)).get("thought")
+    yield from repeats.values_beside(transcript)
+
+
+class ActionReader:
+    """Reads messages in order and pairs each action in an assistant's text with the user message that follows it.
+
+    `find` gives the span of the action in a text, also of one that reads as it is told.
+    """
+
+    def __init__(self, find: Callable[[str, str | None], tuple[int, int] | None] = textactions.find) -> None:
+        self._find = find
         self._tools: dict[str, str] = {}
         self._number = 0
         self._asked: tuple[str | None, str | None] | None = None
@@ -75,6 +100,8 @@ class _Reader:
         blocks = [*thoughts, *message_blocks(value, record, role, self._tools)]
         if value.get("is_demo"):
             return [replace(block, injected=True) for block in blocks]
+        if any(block.is_summary for block in blocks):
+            return blocks  # What looks like an action in it is quoted.
         if role is Role.ASSISTANT and not value.get("tool_calls"):
             action = value.get("action")
             return self._acting(blocks, action if isinstance(action, str) else None)
@@ -87,20 +114,32 @@ class _Reader:
         if action is not None:
             self._asked = (textactions.tool(action), None)
         for position, block in reversed(list(enumerate(blocks))):
-            span = textactions.find(block.text, action) if block.kind is BlockKind.TEXT else None
+            span = self._find(block.text, action) if block.kind is BlockKind.TEXT else None
             if span:
                 return [*blocks[:position], *self._split(block, *span), *blocks[position + 1 :]]
         return blocks
 
     def _split(self, block: Block, start: int, end: int) -> Iterator[Block]:
+        """The action, and what stands around it. By its fences it is found: no pass may rewrite them."""
         self._number += 1
-        tool, call_id = textactions.tool(block.text[start:end]), f"{TEXT_CALL}{self._number}"
+        text = block.text
+        tool, call_id = textactions.tool(text[start:end]), f"{TEXT_CALL}{self._number}"
         self._asked = (tool, call_id)
-        if start:
-            yield block.part(0, start)
-        yield replace(block.part(start, end), kind=BlockKind.TOOL_CALL, tool=tool, call_id=call_id)
-        if end < len(block.text):
-            yield block.part(end, len(block.text))
+        opening, closing = textactions.fences(text, start, end)
+        opening = opening if text[:opening].strip() else 0
+        closing = closing if text[closing:].strip() else len(text)
+        parts = (
+            (0, opening, BlockKind.TEXT),
+            (opening, start, BlockKind.OPAQUE),
+            (start, end, BlockKind.TOOL_CALL),
+            (end, closing, BlockKind.OPAQUE),
+            (closing, len(text), BlockKind.TEXT),
+        )
+        for first, last, kind in parts:
+            if kind is BlockKind.TOOL_CALL:
+                yield replace(block.part(first, last), kind=kind, tool=tool, call_id=call_id)
+            elif first < last:
+                yield replace(block.part(first, last), kind=kind)
 
 
 def _observed(block: Block, tool: str | None, call_id: str | None) -> Block:
@@ -120,11 +159,14 @@ def _model(config: Any) -> str | None:
     return config if isinstance(config, str) and config else None
 
 
+_repeats: Final = repeats.completing(_shows)
+
 FORMAT = Format(
     "swe-agent",
     Family.OPENAI_CHAT,
-    "SWE-agent trajectories (.traj), only read",
+    "SWE-agent trajectories (.traj)",
     evidence,
     read,
-    is_writable=False,
+    complete=_complete,
+    display=repeats.displaying(_shows),
 )

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
+from typing import Final
 
 from .. import jsontext
 from ..transcript import IN_STRING, Block, Container, JsonPath, Message, Place, Source, Transcript
@@ -38,20 +39,20 @@ def write(transcript: Transcript, form: Format) -> bytes:
     rewrite = Rewrite(transcript, edits, gone, style)
     if form.compaction and transcript.has_new_summary:
         for record, blocks in changed.items():
-            edits[record].update(_edits(blocks, source, values, style))
-        return form.compaction.write(rewrite)
+            edits[record].update(_edits(blocks, source, values, style, form))
+        return form.compaction(rewrite)
     records = {record for record, changes in edits.items() if changes} | changed.keys()
     # Of a string of which one part went and another changed, what is left stays: the edits of blocks go before.
     return join(
         source,
         records - gone,
-        lambda record: rewrite.record(record, _edits(changed.get(record, ()), source, values, style)),
+        lambda record: rewrite.record(record, _edits(changed.get(record, ()), source, values, style, form)),
         gone,
     )
 
 
 def _edits(
-    blocks: Iterable[tuple[Message, Block]], source: Source, values: Values, style: jsontext.Style
+    blocks: Iterable[tuple[Message, Block]], source: Source, values: Values, style: jsontext.Style, form: Format
 ) -> dict[JsonPath, str | None]:
     """What the changed blocks of one record exchange in it."""
     edits: dict[JsonPath, str | None] = {}
@@ -60,23 +61,26 @@ def _edits(
     for message, block in blocks:
         path = block.place.path
         if block.is_inserted:
-            members = {"role": style.literal(message.role.value), "content": style.literal(block.text)}
-            edits[()] = new_record(source, block.place, members)
+            replaced = jsontext.decode(source.raw(block.place.record))
+            members = form.new_message(message.role, style.literal(block.text), replaced)
+            edits[()] = jsontext.object_like(replaced, members)
         elif block.span:
             spans[block.place].append(block)
         elif IN_STRING in path:
             step = path.index(IN_STRING)
-            strings[Place(block.place.record, path[:step])][path[step + 1 :]] = block.text
+            string, inner = Place(block.place.record, path[:step]), path[step + 1 :]
+            values_inside = block.edits if block.is_object else [((), block.content)]
+            strings[string] |= {(*inner, *deeper): str(value) for deeper, value in values_inside}
         elif block.stands_in:
             edits[path] = _text_part(block, values, style)
         elif block.is_object:
-            edits |= {(*path, *inner): style.literal(str(value)) for inner, value in block.edits}
+            edits |= {(*path, *deeper): style.literal(str(value)) for deeper, value in block.edits}
         else:
             edits[path] = style.literal(block.text)
     for place, parts in spans.items():
         edits[place.path] = style.literal(_respanned(values(place.record, place.path), parts))
-    for place, inner in strings.items():
-        edits[place.path] = style.literal(jsontext.replace_strings(values(place.record, place.path), inner))
+    for place, replacements in strings.items():
+        edits[place.path] = style.literal(jsontext.replace_strings(values(place.record, place.path), replacements))
     return edits
 
 
@@ -103,13 +107,16 @@ def gone_records(transcript: Transcript) -> frozenset[int]:
 
 
 def _text_part(block: Block, values: Values, style: jsontext.Style) -> str:
-    """The text part that takes an image's place. A cache breakpoint set on the image moves to it."""
+    """The text part that takes an image's place. A cache breakpoint set on the image moves to it, and so do ids."""
     part = values(block.place.record, block.place.path)
-    kind = "input_text" if isinstance(part, dict) and part.get("type") == "input_image" else "text"
-    literal = f'{{"type":"{kind}","text":{style.literal(block.text)}'
-    if isinstance(part, dict) and "cache_control" in part:
-        literal += f',"cache_control":{json.dumps(part["cache_control"])}'
-    return literal + "}"
+    part = part if isinstance(part, dict) else {}
+    kind = '"type":"input_text",' if part.get("type") == "input_image" else '"type":"text",'
+    moved = "".join(f',"{key}":{json.dumps(part[key])}' for key in _MOVED if key in part)
+    # Gemini's parts are told apart by their keys, and it refuses one that it does not know.
+    return f'{{{"" if "inlineData" in part else kind}"text":{style.literal(block.text)}{moved}}}'
+
+
+_MOVED: Final = ("cache_control", "id", "sessionID", "messageID")
 
 
 def _respanned(text: str, blocks: list[Block]) -> str:
@@ -146,7 +153,7 @@ def join(source: Source, records: Iterable[int], rewritten: Callable[[int], str]
 
 def _removals(source: Source, gone: frozenset[int]) -> list[tuple[int, int]]:
     if source.container is not Container.LINES:
-        return [(start, end) for start, end, _ in jsontext.remove_members(source.spans, gone)]
+        return [(start, end) for start, end, _ in jsontext.remove_members(source.spans[: source.listed], gone)]
     spans = []
     for record in gone:
         start, end = source.spans[record]

@@ -32,6 +32,7 @@ class Reason(StrEnum):
     NOT_SMALLER = "not_smaller"
     BUDGET_SPENT = "budget_spent"
     INTERRUPTED = "interrupted"
+    INSTALLED_FAILED = "installed_failed"
 
 
 HOPELESS: Final = frozenset(
@@ -123,6 +124,10 @@ _TEXTS: Final = {
     Reason.BUDGET_SPENT: (
         "The budget does not cover another call.",
         "Raise --max-cost or --max-summary-tokens; what succeeded comes from the cache.",
+    ),
+    Reason.INSTALLED_FAILED: (
+        "The summarizer of the profile {profile} failed.",
+        "It is of an installed package: ask its authors, or name another profile.",
     ),
     Reason.INTERRUPTED: ("Interrupted before the answer was there.", _LATER),
 }

@@ -9,10 +9,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.profiles import Access
+from ..config.profiles import INSTALLED, Access
+from ..errors import ConfigurationError
 from ..passes.offline import NAME as OFFLINE
 from ..passes.offline import Offline
-from ..passes.summaries import Outcome, Refused, TextTask, Written
+from ..passes.summaries import Outcome, Refused, Summarizer, TextTask, Written
 from ..passes.summaries import Task as PassTask
 from ..tokens import Counter
 from ..transcript import ContentType, Message
@@ -21,7 +22,7 @@ from .calls import Caller
 from .flatten import flattened
 from .planning import planned
 from .prompts import Subject, Task
-from .reasons import Failure, Reason, failure
+from .reasons import Failure, Names, Reason, failure
 from .spending import Spent
 from .summaries import summarise
 
@@ -32,6 +33,14 @@ _SUBJECTS: Final = {
     ContentType.TOOL_PARAMETERS: Subject.TOOL_PARAMETERS,
     ContentType.TOOL_RESULTS: Subject.TOOL_RESULT,
 }
+
+
+Installed = Callable[[str], Callable[[Counter], Summarizer]]
+"""What makes the summariser that an installed package has by a name. Raises ConfigurationError."""
+
+
+def none_installed(name: str) -> Callable[[Counter], Summarizer]:
+    raise ConfigurationError(f"There is no summarizer named {name!r}.")
 
 
 class Used(Struct, frozen=True):
@@ -50,7 +59,7 @@ class Summaries:
 
     `choose` gives the profile for the name that a task carries (or None), `caller` what its calls are made with.
     Where it `is_planned`, nothing is called: requests are priced with answers as long as they are expected to be at
-    most, unless the cache has the answer.
+    most, unless the cache has the answer. `installed` finds the summarisers of installed packages.
     """
 
     def __init__(
@@ -60,6 +69,7 @@ class Summaries:
         caller: Callable[[Access], Caller],
         *,
         is_planned: bool = False,
+        installed: Installed = none_installed,
     ) -> None:
         self.count = count
         self.is_planned = is_planned
@@ -69,6 +79,8 @@ class Summaries:
         self._choose, self._caller = choose, caller
         self._choices: dict[str | None, Choice] = {}
         self._callers: dict[str, Caller] = {}
+        self._installed = installed
+        self._installed_made: dict[str, Summarizer] = {}
         self._used: dict[str, Used] = {}
         self._notes: dict[str, None] = {}
 
@@ -117,7 +129,31 @@ class Summaries:
             why = choice.failure or failure(Reason.INTERRUPTED)
             self._fail(why)
             return [Refused(why.what)] * len(tasks)
+        if choice.access.profile.api == INSTALLED:
+            return self._by_installed(choice.access, tasks, messages)
         return self._called(choice.access, tasks)
+
+    def _by_installed(
+        self, access: Access, tasks: Sequence[PassTask], messages: Sequence[Message]
+    ) -> Sequence[Outcome]:
+        """The summaries of an installed package's own code, which may fail in any way."""
+        if self.is_planned:
+            self.note(f"The summarizer of the profile {access.name} was not asked; the offline one stands in for it.")
+            return self._offline.summarize(tasks, messages)
+        try:
+            if access.name not in self._installed_made:
+                self._installed_made[access.name] = self._installed(access.profile.summarizer or "")(self.count)
+            found = list(self._installed_made[access.name].summarize(tasks, messages))
+            if len(found) != len(tasks) or not all(isinstance(outcome, Written | Refused) for outcome in found):
+                raise TypeError("it does not give one Written or Refused for each task")
+        except MemoryError:
+            raise
+        except Exception as error:
+            why = failure(Reason.INSTALLED_FAILED, Names(profile=access.name), f"{type(error).__name__}: {error}")
+            self._fail(why)
+            found = [Refused(why.what)] * len(tasks)
+        self._note_use(access.name, access.profile.model, found, 0, Spent())
+        return found
 
     def _called(self, access: Access, tasks: Sequence[PassTask]) -> list[Outcome]:
         if access.name not in self._callers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,18 +38,22 @@ def decode(
 
     `expected` are texts, by positions of message and block, that need not be held twice where they come out.
     """
-    if not any(_may_hold(message, block) for message in messages for block in message.blocks):
+    holders = [
+        Place(position, number)
+        for position, message in enumerate(messages)
+        for number, block in enumerate(message.blocks)
+        if _may_hold(message, block)
+    ]
+    if not holders:
         return Decoded(tuple(messages))
     decoder = _Decoder(messages, reader or Reader(), expected or {})
     # A forward reference needs the newer blocks first, a backward one the older.
-    decoder.sweep(range(len(messages) - 1, -1, -1), is_backward=False)
-    decoder.sweep(range(len(messages)), is_backward=True)
+    decoder.sweep(reversed(holders), is_backward=False)
+    decoder.sweep(holders, is_backward=True)
     unresolved = sum(
         parse_reference(line) is not None
-        for message in decoder.messages
-        for block in message.blocks
-        if _may_hold(message, block)
-        for text in _texts(block)
+        for place in holders
+        for text in _texts(decoder.messages[place.message].blocks[place.block])
         for line in text.split("\n")
     )
     named = {place: frozenset(others) for place, others in decoder.named.items()}
@@ -87,23 +91,15 @@ class _Decoder:
         self.resolved = 0
         self.named: dict[tuple[int, int], set[tuple[int, int]]] = {}
         self._addresses = Addresses(messages)
-        self._done: set[Place] = set()
         self._last: tuple[Block, dict[str, str]] | None = None
 
-    def sweep(self, order: Sequence[int], is_backward: bool) -> None:
-        self._done.clear()
-        for position in order:
-            message = self.messages[position]
-            numbers = range(len(message.blocks))
-            for number in numbers if is_backward else reversed(numbers):
-                self._block(Place(position, number), is_backward)
+    def sweep(self, holders: Iterable[Place], is_backward: bool) -> None:
+        """Decode every block that may hold references; what references gave is not looked at again."""
+        for place in holders:
+            self._block(place, is_backward)
 
     def _block(self, place: Place, is_backward: bool) -> None:
-        """Decode one block, once in a sweep: what references gave is not looked at again."""
         block = self.messages[place.message].blocks[place.block]
-        if place in self._done or not _may_hold(self.messages[place.message], block):
-            return
-        self._done.add(place)
         if block.kind is not BlockKind.TOOL_CALL:
             written = block.text
             text = self._text(place, written, is_backward, block.kind is BlockKind.TEXT)

@@ -10,12 +10,16 @@ Two reads of a file that had lines inserted above still share the bodies.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import count, islice
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 _NUMBERED: Final = re.compile(r"( *)(\d{1,7})(→|\t| \| |\||:)", re.ASCII)
+_PRINTED: Final = 2_000
 _BEGINNINGS: Final = frozenset(" 0123456789")
 
 
@@ -104,12 +108,22 @@ def read_lines(text: str) -> Lines:
 
 def _bodies(lines: list[str], start: int, numbering: Numbering) -> list[str]:
     """What is numbered in a listing that begins at a line."""
-    number, width, separator = numbering.number, numbering.width, numbering.separator
     bodies: list[str] = []
-    for line in range(start, len(lines)):
-        prefix = f"{number:>{width}}{separator}"
-        if not lines[line].startswith(prefix):
+    for prefix, line in zip(_prefixes(numbering), islice(lines, start, None), strict=False):
+        if not line.startswith(prefix):
             break
-        bodies.append(lines[line][len(prefix) :])
-        number += 1
+        bodies.append(line[len(prefix) :])
     return bodies
+
+
+def _prefixes(first: Numbering) -> Iterator[str]:
+    """The numbers of a listing as they are printed, from the first on. Most listings have the same few thousand."""
+    known = _printed(first.width, first.separator)
+    yield from known[first.number :]
+    for number in count(max(first.number, len(known))):
+        yield f"{number:>{first.width}}{first.separator}"
+
+
+@cache
+def _printed(width: int, separator: str) -> list[str]:
+    return [f"{number:>{width}}{separator}" for number in range(_PRINTED)]

@@ -75,6 +75,7 @@ class Repeated:
         lines = sum(len(text.keys) for text in texts)
         self._mask = mask = (1 << max(10, (8 * lines).bit_length())) - 1
         self._seen = seen = bytearray(mask + 1)
+        self._last: tuple[Hashed, list[int]] | None = None
         for text in texts:
             for key in text.keys:
                 place = key & mask
@@ -82,6 +83,11 @@ class Repeated:
 
     def lines(self, text: Hashed) -> list[int]:
         """The lines of a text that come more than once and are long enough to mean something."""
+        if self._last is None or self._last[0] is not text:  # Mostly asked for several times in a row.
+            self._last = (text, self._lines(text))
+        return self._last[1]
+
+    def _lines(self, text: Hashed) -> list[int]:
         seen, mask = self._seen, self._mask
         return [line for line, key in enumerate(text.keys) if seen[key & mask] == 2 and not 0 <= key <= _SMALL]
 

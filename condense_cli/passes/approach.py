@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from .draft import Draft
+from .receipts import Receipt
+
 _ROUNDS: Final = 8
 _CLOSE: Final = 200
 """So often another budget is tried, until what is free of the target is at most this part of it."""
@@ -36,3 +39,21 @@ def approach(target: int, attempt: Callable[[int], int], budget: int, most: int)
             break
     best = fits if fits is not None else 0
     return left if tried == best else attempt(best)
+
+
+def fitted(draft: Draft, target: int, run: Callable[[int], list[Receipt]], freed: Callable[[], int]) -> list[Receipt]:
+    """Run something on the draft with as much room as fits into the target, and give its receipts.
+
+    `freed` tells how many tokens of the draft as it stands go besides.
+    """
+    before = draft.saved()
+    receipts: list[Receipt] = []
+
+    def left_with(room: int) -> int:
+        draft.restore(before)
+        receipts[:] = run(room)
+        draft.write()
+        return target - (draft.tokens - freed())
+
+    approach(target, left_with, target, draft.tokens)
+    return receipts

@@ -187,8 +187,7 @@ def _messages(text: str, messages: Sequence[Message], positions: Sequence[int], 
     old = [messages[position] for position in positions]
     before = [message for message in messages[: positions[0]] if message.role not in STANDING_ROLES]
     after = next((m for p, m in enumerate(messages) if p > positions[0] and p not in gone), None)
-    compaction = format_named(format).compaction
-    role = compaction.role if compaction else None
+    role = format_named(format).summary_role
     needs_bridge = False
     if role is None:
         role = Role.ASSISTANT if before and before[-1].role is Role.USER else Role.USER

@@ -5,19 +5,26 @@ from __future__ import annotations
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ..lossless.encode import with_blocks
 from ..transcript import Transcript
 from ..validity import BOUND_THINKING, Violation, validate
+from .prelude import key_of
 from .receipts import PROTECTED, PassReceipt, Receipt
 
 
 class Metrics(Struct, frozen=True):
-    """The provider that ran, how many seconds it took, and how many changes each of its operations made."""
+    """The provider that ran, how many seconds it took, and how many changes each of its operations made.
+
+    `fallback` names what ran after it when it had failed.
+    """
 
     provider: str
     version: str
     seconds: float
     operations: dict[str, int]
+    fallback: str | None = None
 
 
 class RunError(Struct, frozen=True):
@@ -51,6 +58,8 @@ class Condensation(Struct, frozen=True, dict=True):
     keeps_thinking: bool = False
     """The configuration asked to keep thinking even where a change made it invalid."""
     metrics: Metrics | None = None
+    is_needed: bool = True
+    """Whether anything was to be done; if not, `metrics` are None."""
     error: RunError | None = None
     """What stopped the provider; the transcript is then as it was."""
 
@@ -85,3 +94,38 @@ class Condensation(Struct, frozen=True, dict=True):
     @property
     def is_target_missed(self) -> bool:
         return self.target is not None and self.tokens_after > self.target
+
+
+def joined(first: Condensation, second: Condensation) -> Condensation:
+    """Two runs, one on the result of the other, as one."""
+    lossy = {(change.message, change.block) for change in second.changes} - second.references.keys()
+    before = {place: saved for place, saved in first.references.items() if place not in lossy}
+    cut = {(change.message, change.block) for change in first.changes} - first.references.keys()
+    references = dict(before)
+    for place, saved in second.references.items():
+        if place not in cut:
+            references[place] = before.get(place, 0) + saved
+    return Condensation(
+        first.before,
+        _as_it_was(first.before, second.transcript),
+        (*first.passes, *(receipt for receipt in second.passes if receipt.changes)),
+        (*first.receipts, *second.changes),
+        first.tokens_before,
+        second.tokens_after,
+        first.target,
+        first.warnings,
+        references,
+        first.keeps_thinking,
+    )
+
+
+def _as_it_was(before: Transcript, after: Transcript) -> Transcript:
+    """The transcript with the blocks of the first one where the second run took back what the first one did."""
+    old = {key_of(block): block for _, block in before.blocks()}
+    same = {
+        (position, number): old[key_of(block)]
+        for position, message in enumerate(after.messages)
+        for number, block in enumerate(message.blocks)
+        if block.changed and key_of(block) in old and block.reads_as(old[key_of(block)])
+    }
+    return replace(after, messages=tuple(with_blocks(after.messages, same)))

@@ -37,3 +37,18 @@ def is_offline(config: PassConfig, summarizer: Summarizer) -> bool:
     """Whether a batch pass is sure to get its summary without a model, so that it may be tried again."""
     summarization = config.batch_config and config.batch_config.summarization_config
     return isinstance(summarizer, Offline) or bool(summarization and summarization.api_profile == OFFLINE)
+
+
+def summarizes_blocks(config: PassConfig) -> bool:
+    return config.mode == "individual" and any(found.operation == "summarize" for found in operations_of(config))
+
+
+def cuts_summaries(configuration: Configuration) -> bool:
+    """Whether blocks are summarized, and a pass with thresholds follows.
+
+    A reference may take the place of a summary; the threshold then passed the summary, and passes the original the
+    next time.
+    """
+    passes = configuration.passes
+    first = next((number for number, config in enumerate(passes) if summarizes_blocks(config)), len(passes))
+    return any(operation.min_tokens for config in passes[first + 1 :] for operation in operations_of(config))

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter as Counts
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import Configuration, PassConfig
-from ..tokens import MESSAGE_TOKENS, Counter
+from ..tokens import Counter
 from ..transcript import Message, Transcript
 from . import thinking
-from .approach import approach
-from .condensation import Condensation
+from .approach import fitted
+from .condensation import Condensation, joined
 from .draft import Draft
 from .individual import run_individual
-from .limits import is_offline, operations_of, strictnesses, target_of
+from .limits import cuts_summaries, is_offline, operations_of, strictnesses, summarizes_blocks, target_of
 from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
-from .reconcile import View, reconcile, view
+from .reconcile import reconcile, view
 from .selection import FindSelector, Selected, no_selectors, protect, select
 from .sliding_window import SlidingWindow, drop_older_half
 from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
@@ -54,29 +54,21 @@ def condense(
     A transcript that would not become smaller, or by less than `min_saving`, comes back unchanged.
     """
     run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock, selectors)
-    run.all()
-    warnings = [*transcript.warnings, *configuration_warnings(configuration), *run.writer.warnings]
-    saved = run.tokens_before - run.draft.tokens
-    if any(receipt.is_change for receipt in run.receipts) and saved < max(1, configuration.min_saving):
-        wanted = f"less than min_saving ({configuration.min_saving})" if configuration.min_saving else "not smaller"
-        what = f"save {saved:,} tokens, {wanted}" if saved >= 0 else f"be {-saved:,} tokens larger"
-        warnings.append(f"Nothing was changed: the result would {what}.")
-        return Condensation(
-            transcript, transcript, tuple(map(undone, run.passes)), (),
-            run.tokens_before, run.tokens_before, run.target, tuple(warnings),
-        )  # fmt: skip
-    return Condensation(
-        transcript,
-        run.draft.finish(transcript),
-        tuple(run.passes),
-        tuple(run.receipts),
-        run.tokens_before,
-        run.draft.tokens,
-        run.target,
-        tuple(warnings),
-        run.references(),
-        configuration.thinking == "keep",
-    )
+    result = run.result()
+    summarizes = any(map(summarizes_blocks, configuration.passes))
+    is_open = run.writer.has_read_references or (run.writer.is_enabled and cuts_summaries(configuration))
+    has_failed = any(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
+    if has_failed or not (result.changes and summarizes and is_open):
+        return result
+    # What references of the input named was summarized, and other lines may be found again now, or a reference stands
+    # where a later pass saw a summary: on to where a run on its own output changes nothing.
+    settled = replace(configuration, target_tokens=run.target, target_reduction_percent=None, min_saving=0)
+    for _ in range(_ROUNDS):
+        again = _Run(result.transcript, settled, count, summarizer, stop_at_target, clock, selectors).result()
+        if not again.changes:
+            break
+        result = joined(result, again)
+    return result
 
 
 class _Run:
@@ -108,6 +100,34 @@ class _Run:
         self.cuts: dict[tuple[int, int], str] = {}
         self.passes: list[PassReceipt] = []
         self.receipts: list[Receipt] = []
+
+    def result(self) -> Condensation:
+        """All of the run; the transcript as it was where too little would be saved."""
+        self.all()
+        configuration, transcript = self.configuration, self.transcript
+        warnings = [*transcript.warnings, *configuration_warnings(configuration), *self.writer.warnings]
+        saved = self.tokens_before - self.draft.tokens
+        if any(receipt.is_change for receipt in self.receipts) and saved < max(1, configuration.min_saving):
+            least = configuration.min_saving
+            wanted = f"less than min_saving ({least})" if least else "not smaller"
+            what = f"save {saved:,} tokens, {wanted}" if saved >= 0 else f"be {-saved:,} tokens larger"
+            warnings.append(f"Nothing was changed: the result would {what}.")
+            return Condensation(
+                transcript, transcript, tuple(map(undone, self.passes)), (),
+                self.tokens_before, self.tokens_before, self.target, tuple(warnings),
+            )  # fmt: skip
+        return Condensation(
+            transcript,
+            self.draft.finish(transcript),
+            tuple(self.passes),
+            tuple(self.receipts),
+            self.tokens_before,
+            self.draft.tokens,
+            self.target,
+            tuple(warnings),
+            self.references(),
+            configuration.thinking == "keep",
+        )
 
     def all(self) -> None:
         self._prelude()
@@ -206,7 +226,7 @@ class _Run:
             receipts = self._round(config, selected, target, strictness)
             self.receipts += receipts
             changed_blocks |= {(receipt.message, receipt.block) for receipt in receipts if receipt.is_change}
-            if self._is_target_reached():
+            if self._is_target_reached() or config.mode == "batch":
                 break
         seconds = self.clock() - started
         return PassReceipt(
@@ -227,8 +247,14 @@ class _Run:
             found = self._settled(config.id, found, before, MOVED)
             receipts = [receipt for receipt in receipts if receipt.is_change] + found
             is_done = not known if target is None else self.draft.tokens <= target
-            is_done |= config.mode != "individual"  # The others find the target at once, or not at all.
-            if is_done or not self.writer.is_active or not any(receipt.is_change for receipt in found):
+            # A summary takes the place of messages, so that the selection no longer fits: it is written once.
+            # And an extraction has come as close to the target as it can.
+            if (
+                is_done
+                or config.mode != "individual"
+                or not self.writer.is_active
+                or not any(receipt.is_change for receipt in found)
+            ):
                 break
         return receipts
 
@@ -251,28 +277,15 @@ class _Run:
             return run_extract(self.draft, config, selected, self.protection, self.target or 0, self._thinking_tokens)
         if isinstance(config, SlidingWindow):
             return drop_older_half(self.draft, config, selected, self.protection, before)
-        return self._batch(config, selected, target, before)
-
-    def _batch(self, config: PassConfig, selected: Selected, target: int | None, before: View) -> list[Receipt]:
         from .batch import run_batch  # With the ledger: only where messages are summarized.
 
-        draft, format = self.draft, self.transcript.format
+        run = partial(
+            run_batch, self.draft, config, selected, self.protection, target, self.summarizer,
+            self.transcript.format, before,
+        )  # fmt: skip
         if target is None or not is_offline(config, self.summarizer):
-            return run_batch(draft, config, selected, self.protection, target, self.summarizer, format, before)
-        saved = draft.saved()
-        receipts: list[Receipt] = []
-
-        def left_with(room: int) -> int:
-            """Tokens free of the target with a summary of so many."""
-            draft.restore(saved)
-            receipts[:] = run_batch(
-                draft, config, selected, self.protection, target, self.summarizer, format, before, room
-            )
-            draft.write()
-            return target - (draft.tokens - self._thinking_tokens())
-
-        approach(target, left_with, target, draft.tokens)
-        return receipts
+            return run()
+        return fitted(self.draft, target, run, self._thinking_tokens)
 
     def _reason_to_skip(self, config: PassConfig) -> str:
         condition = config.execution.condition
@@ -307,17 +320,13 @@ class _Run:
         return found
 
     def _thinking_tokens(self) -> int:
-        """Tokens of the thinking that would have to go now, and of the messages that it would leave empty."""
-        places, _ = thinking.to_drop(self.draft.written(), self.configuration.thinking, self.model)
-        gone = Counts(position for position, _ in places)
-        empty = sum(count == len(self.draft.messages[position].blocks) for position, count in gone.items())
-        count, messages = self.draft.count.block, self.draft.messages
-        return MESSAGE_TOKENS * empty + sum(count(messages[position].blocks[number]) for position, number in places)
+        """Tokens of the thinking that would have to go now."""
+        return thinking.tokens_to_drop(self.draft.written(), self.configuration.thinking, self.model, self.draft.count)
 
     def _drop_thinking(self) -> bool:
         """Drop what the thinking mode says; whether messages went, so that windows may have moved."""
         written = self.draft.written()
-        places, reason = thinking.to_drop(written, self.configuration.thinking, self.model)
+        places, reason = thinking.to_drop(written, self.configuration.thinking, self.model, self.draft.removed)
         if not places:
             return False
         before = self.draft.tokens

@@ -52,7 +52,11 @@ class Writer:
     @property
     def is_active(self) -> bool:
         """Whether there may be anything to write: new references, or those of the input."""
-        return self.is_enabled or bool(self._as_read)
+        return self.is_enabled or self.has_read_references
+
+    @property
+    def has_read_references(self) -> bool:
+        return bool(self._as_read)
 
     @property
     def warnings(self) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ..models import binds_thinking
+from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Block, BlockKind, Message, Role
 
 Mode = Literal["auto", "drop", "keep"]
@@ -19,8 +20,10 @@ BOUND = "bound to what changed before it"
 WANTED = "thinking: drop"
 
 
-def to_drop(messages: Sequence[Message], mode: Mode, model: str | None) -> tuple[list[tuple[int, int]], str]:
-    """Positions (message, block) of the thinking that has to go, and why."""
+def to_drop(
+    messages: Sequence[Message], mode: Mode, model: str | None, removed: Sequence[Block] = ()
+) -> tuple[list[tuple[int, int]], str]:
+    """Positions (message, block) of the thinking that has to go, and why. `removed` are the blocks that went."""
     binding = binds_thinking(model)
     if mode == "keep" or (mode == "auto" and not binding):
         return [], ""
@@ -33,16 +36,29 @@ def to_drop(messages: Sequence[Message], mode: Mode, model: str | None) -> tuple
     if mode == "drop":
         open_loop = len(messages) if binding else _open_loop(messages)
         return [place for place in thinking if place[0] < open_loop], WANTED
-    edited = next(
-        (
-            (position, number)
-            for position, message in enumerate(messages)
-            for number, block in enumerate(message.blocks)
-            if block.changed
-        ),
-        None,
-    )
-    return [place for place in thinking if edited and place > edited], BOUND
+    first_removed = min((block.place.record for block in removed), default=None)
+    bound = []
+    is_edited = False
+    for position, message in enumerate(messages):
+        for number, block in enumerate(message.blocks):
+            is_edited = is_edited or (first_removed is not None and block.place.record > first_removed)
+            if is_edited and block.kind is BlockKind.THINKING:
+                bound.append((position, number))
+            is_edited = is_edited or block.changed
+    return bound, BOUND
+
+
+def tokens_to_drop(messages: Sequence[Message], mode: Mode, model: str | None, count: Counter) -> int:
+    """Tokens of the thinking that has to go, and of the messages that it would leave empty."""
+    gone: dict[int, list[int]] = {}
+    for position, number in to_drop(messages, mode, model)[0]:
+        gone.setdefault(position, []).append(number)
+    tokens = 0
+    for position, numbers in gone.items():
+        blocks = messages[position].blocks
+        tokens += sum(count.block(blocks[number]) for number in numbers)
+        tokens += MESSAGE_TOKENS * (len(numbers) == len(blocks))
+    return tokens
 
 
 def _open_loop(messages: Sequence[Message]) -> int:

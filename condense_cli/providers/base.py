@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Final, Generic, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -27,16 +27,21 @@ from ..config.checks import Problem, section_warnings
 from ..config.loading import as_typed
 from ..config.models import Configuration
 from ..config.yaml_reading import Positions
-from ..errors import CondenseError
-from ..llm.spending import Spent
+from ..errors import CondenseError, ConfigurationError
 from ..passes.condensation import Condensation, Metrics, RunError
 from ..passes.receipts import undone
 from ..passes.summaries import Summarizer
 from ..transcript import Transcript
 from .run import Context, Run, S
 
+if TYPE_CHECKING:
+    from ..llm.spending import Spent
+
 OWN_SECTION: Final = "provider_config"
 """The key of a configuration for the settings of a provider that has no key of its own."""
+
+_SECTIONS: Final = ("truncation", "lossless", OWN_SECTION)
+"""Keys that one provider has for itself. What stands under `native` others use as well, for their fallback."""
 
 
 class Capabilities(Struct, frozen=True):
@@ -90,14 +95,21 @@ class Provider(Generic[S]):
     example: ClassVar[str] = ""
     """A setting to show in an example: KEY=VALUE."""
     capabilities: ClassVar[Capabilities]
+    besides: ClassVar[str] = ""
+    """What it does besides its passes: "leaves short conversations alone"."""
     runs_passes: ClassVar[bool] = False
     """Whether it runs the passes of the configuration."""
     section: ClassVar[str] = OWN_SECTION
+    """The key of a configuration that holds its settings; `smart` has several, and overrides what reads them."""
     settings: type[S]
 
     def compiled(self, configuration: Configuration, settings: S) -> Configuration:
         """The configuration with the prelude and the passes that do the provider's work."""
         return configuration
+
+    def in_passes(self, configuration: Configuration) -> Configuration:
+        """The same of a configuration whose settings are not checked yet. Raises ConfigurationError."""
+        return self.compiled(configuration, self.validate_config(configuration))
 
     def strategy(self, run: Run[S]) -> Condensation:
         """The provider's work. Whatever it raises ends the run, and the transcript stays as it was."""
@@ -129,15 +141,24 @@ class Provider(Generic[S]):
     def validate_config(self, configuration: Configuration, positions: Positions | None = None) -> S:
         """The checked settings; `positions` are those of the configuration's file. Raises ConfigurationError."""
         settings = self.settings_of(configuration, positions)
-        for path, what, hint in self.problems(settings):
+        try:
+            problem = next(iter(self.problems(settings)), None)
+        except Exception as error:
+            raise ConfigurationError(f"The settings cannot be checked. {self._error(error)}") from error
+        if problem is not None:
+            path, what, hint = problem
             raise (positions or self._unplaced()).error((self.section, *path), what, hint)
         return settings
 
     def warnings(self, configuration: Configuration) -> list[str]:
         """What is allowed and probably not wanted."""
         found = section_warnings(configuration)
-        if configuration.passes and not self.runs_passes:
-            found.append(f"The passes of the configuration do not run: provider {self.id} does not use them.")
+        for given, what in (configuration.passes, "passes"), (configuration.has_phases, "phases"):
+            if given and not self.runs_passes:
+                found.append(f"The {what} of the configuration do not run: provider {self.id} does not use them.")
+        for section in _SECTIONS:
+            if section != self.section and getattr(configuration, section) is not None:
+                found.append(f"The settings under {section} are not used: the provider is {self.id}.")
         return found
 
     def condense(self, transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
@@ -150,14 +171,15 @@ class Provider(Generic[S]):
         started = context.clock()
         try:
             result = self._guarded(run, self.strategy(run))
+            warnings = self.warnings(configuration)
         except (CondenseError, MemoryError):
             raise
         except Exception as error:
-            result = run.unchanged(error=self._error(error))
+            result, warnings = run.unchanged(error=self._error(error)), []
         operations = Tally(receipt.operation for receipt in result.changes)
         return replace(
             result,
-            warnings=(*result.warnings, *self.warnings(configuration)),
+            warnings=tuple(dict.fromkeys((*result.warnings, *warnings))),
             metrics=Metrics(self.id, self.version, context.clock() - started, dict(operations)),
         )
 
@@ -170,6 +192,8 @@ class Provider(Generic[S]):
         self, transcript: Transcript, configuration: Configuration, context: Context, planner: Planner
     ) -> Spent:
         """What the summaries of a run would cost, by the requests that it would make. None is made."""
+        from ..llm.spending import Spent
+
         self.condense(transcript, configuration, replace(context, summarizer=planner))
         return sum((used.spent for used in planner.used), Spent())
 

@@ -23,6 +23,7 @@ class Lossless(Provider[LosslessConfig]):
     best_for = "keeping every word"
     example = "keep_recent=4"
     capabilities = Capabilities(lossless=True, fallback=True, speed="fast")
+    besides = "falls back to one summary where it may and a target is missed"
     settings = LosslessConfig
     section = "lossless"
 
@@ -40,6 +41,13 @@ class Lossless(Provider[LosslessConfig]):
             state_tags=configuration.lossless_prelude.state_tags,
         )
         return replace(configuration, provider="smart", lossless=None, lossless_prelude=prelude, passes=())
+
+    def warnings(self, configuration: Configuration) -> list[str]:
+        found = super().warnings(configuration)
+        has_target = configuration.target_tokens is not None or configuration.target_reduction_percent is not None
+        if self.settings_of(configuration).fallback is not None and not has_target:
+            found.append("Without a target the fallback of provider lossless does not run.")
+        return found
 
     def strategy(self, run: Run[LosslessConfig]) -> Condensation:
         alone = run.pipeline(self.compiled(run.configuration, run.settings))

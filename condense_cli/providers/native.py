@@ -104,6 +104,7 @@ class Native(Provider[NativeConfig]):
     best_for = "long talks with little to look up again"
     example = "max_messages_to_keep=6"
     capabilities = Capabilities(lossy=True, summaries=True, speed="medium")
+    besides = "leaves short conversations alone"
     settings = NativeConfig
     section = "native"
 

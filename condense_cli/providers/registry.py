@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Mapping
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from ..errors import ConfigurationError
 from ..nearest import nearest
 from . import lossless, native, smart, truncation
 from .base import OWN_SECTION, Capabilities, Provider
+from .installed import Found, Installed, NothingInstalled
 
 AnyProvider = Provider[Any]
 
@@ -26,33 +27,6 @@ BUILT_IN: Final[tuple[AnyProvider, ...]] = (
 )
 DEFAULT: Final = smart.PROVIDER.id
 _BUILT_IN: Final = "built in"
-
-
-class Found(Struct, frozen=True):
-    """What a package registered under a name: the thing itself, or why it cannot be had."""
-
-    name: str
-    origin: str
-    thing: Any = None
-    error: str = ""
-
-
-class Installed(Protocol):
-    """What installed packages register as providers. Asked only for what the table does not know."""
-
-    def providers(self) -> Sequence[str]:
-        """Their names, without loading any."""
-
-    def provider(self, name: str) -> Sequence[Found]:
-        """Those registered under a name; more than one where packages clash."""
-
-
-class NothingInstalled(Struct, frozen=True):
-    def providers(self) -> Sequence[str]:
-        return ()
-
-    def provider(self, name: str) -> Sequence[Found]:
-        return ()
 
 
 class Registered(Struct, frozen=True):
@@ -133,6 +107,13 @@ class Registry:
         settings = as_typed(given, provider.settings, Positions(f"providers.{provider.id}.config", is_file=False))
         return provider.with_settings(configuration, settings)
 
+    def compiled(self, configuration: Configuration) -> Configuration:
+        """The configuration with its prelude and its passes written out. Raises ConfigurationError.
+
+        It says all that the provider does, but for what its `besides` names.
+        """
+        return self.get(configuration.provider).in_passes(self.configured(configuration))
+
     def _lookup(self, id: str) -> AnyProvider | None:
         if id not in self._table and id not in self._warnings:
             self._look_up_installed(id)
@@ -144,8 +125,7 @@ class Registry:
             names = " and ".join(one.origin for one in found)
             self._warnings[id] = f"{names} all register the provider {id!r}: that of {found[0].origin} is used."
         for one in found[:1]:
-            provider = _instance(one.thing)
-            fault = one.error or fault_of(provider, id)
+            provider, fault = _examined(one, id)
             if fault:
                 self._warnings[id] = f"The provider {id!r} of {one.origin} cannot be used: {fault}."
             else:
@@ -160,8 +140,19 @@ class Registry:
         return _error(f"there is no provider named {id!r}", hint, positions)
 
 
-def fault_of(provider: Any, id: str) -> str:
-    """Why something that a package registers as a provider is none, or nothing."""
+def _examined(found: Found, id: str) -> tuple[Any, str]:
+    """What a package registers as a provider, and why it is none, or nothing."""
+    if found.error:
+        return None, found.error
+    thing = found.thing
+    try:
+        provider = thing() if isinstance(thing, type) and issubclass(thing, Provider) else thing
+        return provider, _fault(provider, id)
+    except Exception as error:  # A package's own code may do anything.
+        return None, f"{type(error).__name__}: {error}"
+
+
+def _fault(provider: Any, id: str) -> str:
     if not isinstance(provider, Provider):
         return f"it is no Provider but {type(provider).__name__}"
     for field in ("id", "name", "description", "version"):
@@ -177,10 +168,6 @@ def fault_of(provider: Any, id: str) -> str:
     if provider.section != OWN_SECTION:
         return f"it takes the section {provider.section!r}, which is not its own"
     return ""
-
-
-def _instance(thing: Any) -> Any:
-    return thing() if isinstance(thing, type) and issubclass(thing, Provider) else thing
 
 
 def _error(what: str, hint: str, positions: Positions | None) -> ConfigurationError:

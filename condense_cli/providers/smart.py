@@ -34,12 +34,13 @@ class Smart(Provider[SmartConfig]):
         "tool; or phases, each of which works only while the target is not met. Presets are configurations of it."
     )
     best_for = "saying exactly what goes"
-    example = "lossy_phase.target_reduction_percent=70"
+    example = "llm_phase.enabled=true"
     capabilities = Capabilities(
         lossless=True, lossy=True, summaries=True, parallel=True, thresholds=True, multi_pass=True, fallback=True,
         speed="fast",
     )  # fmt: skip
     settings = SmartConfig
+    section = "passes"
     runs_passes = True
 
     def compiled(self, configuration: Configuration, settings: SmartConfig) -> Configuration:

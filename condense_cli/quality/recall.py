@@ -1,14 +1,17 @@
 """Which of what is asked still stands in a condensed conversation.
 
-A fact or line stands where a line of the condensed conversation is a line of the original as it stood there, or, marked
-by ellipses, a part of one. A fact that stands nowhere so, but that some text names, such as a ledger or the words of a
-summary, is `named`; that is counted apart.
+A fact or line stands where a line of the condensed conversation is a line of the original as it stood there. A fact
+also stands in a part of such a line: one that is marked by ellipses, or a beginning or an end of some length. A fact
+that stands nowhere so, but that some text names, such as a ledger or the words of a summary, is `named`; that is
+counted apart.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Final
 
 from msgspec import Struct
 
@@ -19,6 +22,9 @@ from ..markers import ELLIPSIS, PREFIX, parse_gap
 from ..transcript import Message
 from .asked import Reading, ask, said_lines, texts_in
 from .touched import ledgers_in, still_told, touched
+
+_LONG_PART: Final = 40
+"""Characters of a part of a line that are enough to tell it from a few words that also stand there."""
 
 
 class Score(Struct, frozen=True):
@@ -98,10 +104,17 @@ class Questions:
                     self._on_line[key] = self._facts(key)
                 facts |= self._on_line[key]
                 lines |= self.asked.lines.intersection(said_lines((key,)))
-        elif line.startswith(ELLIPSIS) or line.endswith(ELLIPSIS):
+        elif self._is_part(line):
+            facts |= self._facts(line)
+
+    def _is_part(self, line: str) -> bool:
+        if line.startswith(ELLIPSIS) or line.endswith(ELLIPSIS):
             part = line.removeprefix(ELLIPSIS).removesuffix(ELLIPSIS)
-            if part and part in self._original:
-                facts |= self._facts(part)
+            return bool(part) and part in self._original
+        # Who cuts at a number of characters often marks nothing on the line itself.
+        return len(line) >= _LONG_PART and (
+            _begins_one(line, self._sorted) or _begins_one(line[::-1], self._sorted_backwards)
+        )
 
     def _facts(self, text: str) -> frozenset[str]:
         return self.asked.facts.intersection(facts_of("\n".join(read_lines(text).keys)))
@@ -115,5 +128,19 @@ class Questions:
         return frozenset(line for text in self._texts for line in text.split("\n"))
 
     @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(line for line in self._lines if len(line) >= _LONG_PART)
+
+    @cached_property
+    def _sorted_backwards(self) -> list[str]:
+        return sorted(line[::-1] for line in self._sorted)
+
+    @cached_property
     def _original(self) -> str:
         return "\n".join(self._texts)
+
+
+def _begins_one(part: str, lines: Sequence[str]) -> bool:
+    """Whether one of the sorted lines begins so."""
+    position = bisect_left(lines, part)
+    return position < len(lines) and lines[position].startswith(part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from math import floor
 
@@ -71,8 +71,8 @@ def _styles(ways: Sequence[str], compared: Sequence[str]) -> dict[str, _Style]:
 def _panel(curves: Sequence[Curve], measure: Measure, left: int, styles: dict[str, _Style]) -> Iterator[str]:
     points: dict[str, list[Mean]] = {curve.way: getattr(curve, measure) for curve in curves}
     shown = [point for curve in points.values() for point in curve]
-    lowest = floor(10 * min((point.recall for point in shown), default=0.0)) / 10
-    smallest = floor(10 * min((point.size for point in shown), default=0.0)) / 10
+    lowest = _tenth_below(point.recall for point in shown)
+    smallest = _tenth_below(point.size for point in shown)
     width, height = _PANEL
 
     def x(size: float) -> float:
@@ -98,6 +98,11 @@ def _panel(curves: Sequence[Curve], measure: Measure, left: int, styles: dict[st
             yield f'<polyline points="{path}" fill="none" stroke-linejoin="round" {styles[way]}/>'
             for point in curve[:-1]:
                 yield f'<circle cx="{x(point.size)}" cy="{y(point.recall)}" r="2.6" fill="{styles[way].colour}"/>'
+
+
+def _tenth_below(values: Iterable[float]) -> float:
+    """Where an axis begins: at a tenth below the smallest value, so that there is something to draw."""
+    return min(9, floor(10 * min(values, default=0.0))) / 10
 
 
 def _ticks(lowest: float) -> list[float]:

@@ -50,6 +50,8 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
+    """One transcript: its means over all cuts, every cut, and what was left out."""
+
     name: str
     format: str
     tokens: int
@@ -104,18 +106,20 @@ def build(
         list(ways),
         list(compared),
         _summary([cut for found in evaluated for cut in found.cuts], budgets),
-        [
-            Measured(
-                found.name,
-                found.format,
-                found.tokens,
-                _summary(found.cuts, budgets),
-                list(found.cuts),
-                list(found.left_out),
-            )
-            for found in evaluated
-        ],
+        [measured(found, budgets) for found in evaluated],
         [NotRead(name, reason) for name, reason in unread],
+    )
+
+
+def measured(found: Evaluated, budgets: Sequence[float]) -> Measured:
+    """One transcript with its means."""
+    return Measured(
+        found.name,
+        found.format,
+        found.tokens,
+        _summary(found.cuts, budgets),
+        list(found.cuts),
+        list(found.left_out),
     )
 
 

@@ -15,6 +15,7 @@ from .visible import visible
 _NONE = "–"
 _SHORTEST_NAME = 12
 _MOST_TRANSCRIPTS = 40
+_MOST_UNREAD = 5
 
 
 def render_evaluation(found: Evaluation, width: int) -> Iterator[RenderableType]:
@@ -31,8 +32,10 @@ def render_evaluation(found: Evaluation, width: int) -> Iterator[RenderableType]
     yield ""
     for sentence in _notes(found):
         yield Text(visible(sentence), style="dim")
-    for one in found.unread:
+    for one in found.unread[:_MOST_UNREAD]:
         yield Text(visible(f"Not read: {one.reason}"), style="yellow")
+    if found.unread[_MOST_UNREAD:]:
+        yield Text(f"Not read: {len(found.unread) - _MOST_UNREAD} more, which --json has.", style="yellow")
 
 
 def _headline(found: Evaluation) -> str:

@@ -328,6 +328,14 @@ def summary(report: Report) -> str:
     return next((line for line in lines if len(line) <= _SUMMARY), lines[-1])
 
 
+def to_json_line(value: Any) -> str:
+    """JSON text in one line, without a line break."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value))
+
+
 def to_json(value: Any) -> str:
     """Indented JSON text with a final line break."""
     try:

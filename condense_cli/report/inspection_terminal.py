@@ -80,7 +80,7 @@ def _content_types(found: Inspection, width: int) -> Group:
         constants = found.tokens.constants
         rows.append(["per message", f"{constants:,}", _percent(percent(constants, found.tokens.total))])
     bars = [*(share.tokens for share in found.content_types), found.tokens.constants][: len(rows)]
-    return _with_bars(("content", "tokens", "share"), rows, (1, 2), bars, width)
+    return with_bars(("content", "tokens", "share"), rows, (1, 2), bars, width)
 
 
 def _tools(found: Inspection, width: int) -> Group:
@@ -97,7 +97,7 @@ def _tools(found: Inspection, width: int) -> Group:
     ]
     bars = [share.tokens for share in found.tools]
     columns = ("tool", "tokens", "share", "calls", "parameters", "results")
-    return _with_bars(columns, rows, (1, 2, 3, 4, 5), bars, width)
+    return with_bars(columns, rows, (1, 2, 3, 4, 5), bars, width)
 
 
 def _messages(found: Inspection, width: int) -> Group:
@@ -178,7 +178,7 @@ def _notes(found: Inspection) -> Iterator[RenderableType]:
         yield Text(visible(f"Warning: {warning}"), style="yellow")
 
 
-def _with_bars(
+def with_bars(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
     right: Sequence[int],

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from ..config.profiles import INHERIT, OFFLINE, Access
+from ..config.profiles import INHERIT, INSTALLED, OFFLINE, Access
 from ..config.user import KnownProfile, UserConfiguration
 from ..llm.calls import Outcome
 from ..llm.spending import price_for
@@ -68,17 +68,17 @@ class CallFacts(Struct, frozen=True):
 def profile_facts(name: str, user: UserConfiguration, environment: Mapping[str, str], when: datetime) -> ProfileFacts:
     known: KnownProfile = user.profiles[name]
     profile = known.profile
-    offline = profile.api == OFFLINE
+    is_model = profile.api not in (OFFLINE, INSTALLED)
     return ProfileFacts(
         name,
         profile.api,
-        profile.model,
+        profile.summarizer or profile.model,
         profile.url,
         profile.host,
         profile.variable,
         profile.variable is None or bool(environment.get(profile.variable, "").strip()),
-        None if offline else _price(price_for(profile, when)),
-        None if offline else window_if_known(Access(name, profile)),
+        _price(price_for(profile, when)) if is_model else None,
+        window_if_known(Access(name, profile)) if is_model else None,
         user.profile == name,
         known.origin or "built in",
         profile.timeout_seconds,

@@ -98,7 +98,7 @@ def with_references() -> bytes:
 
 
 def seeds(folder: Path) -> None:
-    for path in sorted((PROJECT / "sample_transcripts").glob("*.json*")):
+    for path in sorted((PROJECT / "sample_transcripts").rglob("*.json*")):
         lines = path.read_bytes().split(b"\n")
         (folder / path.name).write_bytes(b"t" + b"\n".join(line[:1_500] for line in lines[:12]))
         (folder / f"whole-{path.name}").write_bytes(b"t" + b"\n".join(line for line in lines[:60] if len(line) < 1_500))

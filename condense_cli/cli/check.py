@@ -1,0 +1,97 @@
+"""`condense check`: whether a conversation should be condensed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..errors import ExitStatus
+from ..report.visible import visible
+from .console import exits, write_text
+from .needing import ContextWindow, Threshold
+from .options import File, FormatOption, NoConfig, OverheadTokens, Session
+from .profiles import complete_profile
+from .reading import input_file, name_of, read_transcript
+from .settings import settings_if_any
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense check session.jsonl\n"
+    "condense check --session latest --threshold 80\n"
+    "condense check session.jsonl -q || condense run session.jsonl --in-place\n"
+    "condense check session.jsonl --context-window 1000000 --overhead-tokens 25000\n"
+    "condense check session.jsonl --json | jq .percent"
+)
+
+
+def check(
+    file: File = None,
+    session: Session = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            autocompletion=complete_profile,
+            help="Profile of the model that continues; nothing is called.  [default: the one with that model]",
+        ),
+    ] = None,
+    context_window: ContextWindow = None,
+    threshold: Threshold = None,
+    overhead_tokens: OverheadTokens = None,
+    no_config: NoConfig = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; the exit status says it.")] = False,
+    format: FormatOption = None,
+    lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
+) -> None:
+    """Say whether a conversation should be condensed. Exit status 4 when it should, 0 when not.
+
+    It should when its tokens reach the threshold, a percentage of the model's context window, or leave too little
+    room in it for the answer. System prompt and tools count as well. Nothing is written.
+    """
+    with exits():
+        from msgspec.structs import replace
+
+        from ..config.models import Configuration
+        from ..config.user import load_user_configuration
+        from ..providers.decision import Reason, decide
+        from ..providers.window import Asked, window_of
+        from ..report import check as facts
+        from ..report.facts import estimated_tokens, overhead_of, to_json
+        from ..tokens import Counter, encoding_for
+
+        settings = settings_if_any(no_config=no_config)
+        configuration = settings.configuration if settings else Configuration()
+        file = input_file(file, session)
+        transcript = read_transcript(file, format, lenient)
+        transcript = replace(transcript, model=model or transcript.model)
+        asked = Asked(profile, context_window, threshold)
+        window = window_of(transcript.model, configuration, load_user_configuration(), asked)
+        count = Counter.of(transcript)
+        overhead, overhead_source = overhead_of(transcript, count, overhead_tokens)
+        decision = decide(window.sizes(count.transcript(transcript), overhead, configuration))
+        if decision.reason is Reason.UNKNOWN_WINDOW:
+            raise window.unknown
+        found = facts.build(
+            decision,
+            window,
+            source=name_of(file),
+            overhead_source=overhead_source,
+            threshold_source=(settings and settings.origin(("auto_condense_context_percent",))) or "default",
+            encoding=encoding_for(transcript.model),
+            estimated=estimated_tokens(transcript),
+        )
+        if json:
+            write_text(to_json(found))
+        elif not quiet:
+            typer.echo("".join(f"{visible(line)}\n" for line in facts.as_lines(found)), nl=False)
+        raise SystemExit(int(ExitStatus.SHOULD_CONDENSE if found.condense else ExitStatus.DONE))
+
+
+check.__doc__ = (check.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

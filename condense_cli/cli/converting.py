@@ -1,0 +1,57 @@
+"""`--to` of `condense run`: writing the result as messages of an API instead of in the format of the file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec import Struct
+
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from ..passes.pipeline import Condensation
+
+NAMES = ("anthropic", "openai-chat")
+
+To = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="NAME",
+        autocompletion=lambda: list(NAMES),
+        help="Write messages of this API instead: anthropic or openai-chat.",
+    ),
+]
+
+
+class Output(Struct, frozen=True):
+    """The bytes to write, None where the format is only read; and what the report warns of."""
+
+    data: bytes | None
+    warnings: tuple[str, ...] = ()
+
+
+def check(to: str | None, *, in_place: bool, new_session: bool) -> None:
+    """Raises UsageError when --to cannot be meant."""
+    if to is None:
+        return
+    if to not in NAMES:
+        raise UsageError(f"--to has no format {to!r}.", f"Name one of {', '.join(NAMES)}.")
+    for option, is_given in (("--in-place", in_place), ("--new-session", new_session)):
+        if is_given:
+            raise UsageError(
+                f"{option} and --to cannot be used together: what is written is no session of the client.",
+                "Write it to a file with -o FILE.",
+            )
+
+
+def output(result: Condensation, to: str | None) -> Output:
+    """The result in its own format, or in that of --to. Raises BrokenOutputError."""
+    from .. import api, formats
+
+    if to is not None:
+        conversion = api.convert(result, to)
+        return Output(conversion.data, conversion.notes)
+    is_writable = formats.format_named(result.transcript.format).is_writable
+    return Output(api.dump(result) if is_writable else None)

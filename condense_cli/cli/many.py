@@ -1,0 +1,166 @@
+"""`condense run` on many files: each is condensed into a folder, and a failing one does not stop the others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ..errors import UsageError
+from ..files import make_folder
+from ..many import facts
+from ..many.inputs import find_inputs
+from ..many.record import add_entry, read_record
+from ..parallel import in_order, usable_processors
+from ..report import facts as report_facts
+from ..report.cost_text import dollars
+from ..report.visible import visible
+from .console import console, say, write_text
+from .one_of_many import Finished, Job, work_apart, work_on
+from .rows import may_call, together
+from .several import Same, Telling
+from .summarizing import Told, summaries_for
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES: Final = {facts.Status.FAILED: "red", facts.Status.PASSED_OVER: "dim", facts.Status.UP_TO_DATE: "dim"}
+_SHOWN: Final = 20
+"""Reasons that are shown one by one."""
+
+
+def run_many(files: list[str], same: Same, telling: Telling, out_dir: Path | None, *, dry_run: bool) -> int:
+    """Condense every file, show what came of each, and give the exit status. Raises CondenseError."""
+    folder = None if dry_run else out_dir
+    inputs = find_inputs(files, out_dir.absolute() if out_dir is not None else None)
+    if not inputs:
+        raise UsageError("There is no file to work on in there.", "Files end in .json or .jsonl, also .gz and .zst.")
+    if folder is not None:
+        make_folder(folder)
+    known = read_record(folder) if folder is not None else {}
+    tasks = [
+        Job(each.path, each.named, folder / each.below if folder else None, str(each.below), known.get(str(each.below)))
+        for each in inputs
+    ]
+    results: list[facts.FileResult] = []
+    told = Told()
+    try:
+        processes = min(telling.jobs or usable_processors(), len(tasks))
+        with _work(same, processes) as (work, jobs, is_shared), _progress(len(tasks)) as advance:
+            for finished in in_order(work, tasks, jobs):
+                if folder is not None and finished.entry is not None:
+                    add_entry(folder, finished.entry)
+                results.append(finished.result)
+                told = finished.told if is_shared else together(told, finished.told)
+                advance()
+    except KeyboardInterrupt:
+        if folder is not None:
+            say(f"condense: {len(results):,} of {len(tasks):,} files are done; the same command goes on from there.")
+        raise
+    facts_of_run = facts.build(
+        results,
+        out_dir=str(out_dir) if folder is not None else None,
+        configuration=telling.configuration,
+        spent=format(told.cost.normalize(), "f"),
+        warnings=told.warnings,
+    )
+    if telling.report is not None:
+        from ..files import write_bytes
+
+        write_bytes(telling.report, report_facts.to_json(facts_of_run).encode())
+    if telling.json:
+        write_text(report_facts.to_json(facts_of_run))
+    elif not telling.quiet:
+        _show(facts_of_run, {str(each.path): str(each.below) for each in inputs})
+    return facts.exit_status(results)
+
+
+@contextmanager
+def _work(same: Same, jobs: int) -> Iterator[tuple[Callable[[Job], Finished], int, bool]]:
+    """What is done to each file, by how many processes, and whether one summarizer serves all."""
+    if not may_call(same.calls):
+        yield partial(work_apart, same), jobs, False
+        return
+    from ..tokens import Counter
+
+    with summaries_for(same.work.configuration, Counter(), same.calls) as summaries:
+        yield partial(work_on, same, summaries), 1, True
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], object]]:
+    """A bar on the terminal, if messages go to one."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("Condensing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda: progress.advance(task)
+
+
+def _show(report: facts.ManyReport, below: dict[str, str]) -> None:
+    from ..report.fitted_table import fitted_table
+
+    screen = console()
+    totals = report.totals
+    shown = [each for each in report.files if each.status is not facts.Status.PASSED_OVER]
+    rows = [_cells(each, below[each.input]) for each in shown]
+    styles = [_STYLES.get(each.status, "") for each in shown]
+    if len(shown) > 1:
+        saved = f"{totals.saved_percent:.1f} %"
+        rows.append(["all", f"{totals.tokens_before:,}", f"{totals.tokens_after:,}", saved, _counts(totals)])
+        styles.append("bold")
+    columns = ("file", "before", "after", "saved", "status")
+    if rows:
+        table = fitted_table(columns, rows, (1, 2, 3), screen.width, flexible=0, is_path=True, styles=styles)
+        screen.print(table)
+    for line in _reasons(report, below):
+        screen.print(visible(line), style="red", soft_wrap=True)
+    _show_notes(report, screen)
+
+
+def _cells(result: facts.FileResult, name: str) -> list[str]:
+    if result.status not in facts.WORKED:
+        return [name, "", "", "", result.status]
+    before, after = f"{result.tokens_before:,}", f"{result.tokens_after:,}"
+    return [name, before, after, f"{result.saved_percent:.1f} %", result.status + (" *" if result.why else "")]
+
+
+def _counts(totals: facts.Totals) -> str:
+    finished = totals.done + totals.unchanged + totals.up_to_date
+    return f"{finished:,} of {totals.files - totals.passed_over:,}"
+
+
+def _reasons(report: facts.ManyReport, below: dict[str, str]) -> Iterator[str]:
+    """Why files failed, or what is wrong with those that were written."""
+    told = [each for each in report.files if each.why and each.status is not facts.Status.PASSED_OVER]
+    for each in told[:_SHOWN]:
+        name = below[each.input]
+        mark = "* " if each.status in facts.WORKED else ""
+        yield f"{mark}{name}: {each.why.removeprefix(each.input).lstrip(': ')}"
+    if len(told) > _SHOWN:
+        yield f"… and {len(told) - _SHOWN:,} more; --json lists all"
+
+
+def _show_notes(report: facts.ManyReport, screen: Console) -> None:
+    totals = report.totals
+    if totals.passed_over:
+        files = f"{totals.passed_over:,} other file{'' if totals.passed_over == 1 else 's'}"
+        screen.print(f"Passed over: {files}, no transcript that can be written.", style="dim", soft_wrap=True)
+    if totals.up_to_date:
+        files = f"{totals.up_to_date:,} file{' is' if totals.up_to_date == 1 else 's are'}"
+        screen.print(f"{files} up to date from an earlier run and left alone.", style="dim", soft_wrap=True)
+    if report.spent != "0":
+        screen.print(f"Summaries cost {dollars(report.spent)}.", soft_wrap=True)
+    for warning in report.warnings:
+        screen.print(visible(f"Warning: {warning}"), style="yellow", soft_wrap=True)
+    if report.out_dir is not None:
+        screen.print(f"Written below {visible(report.out_dir)}", style="bold", soft_wrap=True)
+    else:
+        screen.print("Nothing was written; --out-dir DIR writes the files there.", style="dim", soft_wrap=True)

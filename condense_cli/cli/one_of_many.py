@@ -1,0 +1,156 @@
+"""One file of a run over many: condensed and written in whichever process takes it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import __version__, api, formats
+from ..compressed import packed
+from ..errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
+from ..files import make_folder, write_bytes
+from ..many.facts import FileResult, Status, percent
+from ..many.record import Entry, file_hash, is_up_to_date
+from ..rows.recognising import rows_in
+from ..tokens import Counter
+from .reading import read_transcript
+from .rows import Task, condense_rows
+from .run_rows import status_of_rows
+from .several import Same
+from .summarizing import OnDemand, Told, summaries_for, told_of
+
+if TYPE_CHECKING:
+    from ..rows.row import Kind
+
+
+class Job(Struct, frozen=True):
+    """A file; `output` is where it goes, `below` how it is called in the folder; `entry` what an earlier run noted."""
+
+    path: Path
+    named: bool
+    output: Path | None
+    below: str
+    entry: Entry | None
+
+
+class Finished(Struct, frozen=True):
+    result: FileResult
+    entry: Entry | None = None
+    told: Told = Told()
+
+
+def work_apart(same: Same, job: Job) -> Finished:
+    """Work on a file where no model is ever called."""
+    with summaries_for(same.work.configuration, Counter(), same.calls) as summaries:
+        return work_on(same, summaries, job)
+
+
+def work_on(same: Same, summaries: OnDemand, job: Job) -> Finished:
+    """Condense one file and write it. Never raises for what is wrong with the file: the result says so."""
+    try:
+        return _worked(same, summaries, job)
+    except CondenseError as error:
+        if isinstance(error, UnknownFormatError | _OnlyReadError) and not job.named:
+            return Finished(FileResult(str(job.path), None, Status.PASSED_OVER, why=error.message))
+        return Finished(_failed(job, int(error.status), error.message))
+    except MemoryError:
+        return Finished(_failed(job, int(ExitStatus.FAILED), "Not enough memory."))
+    except Exception as error:  # One file of many must not stop the others.
+        why = f"Internal error ({type(error).__name__}: {error}); please report it."
+        return Finished(_failed(job, int(ExitStatus.FAILED), why))
+
+
+def _made_from(same: Same, path: Path) -> str:
+    """A hash of a file's content and of all that decides what becomes of it."""
+    rules = msgspec.json.encode((__version__, same.work, same.calls.profile, same.format, same.lenient))
+    return hashlib.sha256(file_hash(path).encode() + rules).hexdigest()
+
+
+class _OnlyReadError(UsageError):
+    """The file is of a format that cannot be written."""
+
+
+def _failed(job: Job, status: int, why: str) -> FileResult:
+    return FileResult(str(job.path), None, Status.FAILED, status, why=why)
+
+
+def _worked(same: Same, summaries: OnDemand, job: Job) -> Finished:
+    made_from = _made_from(same, job.path) if job.output is not None else ""
+    if job.output is not None and job.entry is not None and is_up_to_date(job.entry, made_from, job.output):
+        return Finished(_result(job, Status.UP_TO_DATE, job.entry))
+    kind = rows_in(str(job.path), same.format)
+    if kind is not None:
+        return _rows(same, job, kind, made_from)
+    transcript = read_transcript(str(job.path), same.format, same.lenient)
+    if not formats.format_named(transcript.format).is_writable:
+        raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")
+    work = same.work
+    if work.model is not None:
+        transcript = replace(transcript, model=work.model)
+    count = Counter.of(transcript)
+    target = work.target_tokens
+    if work.target_percent is not None:
+        target = int(count.transcript(transcript) * work.target_percent / 100)
+    failures = len(summaries.made.failures) if summaries.made else 0
+    result = api.condense(
+        transcript, work.configuration, target_tokens=target, counter=count, summarizer=summaries, slim=work.slim
+    )
+    status, why = ExitStatus.DONE, ""
+    if summaries.made is not None and summaries.made.is_interrupted:
+        raise KeyboardInterrupt
+    if summaries.made is not None and len(summaries.made.failures) > failures and not same.allow_partial:
+        status, why = ExitStatus.CALLS_FAILED, "Not every summary could be written; what was to be summarized stays."
+    elif same.strict and result.is_target_missed:
+        status, why = ExitStatus.TARGET_MISSED, f"The target of {result.target:,} tokens was not reached."
+    data = api.dump(result)
+    if job.output is not None:
+        make_folder(job.output.parent)
+        write_bytes(job.output, packed(data, job.output))
+    entry = _entry(job, made_from, transcript.format, result.tokens_before, result.tokens_after)
+    kind_of_end = Status.DONE if result.transcript.is_changed else Status.UNCHANGED
+    return _finished(job, kind_of_end, entry, told_of(summaries), status, why)
+
+
+def _rows(same: Same, job: Job, kind: Kind, made_from: str) -> Finished:
+    task = Task(str(job.path), kind, same.work, same.calls, job.output is not None, same.allow_partial)
+    if job.output is not None:
+        make_folder(job.output.parent)
+    outcome = condense_rows(task, job.output, jobs=1)
+    tally = outcome.tally
+    entry = _entry(job, made_from, "rows", tally.tokens_before, tally.tokens_after, tally.rows)
+    status = status_of_rows(outcome, strict=same.strict, lenient=same.lenient)
+    why = ""
+    if tally.bad:
+        first = tally.problems[0]
+        why = f"{tally.bad:,} bad row{'' if tally.bad == 1 else 's'}; line {first.line}: {first.why}"
+    return _finished(job, Status.DONE if tally.changed else Status.UNCHANGED, entry, outcome.told, status, why)
+
+
+def _entry(job: Job, made_from: str, format: str, before: int, after: int, rows: int = 0) -> Entry:
+    digest = file_hash(job.output) if job.output is not None else ""
+    return Entry(job.below, made_from, digest, format, before, after, rows)
+
+
+def _finished(job: Job, status: Status, entry: Entry, told: Told, exit_status: ExitStatus, why: str) -> Finished:
+    """A file with shortcomings is written, but not noted as up to date: another run may do better."""
+    result = replace(_result(job, status, entry), exit_status=int(exit_status), why=why)
+    return Finished(result, entry if exit_status is ExitStatus.DONE and job.output is not None else None, told)
+
+
+def _result(job: Job, status: Status, entry: Entry) -> FileResult:
+    return FileResult(
+        str(job.path),
+        str(job.output) if job.output is not None else None,
+        status,
+        0,
+        entry.format,
+        entry.rows,
+        entry.tokens_before,
+        entry.tokens_after,
+        percent(entry.tokens_before, entry.tokens_after),
+    )

@@ -1,0 +1,180 @@
+"""`condense run` on a set of rows: every row is condensed on its own, in several processes, and written as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from msgspec import Struct
+
+from ..errors import ExitStatus, UsageError
+from ..report.facts import Summarized
+from ..rows.condensing import Counters, Work, condense_row, for_each_row
+from ..rows.reading import Lines
+from ..rows.row import Kind
+from ..rows.tally import Tally
+from ..rows.working import flow, results
+from .console import write_out
+from .destination import Destination
+from .destination import Kind as Where
+from .reading import name_of
+from .summarizing import Calls, Told, status_of, summaries_for, told_of
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
+
+    from ..passes.summaries import Summarizer
+    from ..transcript import Transcript
+
+
+class Task(Struct, frozen=True):
+    """What is done to the rows of a file. `is_written` tells whether anybody wants the lines afterwards."""
+
+    file: str
+    kind: Kind
+    work: Work
+    calls: Calls
+    is_written: bool = True
+    allow_partial: bool = False
+
+
+class Done(Struct, frozen=True):
+    """A batch of rows that was condensed: the lines to write, and what came of it."""
+
+    lines: list[bytes]
+    tally: Tally
+    told: Told
+    status: ExitStatus
+
+
+class Outcome(Struct, frozen=True):
+    """What came of all rows; the status is about the calls of models alone."""
+
+    tally: Tally
+    told: Told
+    status: ExitStatus
+
+
+def check_destination(to: Destination) -> None:
+    """Raises UsageError for places that only a session goes to."""
+    if to.kind in (Where.NEW_SESSION, Where.IN_PLACE):
+        raise UsageError("A set of rows is written to a file of its own.", "Name it with -o FILE.")
+
+
+def output_of(to: Destination) -> Path | IO[bytes] | None:
+    """Where the rows go."""
+    if not to.writes_anything:
+        return None
+    return StandardOutput() if to.kind is Where.STDOUT else Path(str(to.output))
+
+
+def condense_rows(
+    task: Task, output: Path | IO[bytes] | None, jobs: int, progress: Callable[[Tally], None] = lambda tally: None
+) -> Outcome:
+    """Condense all rows and write them. Raises CondenseError; then no file is written."""
+    outcome = Outcome(Tally(), Told(), ExitStatus.DONE)
+    with flow(task.file, task.kind, output) as (kind, lines, write), _work(task, kind, jobs) as (work, jobs):
+        for done in results(work, lines, jobs):
+            outcome.tally.add(done.tally)
+            outcome = Outcome(
+                outcome.tally,
+                done.told if jobs == 1 else together(outcome.told, done.told),
+                max(outcome.status, done.status),
+            )
+            write(done.lines)
+            progress(outcome.tally)
+    return outcome
+
+
+@contextmanager
+def _work(task: Task, kind: Kind, jobs: int) -> Iterator[tuple[Callable[[Lines], Done], int]]:
+    """What is done to a batch, and by how many processes."""
+    if jobs > 1 and (task.calls.is_planned or not may_call(task.calls)):
+        yield partial(_condense_apart, task, kind), jobs
+        return
+    from ..tokens import Counter
+
+    with summaries_for(task.work.configuration, Counter(), task.calls) as summaries:
+
+        def condense(batch: Lines) -> Done:
+            tally, lines = _condense_batch(task, kind, counters, summaries, batch)
+            status = status_of(summaries, ExitStatus.DONE, allow_partial=task.allow_partial)
+            if status is ExitStatus.INTERRUPTED:
+                raise KeyboardInterrupt
+            return Done(lines, tally, told_of(summaries), status)
+
+        counters = Counters()
+        yield condense, 1
+
+
+def may_call(calls: Calls) -> bool:
+    """Whether models may be called: then one process does the work and keeps to the budget; the calls overlap."""
+    from ..config.user import load_user_configuration
+
+    return calls.profile is not None or calls.allow_calls or load_user_configuration().allow_calls
+
+
+def _condense_apart(task: Task, kind: Kind, batch: Lines) -> Done:
+    """The same in a process of its own, where no model is ever called."""
+    from ..tokens import Counter
+
+    with summaries_for(task.work.configuration, Counter(), task.calls) as summaries:
+        tally, lines = _condense_batch(task, kind, Counters(), summaries, batch)
+        return Done(lines, tally, told_of(summaries), ExitStatus.DONE)
+
+
+def _condense_batch(
+    task: Task, kind: Kind, counters: Counters, summarizer: Summarizer, batch: Lines
+) -> tuple[Tally, list[bytes]]:
+    def condense(transcript: Transcript, line: int) -> bytes | None:
+        return condense_row(transcript, tally, task.work, counters, summarizer)
+
+    tally = Tally()
+    lines = for_each_row(batch, name_of(task.file), kind, tally, condense)
+    counters.forget()
+    return tally, lines if task.is_written else []
+
+
+def together(one: Told, other: Told) -> Told:
+    """What two processes told of summaries."""
+    used = {each.profile: each for each in one.used}
+    for each in other.used:
+        before = used.get(each.profile)
+        used[each.profile] = each if before is None else _added(before, each)
+    return Told(tuple(used.values()), one.cost + other.cost, tuple(dict.fromkeys((*one.warnings, *other.warnings))))
+
+
+def _added(one: Summarized, other: Summarized) -> Summarized:
+    from msgspec.structs import replace
+
+    return replace(
+        one,
+        written=one.written + other.written,
+        cached=one.cached + other.cached,
+        refused=one.refused + other.refused,
+        calls=one.calls + other.calls,
+        tokens=one.tokens + other.tokens,
+        cost=_sum(one.cost, other.cost),
+        at_least=one.at_least or other.at_least,
+    )
+
+
+def _sum(one: str | None, other: str | None) -> str | None:
+    known = [Decimal(cost) for cost in (one, other) if cost is not None]
+    return format(sum(known, Decimal(0)).normalize(), "f") if known else None
+
+
+class StandardOutput(BytesIO):
+    """Standard output as a stream: what is written goes there."""
+
+    def write(self, data: Buffer) -> int:
+        write_out(bytes(data))
+        return len(bytes(data))
+
+    def writelines(self, lines: Iterable[Buffer]) -> None:
+        write_out(b"".join(lines))

@@ -1,0 +1,142 @@
+"""`condense inspect` on a set of rows: what fills all of them together."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ..parallel import usable_processors
+from ..report import facts
+from ..report.inspection import CONTENT_TYPES
+from ..report.inspection_terminal import with_bars
+from ..report.shares import Share, ToolShare, percent
+from ..report.visible import visible
+from ..rows.condensing import Counters, for_each_row
+from ..rows.reading import Lines
+from ..rows.surveys import Contents, LargeRow, weigh_row
+from ..rows.tally import Problem, Tally
+from ..rows.working import flow, results
+from .console import console, write_text
+from .reading import name_of
+from .run_rows import bad_rows
+
+if TYPE_CHECKING:
+    from ..rows.row import Kind
+    from ..transcript import Transcript
+
+
+class Outcome(Struct, frozen=True):
+    tally: Tally
+    found: Contents
+
+
+class RowsInspection(Struct, frozen=True):
+    """All rows together; `constants` is what messages cost besides their content. Documented in docs/rows.md."""
+
+    version: int
+    input: str
+    format: str
+    formats: dict[str, int]
+    rows: int
+    bad: int
+    messages: int
+    tokens: int
+    constants: int
+    estimated: int
+    bytes: int
+    tokens_per_row: int
+    content_types: list[Share]
+    tools: list[ToolShare]
+    largest_rows: list[LargeRow]
+    problems: list[Problem]
+
+
+def inspect_rows(file: str, kind: Kind, *, model: str | None, top: int, json: bool) -> None:
+    """Show what fills the rows. Raises CondenseError."""
+    tally, found = Tally(), Contents()
+    with flow(file, kind, None) as (kind, lines, write):
+        for done in results(partial(_weigh, name_of(file), kind, model), lines, usable_processors()):
+            tally.add(done.tally)
+            found.add(done.found)
+            write([])
+    inspection = _inspection(tally, found, name_of(file), top)
+    if json:
+        write_text(facts.to_json(inspection))
+    else:
+        _show(inspection)
+
+
+def _weigh(name: str, kind: Kind, model: str | None, batch: Lines) -> Outcome:
+    from msgspec.structs import replace
+
+    tally, found, counters = Tally(), Contents(), Counters()
+
+    def weigh(transcript: Transcript, line: int) -> None:
+        weigh_row(replace(transcript, model=model or transcript.model), line, tally, found, counters)
+
+    for_each_row(batch, name, kind, tally, weigh)
+    return Outcome(tally, found)
+
+
+def _inspection(tally: Tally, found: Contents, source: str, top: int) -> RowsInspection:
+    def share(name: str) -> Share:
+        tokens = found.content_types[name]
+        return Share(name, tokens, percent(tokens, found.tokens), found.blocks[name])
+
+    def tool(name: str) -> ToolShare:
+        parameters, results = found.parameters[name], found.results[name]
+        tokens = parameters + results
+        return ToolShare(name, tokens, percent(tokens, found.tokens), found.calls[name], parameters, results)
+
+    tools = sorted(map(tool, found.calls | found.results), key=lambda share: (-share.tokens, share.name))
+    read = tally.rows - tally.bad
+    return RowsInspection(
+        facts.SHAPE,
+        source,
+        "rows",
+        dict(sorted(tally.formats.items())),
+        tally.rows,
+        tally.bad,
+        tally.messages_before,
+        found.tokens,
+        found.constants,
+        tally.estimated,
+        tally.bytes_before,
+        round(found.tokens / read) if read else 0,
+        [share(name) for name in CONTENT_TYPES if found.blocks[name]],
+        tools[:top],
+        found.largest[:top],
+        tally.problems,
+    )
+
+
+def _show(found: RowsInspection) -> None:
+    screen = console()
+    headline = f"{found.tokens:,} tokens in {found.rows:,} row{'' if found.rows == 1 else 's'}"
+    screen.print(f"{headline}, {found.messages:,} messages, {found.tokens_per_row:,} tokens a row", style="bold")
+    screen.print()
+    rows = [[each.name, f"{each.tokens:,}", f"{each.percent:.1f} %"] for each in found.content_types]
+    rows.append(["per message", f"{found.constants:,}", f"{percent(found.constants, found.tokens):.1f} %"])
+    bars = [*(each.tokens for each in found.content_types), found.constants]
+    screen.print(with_bars(("content", "tokens", "share"), rows, (1, 2), bars, screen.width))
+    if found.tools:
+        columns = ("tool", "tokens", "share", "calls", "parameters", "results")
+        tools = [
+            [each.name or "(unknown)", f"{each.tokens:,}", f"{each.percent:.1f} %"]
+            + [f"{number:,}" for number in (each.calls, each.parameters, each.results)]
+            for each in found.tools
+        ]
+        screen.print()
+        screen.print(with_bars(columns, tools, (1, 2, 3, 4, 5), [each.tokens for each in found.tools], screen.width))
+    if found.largest_rows:
+        largest = [
+            [f"line {each.line:,}", f"{each.tokens:,}", f"{percent(each.tokens, found.tokens):.1f} %"]
+            for each in found.largest_rows
+        ]
+        screen.print()
+        bars = [each.tokens for each in found.largest_rows]
+        screen.print(with_bars(("largest rows", "tokens", "share"), largest, (1, 2), bars, screen.width))
+    for line in bad_rows(found.problems, found.bad, found.input):
+        screen.print(visible(line), style="red", soft_wrap=True)

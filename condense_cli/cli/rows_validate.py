@@ -1,0 +1,93 @@
+"""`condense validate` on a set of rows."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ..errors import ExitStatus
+from ..parallel import usable_processors
+from ..report import facts
+from ..report.visible import visible
+from ..rows.condensing import for_each_row
+from ..rows.reading import Lines
+from ..rows.surveys import Checked, check_row
+from ..rows.tally import Tally
+from ..rows.working import flow, results
+from .console import console, write_text
+from .reading import name_of
+from .run_rows import bad_rows
+
+if TYPE_CHECKING:
+    from ..rows.row import Kind
+    from ..transcript import Transcript
+
+
+class Outcome(Struct, frozen=True):
+    tally: Tally
+    found: Checked
+
+
+def validate_rows(file: str, kind: Kind, *, json: bool, lenient: bool) -> ExitStatus:
+    """Check every row against the rules of its API and say what is wrong. Raises CondenseError."""
+    tally, found = Tally(), Checked()
+    with flow(file, kind, None) as (kind, lines, write):
+        for done in results(partial(_check, name_of(file), kind), lines, usable_processors()):
+            tally.add(done.tally)
+            found.add(done.found)
+            write([])
+    is_valid = not found.faulty and (lenient or not tally.bad)
+    if json:
+        write_text(facts.to_json(_as_facts(tally, found, name_of(file), is_valid=is_valid)))
+    else:
+        _show(tally, found, name_of(file), is_valid=is_valid)
+    return ExitStatus.DONE if is_valid else ExitStatus.INPUT
+
+
+def _check(name: str, kind: Kind, batch: Lines) -> Outcome:
+    tally, found = Tally(), Checked()
+
+    def check(transcript: Transcript, line: int) -> None:
+        check_row(transcript, line, tally, found)
+
+    for_each_row(batch, name, kind, tally, check)
+    return Outcome(tally, found)
+
+
+def _as_facts(tally: Tally, found: Checked, source: str, *, is_valid: bool) -> dict[str, object]:
+    return {
+        "version": facts.SHAPE,
+        "input": source,
+        "format": "rows",
+        "formats": dict(sorted(tally.formats.items())),
+        "rows": {"total": tally.rows, "faulty": found.faulty, "bad": tally.bad},
+        "messages": tally.messages_before,
+        "valid": is_valid,
+        "rules": dict(found.rules.most_common()),
+        "faults": found.listed,
+        "problems": tally.problems,
+    }
+
+
+def _show(tally: Tally, found: Checked, name: str, *, is_valid: bool) -> None:
+    from rich.text import Text
+
+    screen = console()
+    for fault in found.listed:
+        message = f" #{fault.message}:" if fault.message is not None else ""
+        text = Text(visible(f"{name}:{fault.line}:{message} "), style="bold")
+        text.append(visible(" ".join(fault.said.split())), style="not bold")
+        screen.print(text, soft_wrap=True)
+    more = found.faults - len(found.listed)
+    if more > 0:
+        screen.print(f"… and {more:,} more faults", style="dim", soft_wrap=True)
+    for line in bad_rows(tally.problems, tally.bad, name):
+        screen.print(visible(line), style="red", soft_wrap=True)
+    rows = f"{tally.rows:,} row{'' if tally.rows == 1 else 's'}"
+    if is_valid:
+        screen.print(Text(f"valid: {rows}, {tally.messages_before:,} messages", style="green"))
+        return
+    bad = f", {tally.bad:,} bad" if tally.bad else ""
+    screen.print(Text(f"not valid: {found.faults:,} faults in {found.faulty:,} of {rows}{bad}", style="red"))

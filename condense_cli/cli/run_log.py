@@ -1,0 +1,32 @@
+"""One line about a run, on standard error: as JSON for --log-json, in plain words for -v. It is kept nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .console import say
+
+if TYPE_CHECKING:
+    from ..config.models import Configuration
+    from ..errors import ExitStatus
+    from ..passes.condensation import Condensation
+    from ..report.facts import Report
+
+LogJson = Annotated[
+    bool, typer.Option("--log-json", help="One line of JSON about the run on standard error, in place of messages.")
+]
+
+
+def log_run(
+    result: Condensation, report: Report, configuration: Configuration, status: ExitStatus, *, as_json: bool
+) -> None:
+    from datetime import UTC, datetime
+
+    from ..report import run_log
+    from ..report.facts import to_json_line
+
+    time = datetime.now(UTC).isoformat(timespec="milliseconds")
+    log = run_log.build(result, report, configuration, time, int(status))
+    say(to_json_line(log) if as_json else f"condense: {run_log.as_line(log)}")

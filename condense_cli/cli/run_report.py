@@ -1,0 +1,50 @@
+"""What `condense run` says of one transcript: the report on a terminal, or a few lines beside the data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .console import console, say
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from ..passes.condensation import Condensation
+    from ..report.facts import Cost, Report
+    from ..tokens import Counter
+
+
+def cost_of_run(result: Condensation, counter: Counter, overhead_tokens: int | None, summaries: Decimal) -> Cost:
+    """What the run means in money. Only where it is shown: the prices take longer to load than a small run takes."""
+    from datetime import UTC, datetime
+
+    from ..report.costs import PriceSource, cost_of
+    from ..report.facts import overhead_of
+
+    overhead, _ = overhead_of(result.before, counter, overhead_tokens)
+    return cost_of(result, counter, overhead, PriceSource.of(result.before.model, datetime.now(UTC)), summaries)
+
+
+def show_run(
+    result: Condensation, report: Report, counter: Counter, writes_stdout: bool, verbose: bool, explain: bool
+) -> None:
+    if writes_stdout and not (verbose or explain):
+        from ..report.cost_text import cost_figures
+        from ..report.facts import summary
+        from ..report.slimming import slim_line
+        from ..report.summaries import sentences
+
+        say(f"condense: {summary(report)}")
+        if report.slim:
+            say(f"condense: {slim_line(report, report.slim)}")
+        figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
+        for sentence in (*sentences(report.summaries), *([figures] if figures else ())):
+            say(f"condense: {sentence}")
+        for warning in report.warnings:
+            say(f"condense: warning: {warning}")
+        return
+    from ..report import terminal
+
+    screen = console(stderr=writes_stdout)
+    for part in terminal.render_run(result, report, counter, screen.width, verbose=verbose, explain=explain):
+        screen.print(part)

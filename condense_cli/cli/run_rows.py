@@ -1,0 +1,124 @@
+"""What `condense run` shows of a set of rows, and the status it ends with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from ..errors import ExitStatus
+from ..parallel import usable_processors
+from ..report import facts as report_facts
+from ..report.summaries import sentences
+from ..report.visible import visible
+from ..rows import facts
+from .console import console, say, write_text
+from .destination import Destination
+from .reading import name_of
+from .rows import Outcome, Task, check_destination, condense_rows, output_of
+from .several import Same, Telling
+
+if TYPE_CHECKING:
+    from ..rows.row import Kind
+    from ..rows.tally import Problem, Tally
+
+_SHOWN: Final = 5
+"""Bad rows that are named one by one on the terminal."""
+
+
+def run_rows(file: str, kind: Kind, same: Same, telling: Telling, to: Destination) -> ExitStatus:
+    """Condense the rows of a file, write and report them. Raises CondenseError.
+
+    Bad rows are passed through, and the status says so unless the user was lenient.
+    """
+    check_destination(to)
+    task = Task(file, kind, same.work, same.calls, to.writes_anything, same.allow_partial)
+    output = output_of(to)
+    with progress_of(file) as progress:
+        outcome = condense_rows(task, output, telling.jobs or usable_processors(), progress)
+    if telling.json or telling.report is not None or not telling.quiet:
+        report = report_of(task, outcome, to.output if output is not None else None, telling.configuration)
+        if telling.report is not None:
+            from ..files import write_bytes
+
+            write_bytes(telling.report, report_facts.to_json(report).encode())
+        if telling.json:
+            write_text(report_facts.to_json(report))
+        elif not telling.quiet:
+            _show(report, name_of(file), to)
+    return status_of_rows(outcome, strict=same.strict, lenient=same.lenient)
+
+
+def status_of_rows(outcome: Outcome, *, strict: bool, lenient: bool) -> ExitStatus:
+    tally = outcome.tally
+    if outcome.status is not ExitStatus.DONE:
+        return outcome.status
+    if tally.bad and not lenient:
+        return ExitStatus.INPUT
+    return ExitStatus.TARGET_MISSED if strict and tally.missed else ExitStatus.DONE
+
+
+def report_of(task: Task, outcome: Outcome, output: str | None, configuration: str) -> facts.RowsReport:
+    from datetime import UTC, datetime
+
+    return facts.build(
+        outcome.tally,
+        source=name_of(task.file),
+        output=output,
+        configuration=configuration,
+        is_written=task.is_written,
+        now=datetime.now(UTC),
+        spent=outcome.told.cost,
+        summaries=outcome.told.used,
+        warnings=outcome.told.warnings,
+    )
+
+
+def _show(report: facts.RowsReport, name: str, to: Destination) -> None:
+    lines = [facts.headline(report), facts.sizes(report), *facts.money(report), *sentences(report.summaries)]
+    bad = list(bad_rows(report.problems, report.rows.bad, name))
+    if to.writes_stdout:
+        for line in [lines[0], *lines[2:], *bad, *(f"warning: {each}" for each in report.warnings)]:
+            say(f"condense: {line}")
+        return
+    screen = console()
+    for number, line in enumerate(lines):
+        screen.print(visible(line), style="bold" if number == 0 else None, soft_wrap=True)
+    for line in bad:
+        screen.print(visible(line), style="red", soft_wrap=True)
+    for line in report.warnings:
+        screen.print(visible(f"Warning: {line}"), style="yellow", soft_wrap=True)
+    if report.output is not None:
+        screen.print(f"Written: {visible(report.output)}", style="bold", soft_wrap=True)
+    elif not to.dry_run:
+        screen.print("Nothing was written; add -o FILE to write the condensed rows.", style="dim", soft_wrap=True)
+
+
+def bad_rows(problems: Sequence[Problem], bad: int, name: str) -> Iterator[str]:
+    """A line for each of the first bad rows, of which there are so many."""
+    shown = problems[:_SHOWN]
+    for problem in shown:
+        yield f"{name}:{problem.line}: {problem.why}"
+    if bad > len(shown):
+        yield f"… and {bad - len(shown):,} more bad row{'' if bad - len(shown) == 1 else 's'}"
+
+
+@contextmanager
+def progress_of(file: str) -> Iterator[Callable[[Tally], None]]:
+    """One line about rows on the terminal while they are worked on, if messages go to one."""
+    if not sys.stderr.isatty():
+        yield lambda tally: None
+        return
+    from rich.status import Status
+
+    size = os.path.getsize(file) if os.path.isfile(file) else 0
+    status = Status("Reading rows", console=console(stderr=True))
+
+    def show(tally: Tally) -> None:
+        share = f", {100 * tally.bytes_before / size:.0f} %" if 0 < tally.bytes_before <= size else ""
+        status.update(f"{tally.rows:,} rows{share}: {tally.tokens_before:,} → {tally.tokens_after:,} tokens")
+
+    with status:
+        yield show

@@ -1,0 +1,76 @@
+"""What a run over rows or over many files is told: what to do with each conversation, and what to show in the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from ..config.layers import Settings
+    from ..config.overrides import Overrides
+    from ..rows.condensing import Work
+    from .summarizing import Calls
+
+
+class Same(Struct, frozen=True):
+    """What is the same for every conversation."""
+
+    work: Work
+    calls: Calls
+    format: str | None
+    lenient: bool
+    strict: bool
+    allow_partial: bool
+
+
+class Telling(Struct, frozen=True):
+    """What the report says and where it goes; `jobs` is None for as many processes as there are processors."""
+
+    configuration: str
+    jobs: int | None
+    json: bool
+    quiet: bool
+    report: Path | None
+
+
+def is_several(files: list[str], out_dir: Path | None) -> bool:
+    """Whether the arguments of `condense run` name more than one transcript."""
+    return out_dir is not None or len(files) > 1 or (len(files) == 1 and Path(files[0]).is_dir())
+
+
+def check_several(files: list[str], out_dir: Path | None, refused: dict[str, object], *, dry_run: bool) -> None:
+    """Raises UsageError for options that make no sense here; `refused` are those that are for one file."""
+    if not files:
+        raise UsageError("There is no transcript to work on.", "For example: condense run FILE… --out-dir DIR")
+    several = f"{files[0]} is no file but a folder"
+    if len(files) > 1:
+        several = f"{', '.join(files[:2])}{'' if len(files) == 2 else ', …'} are {len(files)} transcripts"
+    for option, value in refused.items():
+        if value:
+            raise UsageError(f"{several}, and {option} is for one.", "--out-dir DIR takes them all.")
+    if out_dir is None and not dry_run:
+        raise UsageError(f"{several}: say where to write.", "--out-dir DIR writes them there; --dry-run only reports.")
+
+
+def work_of(
+    settings: Settings,
+    overrides: Overrides,
+    target_tokens: int | None,
+    target_percent: float | None,
+    model: str | None,
+    *,
+    slim: bool,
+) -> Work:
+    """What is done to every conversation. A target that the settings themselves give is one for each."""
+    from ..rows.condensing import Work
+
+    configuration = settings.configuration
+    if target_tokens is None and target_percent is None and settings.has_own_target:
+        target_tokens = configuration.target_tokens
+        if target_tokens is None and configuration.target_reduction_percent is not None:
+            target_percent = 100 - configuration.target_reduction_percent
+    return Work(configuration, overrides, target_tokens, target_percent, model, slim)

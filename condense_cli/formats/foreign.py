@@ -1,0 +1,74 @@
+"""Files that are known and no transcript: what they are, and what to name instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec import Struct
+
+from . import openhands
+
+
+class Foreign(Struct, frozen=True):
+    """A kind of file, recognised by its first record. `what` goes on after "is"."""
+
+    is_one: Callable[[Any], bool]
+    what: str
+    instead: str
+
+
+def _is_display_copy(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("type") in ("say", "ask") and value["type"] in value and "ts" in value
+
+
+def _is_session_log(value: Any) -> bool:
+    kinds = ("user_message", "tool_call", "ai_response")
+    return isinstance(value, dict) and value.get("type") in kinds and "session_id" in value
+
+
+def _is_tau_bench(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("traj"), list) and "task_id" in value
+
+
+def _is_tau2(value: Any) -> bool:
+    simulations = value.get("simulations") if isinstance(value, dict) else None
+    return (
+        isinstance(simulations, list)
+        and bool(simulations)
+        and all("messages" in one for one in simulations if isinstance(one, dict))
+    )
+
+
+_FOREIGN: Final = (
+    Foreign(
+        _is_display_copy,
+        "what Roo Code or Cline shows of a task, not what the model gets",
+        "Name api_conversation_history.json in the same folder.",
+    ),
+    Foreign(
+        _is_session_log,
+        "a log of a session that leaves out what the tools returned",
+        "Name the api_conversation_history.json of the task.",
+    ),
+    Foreign(
+        _is_tau_bench,
+        "a result of tau-bench, with a conversation in each record",
+        "Take them out, one in a line: jq -c '.[] | {messages: .traj}' FILE > rows.jsonl",
+    ),
+    Foreign(
+        _is_tau2,
+        "a result of tau2-bench, with several conversations",
+        "Take one out: jq '.simulations[0]' FILE > simulation.json",
+    ),
+    Foreign(
+        openhands.is_run,
+        "an output of OpenHands with several runs, one in a line",
+        "Take one out: sed -n 1p FILE > run.jsonl",
+    ),
+)
+
+
+def foreign(value: Any) -> Foreign | None:
+    """What kind of file a first record belongs to, if that is known."""
+    return next((kind for kind in _FOREIGN if kind.is_one(value)), None)

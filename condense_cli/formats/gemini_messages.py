@@ -1,0 +1,178 @@
+"""Messages of Gemini CLI as turns.
+
+    {"id", "timestamp", "type": "user" | "gemini" | "info" | ..., "content": str | part | [part, ...],
+     "thoughts"?: [{"subject", "description"}],
+     "toolCalls"?: [{"id", "name", "args", "result": str | part | [part, ...], "status", "resultDisplay"}]}
+
+Newer versions hold calls and thoughts in the content, and what came of the calls in `toolCalls` still.
+https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/utils/sessionUtils.ts
+(convertSessionToClientHistory)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import jsontext
+from ..transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
+from . import estimates
+from .anthropic import attachment_block
+from .injected import is_injected
+from .spelling import as_spelled
+
+TYPES: Final = ("user", "gemini", "info", "error", "warning")
+_NOT_SENT: Final = ("/", "?", "<session_context>", "<hook_context>")
+"""How messages of the user begin that were for the client, or that it writes anew."""
+
+
+class Entry(Struct, frozen=True):
+    """A message, and where it stands."""
+
+    value: dict[str, Any]
+    record: int
+    path: JsonPath = ()
+
+
+def is_message(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.get("type") in TYPES
+        and isinstance(value.get("id"), str)
+        and isinstance(value.get("timestamp"), str)
+        and "content" in value
+    )
+
+
+def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
+    messages: list[Message] = []
+    model, usage = None, None
+    for entry in entries:
+        for role, found in _turns(entry):
+            blocks = tuple(as_spelled(found, source))
+            if role is Role.ASSISTANT and blocks:
+                model = entry.value["model"] if isinstance(entry.value.get("model"), str) else model
+                usage = usage or _usage(len(messages), entry.value.get("tokens"))
+            if blocks:
+                messages.append(Message(len(messages), role, blocks))
+    return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, first_usage=usage)
+
+
+def _usage(message: int, tokens: Any) -> Usage | None:
+    """Gemini's count of what was sent includes what came from the cache."""
+    sent = tokens.get("input") if isinstance(tokens, dict) else None
+    return Usage(message, sent) if isinstance(sent, int) and sent > 0 else None
+
+
+def _turns(entry: Entry) -> Iterator[tuple[Role, Iterator[Block]]]:
+    value = entry.value
+    if value.get("type") == "user":
+        parts = list(_parts(value.get("content"), (*entry.path, "content")))
+        text = "".join(_text(part) for part, _ in parts).strip()
+        only_responses = all(isinstance(part, dict) and "functionResponse" in part for part, _ in parts)
+        if not only_responses and not text.startswith(_NOT_SENT):
+            yield Role.USER, (_part(part, entry.record, path, is_user=True) for part, path in parts)
+    elif value.get("type") == "gemini":
+        yield Role.ASSISTANT, _said(entry)
+        yield Role.TOOL, _results(entry)
+
+
+def _parts(content: Any, path: JsonPath) -> Iterator[tuple[Any, JsonPath]]:
+    """The parts of a content, which may be one part or a list of them, and where each stands."""
+    if isinstance(content, list):
+        yield from ((part, (*path, number)) for number, part in enumerate(content))
+    elif content:
+        yield content, path
+
+
+def _text(part: Any) -> str:
+    text = part.get("text") if isinstance(part, dict) else part
+    return text if isinstance(text, str) else ""
+
+
+def _said(entry: Entry) -> Iterator[Block]:
+    value, record = entry.value, entry.record
+    parts = list(_parts(value.get("content"), (*entry.path, "content")))
+    holds_all = any(isinstance(part, dict) and (part.get("functionCall") or part.get("thought")) for part, _ in parts)
+    if not holds_all:
+        thoughts = value.get("thoughts")
+        for number, thought in enumerate(thoughts if isinstance(thoughts, list) else ()):
+            if isinstance(thought, dict):
+                said = f"**{thought.get('subject')}** {thought.get('description')}"
+                path = (*entry.path, "thoughts", number)
+                yield Block(BlockKind.THINKING, Place(record, path), path, content=said)
+    for part, path in parts:
+        yield _part(part, record, path, is_user=False)
+    if not holds_all:
+        for call, path in _calls(entry):
+            yield _call(call, call["id"], record, path)
+
+
+def _calls(entry: Entry) -> Iterator[tuple[dict[str, Any], JsonPath]]:
+    calls = entry.value.get("toolCalls")
+    for number, call in enumerate(calls if isinstance(calls, list) else ()):
+        if isinstance(call, dict) and isinstance(call.get("id"), str):
+            yield call, (*entry.path, "toolCalls", number)
+
+
+def _call(call: dict[str, Any], call_id: str | None, record: int, owner: JsonPath, inside: JsonPath = ()) -> Block:
+    place = Place(record, (*owner, *inside, "args"))
+    text = jsontext.dump_compact(call.get("args", {}))
+    tool = str(call.get("name") or "")
+    return Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=tool, call_id=call_id, is_object=True)
+
+
+def _part(part: Any, record: int, owner: JsonPath, *, is_user: bool) -> Block:
+    if isinstance(part, str):
+        return Block(BlockKind.TEXT, Place(record, owner), owner, content=part, injected=is_user and is_injected(part))
+    if not isinstance(part, dict):
+        return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=jsontext.dump_compact(part))
+    call, text = part.get("functionCall"), part.get("text")
+    if isinstance(call, dict) and isinstance(call.get("id"), str):
+        return _call(call, call["id"], record, owner, ("functionCall",))
+    if isinstance(text, str):
+        place = Place(record, (*owner, "text"))
+        if part.get("thought"):
+            return Block(BlockKind.THINKING, place, owner, content=text)
+        return Block(BlockKind.TEXT, place, owner, content=text, injected=is_user and is_injected(text))
+    return _attachment(part, record, owner)
+
+
+def _attachment(part: dict[str, Any], record: int, owner: JsonPath, **common: Any) -> Block:
+    inline = part.get("inlineData")
+    if not isinstance(inline, dict):
+        return attachment_block(part, record, owner, **common)
+    if str(inline.get("mimeType")).startswith("image/"):
+        image = {"type": "image", "source": {"data": inline.get("data")}}
+        return attachment_block(image, record, owner, **common)
+    estimate = estimates.document(inline.get("data"))
+    return Block(BlockKind.OPAQUE, Place(record, owner), owner, estimate=estimate, **common)
+
+
+def _results(entry: Entry) -> Iterator[Block]:
+    for call, owner in _calls(entry):
+        common: dict[str, Any] = {"call_id": call["id"], "tool": str(call.get("name") or "")}
+        for part, path in _parts(call.get("result"), (*owner, "result")):
+            yield _result(part, entry.record, path, owner, call.get("status") == "error", common)
+
+
+def _result(part: Any, record: int, path: JsonPath, owner: JsonPath, has_failed: bool, common: dict[str, Any]) -> Block:
+    if isinstance(part, str):
+        return Block(BlockKind.TOOL_RESULT, Place(record, path), owner, content=part, is_error=has_failed, **common)
+    if not isinstance(part, dict):
+        return Block(BlockKind.OPAQUE, Place(record, path), owner, content=jsontext.dump_compact(part), **common)
+    response = part.get("functionResponse")
+    response = response.get("response") if isinstance(response, dict) else None
+    for holder, keys, inside in (
+        (response, ("output", "error"), ("functionResponse", "response")),
+        (part, ("text",), ()),
+    ):
+        for key in keys:
+            if isinstance(holder, dict) and isinstance(holder.get(key), str):
+                place = Place(record, (*path, *inside, key))
+                is_error = has_failed or key == "error"
+                return Block(BlockKind.TOOL_RESULT, place, owner, content=holder[key], is_error=is_error, **common)
+    return replace(_attachment(part, record, path, **common), owner=owner, is_error=has_failed)

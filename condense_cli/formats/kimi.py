@@ -1,0 +1,249 @@
+"""Wire logs of Kimi Code (`agents/*/wire.jsonl`): typed events, from which the client builds its context. Only read.
+
+    {"type": "metadata", "protocol_version", "created_at"}
+    {"type": "context.append_message", "message": {"role", "content": [part, ...], "origin": {"kind"}}, "time"}
+    {"type": "context.append_loop_event", "time",
+     "event": {"type": "step.begin" | "content.part" | "tool.call" | "tool.result" | "step.end", ...}}
+    {"type": "context.apply_compaction", "summary", "compactedCount", "keptUserMessageCount"?, ...}
+    {"type": "context.clear" | "context.undo" | ...}
+
+After a compaction the client chooses the requests that stay by their sizes, each time that it reads the log; an undo
+counts messages back. A changed log could so bring back what is no part of the conversation now.
+https://github.com/MoonshotAI/kimi-code/tree/main/packages/agent-core/src/agent/context
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from .. import jsontext
+from ..errors import UnknownFormatError
+from ..transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
+from . import estimates
+from .anthropic import attachment_block
+from .base import Evidence, Format
+from .container import Document
+from .injected import is_injected
+from .spelling import as_spelled
+
+_MESSAGE: Final = "context.append_message"
+_EVENT: Final = "context.append_loop_event"
+_ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return Evidence.NO
+    if value["type"] in (_MESSAGE, _EVENT) or (value["type"] == "metadata" and "protocol_version" in value):
+        return Evidence.YES
+    return Evidence.MAYBE if isinstance(value.get("time"), int) and "." in value["type"] else Evidence.NO
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    context = _Context(document.source)
+    for record, value in enumerate(values):
+        if isinstance(value, dict):
+            context.take(record, value)
+    messages: list[Message] = []
+    for turn in [*context.turns, *context.deferred]:
+        if turn.role is Role.TOOL and messages and messages[-1].role is Role.TOOL:
+            messages[-1] = msgspec.structs.replace(messages[-1], blocks=(*messages[-1].blocks, *turn.blocks))
+        elif turn.blocks:
+            messages.append(Message(len(messages), turn.role, tuple(turn.blocks)))
+    if not messages:
+        raise UnknownFormatError("It holds no message.", "Name a log in which something was said.")
+    return Transcript(
+        "kimi",
+        Family.OPENAI_CHAT,
+        tuple(messages),
+        document.source,
+        model=context.model,
+        envelope=context.system_prompt,
+        first_usage=context.usage,
+    )
+
+
+class _Turn(msgspec.Struct):
+    role: Role
+    blocks: list[Block]
+    origin: str = ""
+
+    @property
+    def is_request(self) -> bool:
+        """Whether the user said it."""
+        return self.role is Role.USER and self.origin in ("", "user", "skill_activation", "plugin_command")
+
+
+class _Context:
+    """The context as the client builds it, event by event."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.turns: list[_Turn] = []
+        self.deferred: list[_Turn] = []
+        """Messages that came between calls and their results; they are sent behind these."""
+
+        self._steps: dict[str, _Turn] = {}
+        self._tools: dict[str, str] = {}
+        self._open: set[str] = set()
+        self.model: str | None = None
+        self.system_prompt = ""
+        self.usage: Usage | None = None
+
+    def take(self, record: int, value: dict[str, Any]) -> None:
+        kind, event = value.get("type"), value.get("event")
+        if kind == _MESSAGE and isinstance(value.get("message"), dict):
+            self._append(record, value["message"])
+        elif kind == _EVENT and isinstance(event, dict):
+            self._loop_event(record, event)
+        elif kind == "context.apply_compaction":
+            self._compact(record, value)
+        elif kind == "context.clear":
+            self._reset([])
+        elif kind == "context.undo" and isinstance(value.get("count"), int):
+            self._undo(value["count"])
+        elif kind == "llm.request" and isinstance(value.get("model"), str):
+            self.model = value["model"]
+        elif kind == "config.update" and isinstance(value.get("systemPrompt"), str):
+            self.system_prompt = value["systemPrompt"]
+
+    def _append(self, record: int, message: dict[str, Any]) -> None:
+        role = _ROLES.get(str(message.get("role")))
+        if role is None:
+            return
+        origin = message.get("origin")
+        turn = _Turn(role, [], str(origin.get("kind")) if isinstance(origin, dict) else "")
+        path: JsonPath = ("message", "content")
+        call_id = message.get("toolCallId") if role is Role.TOOL else None
+        turn.blocks += as_spelled(self._content(message.get("content"), record, path, turn, call_id), self._source)
+        calls = message.get("toolCalls")
+        for number, call in enumerate(calls if isinstance(calls, list) else ()):
+            turn.blocks += self._call(call, "arguments", record, ("message", "toolCalls", number))
+        (self.deferred if self._open else self.turns).append(turn)
+
+    def _loop_event(self, record: int, event: dict[str, Any]) -> None:
+        kind, path = event.get("type"), ("event",)
+        step = self._steps.get(str(event.get("stepUuid")))
+        if kind == "step.begin":
+            self._open.clear()  # Calls without a result were interrupted.
+            self._flush()
+            step = self._steps[str(event.get("uuid"))] = _Turn(Role.ASSISTANT, [])
+            self.turns.append(step)
+        elif kind == "content.part" and step:
+            step.blocks += as_spelled(self._part(event.get("part"), record, (*path, "part"), step), self._source)
+        elif kind == "tool.call" and step:
+            step.blocks += as_spelled(
+                self._call({**event, "id": event.get("toolCallId")}, "args", record, path), self._source
+            )
+        elif kind == "tool.result" and isinstance(event.get("result"), dict):
+            result, call_id = event["result"], event.get("toolCallId")
+            turn = _Turn(Role.TOOL, [])
+            content = self._content(result.get("output"), record, (*path, "result", "output"), turn, call_id)
+            failed = result.get("isError") is True
+            blocks = as_spelled(content, self._source)
+            turn.blocks += (msgspec.structs.replace(block, is_error=failed) for block in blocks)
+            self.turns.append(turn)
+            self._open.discard(str(call_id))
+            self._flush()
+        elif kind == "step.end":
+            self._note_usage(event.get("usage"))
+
+    def _flush(self) -> None:
+        if not self._open:
+            self.turns += self.deferred
+            self.deferred = []
+
+    def _note_usage(self, usage: Any) -> None:
+        keys = ("inputOther", "inputCacheRead", "inputCacheCreation")
+        numbers = [usage.get(key) for key in keys] if isinstance(usage, dict) else []
+        total = sum(number for number in numbers if isinstance(number, int))
+        if self.usage is None and total > 0:
+            said = [turn for turn in self.turns if turn.blocks]
+            self.usage = Usage(max(0, len(said) - 1), total)
+
+    def _reset(self, turns: list[_Turn]) -> None:
+        self.turns, self.deferred, self.usage = turns, [], None
+        self._open.clear()
+
+    def _undo(self, count: int) -> None:
+        positions = [position for position, turn in enumerate(self.turns) if turn.is_request]
+        if 0 < count <= len(positions):
+            self._reset(self.turns[: positions[-count]])
+
+    def _compact(self, record: int, value: dict[str, Any]) -> None:
+        """What stays of the context: in newer logs requests, the oldest and the newest, and behind them the summary."""
+        key = "contextSummary" if isinstance(value.get("contextSummary"), str) else "summary"
+        text = value.get(key)
+        path: JsonPath = (key,)
+        blocks = [
+            Block(BlockKind.TEXT, Place(record, path), path, content=text, injected=True, summarizes=True)
+            for text in ([text] if isinstance(text, str) else [])
+        ]
+        summary = _Turn(Role.USER, blocks, "compaction_summary")
+        kept, head = value.get("keptUserMessageCount"), value.get("keptHeadUserMessageCount")
+        if not isinstance(kept, int):
+            compacted = value.get("compactedCount")
+            self._reset([summary, *self.turns[compacted if isinstance(compacted, int) and compacted >= 0 else 0 :]])
+            return
+        requests = [turn for turn in self.turns if turn.is_request]
+        first = max(0, head) if isinstance(head, int) else 0
+        newest = requests[first:][len(requests[first:]) - max(0, kept - first) :] if kept > first else []
+        self._reset([*requests[:first], *newest, summary])
+
+    def _content(self, content: Any, record: int, path: JsonPath, turn: _Turn, call_id: Any) -> Iterator[Block]:
+        if isinstance(content, str):
+            parts: list[tuple[Any, JsonPath]] = [(content, path)]
+        else:
+            parts = [
+                (part, (*path, number)) for number, part in enumerate(content if isinstance(content, list) else ())
+            ]
+        found = [block for part, where in parts for block in self._part(part, record, where, turn)]
+        if not isinstance(call_id, str):
+            yield from found
+            return
+        found = found or [Block(BlockKind.TEXT, Place(record, path), path)]
+        for block in found:
+            kind = BlockKind.TOOL_RESULT if block.kind is BlockKind.TEXT else block.kind
+            yield msgspec.structs.replace(block, kind=kind, call_id=call_id, tool=self._tools.get(call_id), owner=path)
+
+    def _part(self, part: Any, record: int, owner: JsonPath, turn: _Turn) -> Iterator[Block]:
+        kind = part.get("type") if isinstance(part, dict) else None
+        text = part if isinstance(part, str) else part.get("text") if kind == "text" else None
+        if isinstance(text, str):
+            place = Place(record, owner if isinstance(part, str) else (*owner, "text"))
+            injected = turn.role is Role.USER and (not turn.is_request or is_injected(text))
+            yield Block(BlockKind.TEXT, place, owner, content=text, injected=injected)
+        elif kind == "think" and isinstance(part.get("think"), str):
+            estimate = 0 if part["think"] else estimates.encrypted_thinking(part.get("encrypted"))
+            place = Place(record, (*owner, "think"))
+            yield Block(BlockKind.THINKING, place, owner, content=part["think"], estimate=estimate)
+        elif kind == "image_url":
+            url = part.get("imageUrl", part.get("image_url"))
+            yield attachment_block({"type": "image_url", "image_url": url}, record, owner)
+        elif part is not None:
+            yield attachment_block(part, record, owner)
+
+    def _call(self, call: Any, key: str, record: int, owner: JsonPath) -> Iterator[Block]:
+        call_id = call.get("id") if isinstance(call, dict) else None
+        if not isinstance(call_id, str):
+            return
+        self._tools[call_id] = tool = str(call.get("name") or "")
+        self._open.add(call_id)
+        arguments = call.get(key)
+        is_object = not isinstance(arguments, str)
+        text = arguments if isinstance(arguments, str) else jsontext.dump_compact(arguments or {})
+        place = Place(record, (*owner, key))
+        yield Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=tool, call_id=call_id, is_object=is_object)
+
+
+FORMAT = Format(
+    "kimi",
+    Family.OPENAI_CHAT,
+    "Wire logs of Kimi Code (wire.jsonl), only read",
+    evidence,
+    read,
+    is_writable=False,
+)

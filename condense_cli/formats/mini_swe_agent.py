@@ -1,0 +1,92 @@
+"""Trajectories of mini-SWE-agent (`.traj.json`): chat-completions messages, in an object or a bare list.
+
+Its one tool is a shell. Without native tools the assistant's text holds the command between fences, and the next
+user message is what it printed; both become tool blocks. The key `extra` of a message repeats it as the provider
+sent it and as the command printed it. A message with the role `exit` tells how the run ended and is never sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .. import jsontext
+from ..transcript import Block, Container, Family, Message, Role, Transcript
+from . import repeats
+from .base import Evidence, Format, not_a_message
+from .container import Document
+from .openai_chat import ROLES
+from .spelling import as_spelled
+from .swe_agent import ActionReader
+
+_ACTION: Final = re.compile(r"^```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n```", re.DOTALL | re.MULTILINE)
+_SUBMIT: Final = b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+"""What every command to end a run prints; the prompts of the agent tell it so."""
+
+
+def evidence(value: Any) -> Evidence:
+    return Evidence.NO  # Single messages are those of chat completions.
+
+
+def claims(document: Document) -> bool:
+    envelope, source = document.envelope, document.source
+    if source.container is Container.ARRAY:
+        return any(_SUBMIT in source.raw(record) for record in range(min(2, len(source.spans))))
+    info = envelope.get("info")
+    named = envelope.get("trajectory_format")
+    return (isinstance(named, str) and named.startswith("mini-swe-agent")) or (
+        isinstance(info, dict) and "mini_version" in info
+    )
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    reader = ActionReader(_find)
+    turns: list[tuple[Role, list[Block]]] = []
+    for record, value in enumerate(values):
+        kind = value.get("role") if isinstance(value, dict) else None
+        if record in document.source.unparsed or kind == "exit":
+            continue
+        role = ROLES.get(str(kind))
+        if role is None:
+            raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}, exit")
+        blocks = list(as_spelled(reader.blocks(value, record, role), document.source))
+        if role is Role.TOOL and turns and turns[-1][0] is Role.TOOL:
+            turns[-1][1].extend(blocks)
+        else:
+            turns.append((role, blocks))
+    messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
+    return Transcript(
+        "mini-swe-agent", Family.OPENAI_CHAT, messages, document.source, model=_model(document.envelope.get("info"))
+    )
+
+
+def _find(text: str, action: str | None) -> tuple[int, int] | None:
+    """The command in a text. The agent refuses a text that holds none, or several."""
+    spans = [match.span(1) for match in _ACTION.finditer(text) if match[1].strip()]
+    return spans[0] if len(spans) == 1 else None
+
+
+def _model(info: Any) -> str | None:
+    for key in ("config", "model", "model_name"):
+        info = info.get(key) if isinstance(info, dict) else None
+    return info if isinstance(info, str) and info else None
+
+
+def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
+    source = transcript.source
+    for record in range(source.listed):
+        if b'"extra"' in source.raw(record) and record not in source.unparsed:
+            yield record, ("extra",), jsontext.parse(source.view(record)).get("extra")
+
+
+FORMAT = Format(
+    "mini-swe-agent",
+    Family.OPENAI_CHAT,
+    "mini-SWE-agent trajectories (.traj.json)",
+    evidence,
+    read,
+    claims=claims,
+    complete=repeats.completing(_shows),
+    display=repeats.displaying(_shows),
+)

@@ -1,0 +1,101 @@
+"""The conversation that opencode sends, from its messages in order.
+
+It begins at the last compaction that was finished, or at the message which that names as the first to keep. A message
+of the assistant with calls is two turns: what it said, and what came of the calls. Answers that failed are not sent.
+https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/message-v2.ts (filterCompacted)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..transcript import Block, BlockKind, Family, JsonPath, Message, Role, Source, Transcript, Usage
+from .opencode_parts import result_blocks, said_blocks
+from .spelling import as_spelled
+
+ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
+
+
+class Part(Struct, frozen=True):
+    value: Any
+    record: int
+    path: JsonPath
+
+
+class Entry(Struct, frozen=True):
+    """A message: what opencode notes about it, and its parts."""
+
+    info: dict[str, Any]
+    parts: list[Part]
+
+
+def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
+    sent = [entry for entry in entries[_beginning(entries) :] if not _has_failed(entry)]
+    messages: list[Message] = []
+    usage = None
+    for entry in sent:
+        for role, blocks in _turns(entry, source):
+            if role is Role.ASSISTANT:
+                usage = usage or _usage(len(messages), entry.info)
+            messages.append(Message(len(messages), role, tuple(blocks)))
+    models = [entry.info.get("modelID") for entry in sent]
+    model = next((model for model in reversed(models) if isinstance(model, str) and model), None)
+    return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, first_usage=usage)
+
+
+def _beginning(entries: list[Entry]) -> int:
+    """Position of the first message that is sent."""
+    finished: set[str] = set()
+    for position in reversed(range(len(entries))):
+        info = entries[position].info
+        if info.get("role") == "user" and str(info.get("id")) in finished:
+            for part in _values(entries[position]):
+                if part.get("type") == "compaction":
+                    kept = part.get("tail_start_id")
+                    ids = [entry.info.get("id") for entry in entries[:position]]
+                    return ids.index(kept) if kept in ids else position
+        if info.get("summary") is True and info.get("finish") and not info.get("error"):
+            finished.add(str(info.get("parentID")))
+    return 0
+
+
+def _values(entry: Entry) -> Iterator[dict[str, Any]]:
+    return (part.value for part in entry.parts if isinstance(part.value, dict))
+
+
+def _has_failed(entry: Entry) -> bool:
+    """Whether an answer ended in an error. One that the user stopped is sent as far as it got."""
+    error = entry.info.get("error")
+    if entry.info.get("role") != "assistant" or not error:
+        return False
+    was_stopped = isinstance(error, dict) and error.get("name") == "MessageAbortedError"
+    return not was_stopped or all(part.get("type") in ("step-start", "reasoning") for part in _values(entry))
+
+
+def _turns(entry: Entry, source: Source) -> Iterator[tuple[Role, list[Block]]]:
+    role = ROLES[entry.info["role"]]
+    said: list[Block] = []
+    results: list[Block] = []
+    for part in entry.parts:
+        if isinstance(part.value, dict):
+            said += as_spelled(said_blocks(part.value, part.record, part.path, role), source)
+            results += as_spelled(result_blocks(part.value, part.record, part.path), source)
+    if entry.info.get("summary") is True:
+        said = [replace(block, summarizes=block.kind is BlockKind.TEXT) for block in said]
+    if said:
+        yield role, said
+    if results:
+        yield Role.TOOL, results
+
+
+def _usage(message: int, info: dict[str, Any]) -> Usage | None:
+    tokens = info.get("tokens")
+    cache = tokens.get("cache") if isinstance(tokens, dict) else None
+    numbers = [tokens.get("input")] if isinstance(tokens, dict) else []
+    numbers += [cache.get("read"), cache.get("write")] if isinstance(cache, dict) else []
+    total = sum(number for number in numbers if isinstance(number, int))
+    return Usage(message, total) if total > 0 else None

@@ -1,0 +1,107 @@
+"""Simulations of tau2-bench: an object whose `messages` are the conversation of an agent and a simulated user.
+
+The name and the arguments of a call stand in the call itself, and a result carries the id of its call. The user has
+tools too, which the agent never sees: those calls and results are no part of the conversation. `raw_data` repeats a
+message as the provider sent it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .. import jsontext
+from ..transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from . import repeats
+from .base import Evidence, Format, not_a_message
+from .container import Document
+from .spelling import as_spelled
+from .turns import Turn, joined
+
+_ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or str(value.get("role")) not in _ROLES:
+        return Evidence.NO
+    is_own = "turn_idx" in value and ("cost" in value or "requestor" in value)
+    return Evidence.YES if is_own else Evidence.NO
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    tools: dict[str, str] = {}
+    turns = []
+    for record, value in enumerate(values):
+        if record in document.source.unparsed:
+            continue
+        role = _ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
+        if role is None:
+            raise not_a_message(record, value, f"its role is none of {', '.join(_ROLES)}")
+        blocks = list(as_spelled(_blocks(value, record, role, tools), document.source))
+        if blocks:
+            turns.append(Turn(role, blocks))
+    return Transcript("tau2", Family.OPENAI_CHAT, joined(turns), document.source)
+
+
+def _blocks(value: dict[str, Any], record: int, role: Role, tools: dict[str, str]) -> Iterator[Block]:
+    several = value.get("tool_messages") if role is Role.TOOL else None
+    if isinstance(several, list):
+        for number, one in enumerate(several):
+            if isinstance(one, dict):
+                yield from _result(one, record, ("tool_messages", number), tools)
+        return
+    if role is Role.TOOL:
+        yield from _result(value, record, (), tools)
+        return
+    text = value.get("content")
+    if isinstance(text, str) and text.strip():
+        yield Block(BlockKind.TEXT, Place(record, ("content",)), ("content",), content=text)
+    calls = value.get("tool_calls") if role is Role.ASSISTANT else None
+    for number, call in enumerate(calls if isinstance(calls, list) else ()):
+        owner: JsonPath = ("tool_calls", number)
+        if not (isinstance(call, dict) and isinstance(call.get("id"), str) and isinstance(call.get("name"), str)):
+            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=jsontext.dump_compact(call))
+            continue
+        tools[call["id"]] = call["name"]
+        yield Block(
+            BlockKind.TOOL_CALL,
+            Place(record, (*owner, "arguments")),
+            owner,
+            content=jsontext.dump_compact(call.get("arguments", {})),
+            tool=call["name"],
+            call_id=call["id"],
+            is_object=True,
+        )
+
+
+def _result(value: dict[str, Any], record: int, path: JsonPath, tools: dict[str, str]) -> Iterator[Block]:
+    call_id, text = value.get("id"), value.get("content")
+    if value.get("requestor") == "user" or not isinstance(call_id, str):
+        return
+    yield Block(
+        BlockKind.TOOL_RESULT,
+        Place(record, (*path, "content")),
+        path or ("content",),
+        content=text if isinstance(text, str) else "",
+        tool=tools.get(call_id),
+        call_id=call_id,
+        is_error=value.get("error") is True,
+    )
+
+
+def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
+    source = transcript.source
+    for record in range(source.listed):
+        if record not in source.unparsed and b'"raw_data"' in source.raw(record):
+            yield record, ("raw_data",), jsontext.parse(source.view(record)).get("raw_data")
+
+
+FORMAT = Format(
+    "tau2",
+    Family.OPENAI_CHAT,
+    "Simulations of tau2-bench, one in a file",
+    evidence,
+    read,
+    complete=repeats.completing(_shows),
+    display=repeats.displaying(_shows),
+)

@@ -1,0 +1,102 @@
+"""The facts of a run over many files, in the shape that the JSON report has. Documented in docs/many.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from .. import __version__
+from ..report.facts import SHAPE
+
+
+class Status(StrEnum):
+    DONE = "done"
+    UNCHANGED = "unchanged"
+    """It was written as it was: the configuration finds nothing to do."""
+    UP_TO_DATE = "up to date"
+    """An earlier run wrote it from the same input, with the same configuration and version."""
+    PASSED_OVER = "passed over"
+    """A file in a folder that is no transcript, or one of a format that is only read."""
+    FAILED = "failed"
+
+
+WORKED: Final = frozenset({Status.DONE, Status.UNCHANGED, Status.UP_TO_DATE})
+
+
+class FileResult(Struct, frozen=True):
+    """What came of one file. `rows` is 0 for a single conversation; `exit_status` what a run on it alone ends with.
+
+    `why` is a sentence about a file that failed, was passed over or was written with shortcomings.
+    """
+
+    input: str
+    output: str | None
+    status: Status
+    exit_status: int = 0
+    format: str | None = None
+    rows: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    saved_percent: float = 0.0
+    why: str = ""
+
+
+class Totals(Struct, frozen=True):
+    files: int
+    done: int
+    unchanged: int
+    up_to_date: int
+    passed_over: int
+    failed: int
+    tokens_before: int
+    tokens_after: int
+    saved: int
+    saved_percent: float
+
+
+class ManyReport(Struct, frozen=True):
+    version: int
+    condense: str
+    out_dir: str | None
+    configuration: str
+    totals: Totals
+    currency: str
+    spent: str
+    files: list[FileResult]
+    warnings: list[str]
+
+
+def build(
+    results: Sequence[FileResult], *, out_dir: str | None, configuration: str, spent: str, warnings: Sequence[str]
+) -> ManyReport:
+    def number(status: Status) -> int:
+        return sum(result.status is status for result in results)
+
+    worked = [result for result in results if result.status in WORKED]
+    before, after = sum(each.tokens_before for each in worked), sum(each.tokens_after for each in worked)
+    totals = Totals(
+        len(results),
+        number(Status.DONE),
+        number(Status.UNCHANGED),
+        number(Status.UP_TO_DATE),
+        number(Status.PASSED_OVER),
+        number(Status.FAILED),
+        before,
+        after,
+        before - after,
+        percent(before, after),
+    )
+    return ManyReport(SHAPE, __version__, out_dir, configuration, totals, "USD", spent, list(results), list(warnings))
+
+
+def percent(before: int, after: int) -> float:
+    return round(100 * (before - after) / before, 1) if before else 0.0
+
+
+def exit_status(results: Sequence[FileResult]) -> int:
+    """0 when every file is done; of several statuses the gravest: 1, then 3, 5 and 4."""
+    found = {result.exit_status for result in results}
+    return next((status for status in (1, 3, 5, 4, *sorted(found - {0})) if status in found), 0)

@@ -1,0 +1,74 @@
+"""What runs wrote into a folder: a line for every file, so that the next run leaves alone what is up to date."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from ..errors import CondenseError
+from ..files import input_errors, output_errors
+
+NAME: Final = ".condense-run.jsonl"
+_PIECE: Final = 1 << 20
+
+
+class Entry(Struct, frozen=True):
+    """One file that was written: its path in the folder, what it was made from and how, its hash, and the figures.
+
+    `made_from` is the hash of the input's bytes and of everything that decides what becomes of them.
+    """
+
+    output: str
+    made_from: str
+    sha256: str
+    format: str
+    tokens_before: int
+    tokens_after: int
+    rows: int = 0
+
+
+def read_record(folder: Path) -> dict[str, Entry]:
+    """The entries of a folder by their output; the last one counts, and lines that are not whole are passed over."""
+    entries: dict[str, Entry] = {}
+    decode = msgspec.json.Decoder(Entry).decode
+    try:
+        lines = (folder / NAME).read_bytes().splitlines()
+    except OSError:
+        return entries
+    for line in lines:
+        try:
+            entry = decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        entries[entry.output] = entry
+    return entries
+
+
+def add_entry(folder: Path, entry: Entry) -> None:
+    """Note a file that stands whole in the folder. Raises OutputError."""
+    path = folder / NAME
+    with output_errors(path), path.open("ab") as file:
+        file.write(b"\n" * bool(file.tell()) + msgspec.json.encode(entry))
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file's bytes. Raises UnreadableError."""
+    digest = hashlib.sha256()
+    with input_errors(path), path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def is_up_to_date(entry: Entry | None, made_from: str, output: Path) -> bool:
+    """Whether the output was made from the same by the same, and is still what was written."""
+    if entry is None or entry.made_from != made_from:
+        return False
+    try:
+        return file_hash(output) == entry.sha256
+    except CondenseError:
+        return False

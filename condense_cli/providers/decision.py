@@ -1,0 +1,99 @@
+"""Whether a conversation should be condensed: a pure function of sizes and thresholds."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+RESERVED_TOKENS: Final = 8_192
+"""Tokens kept free for the answer where no profile says how long one may get."""
+
+_BUFFER_PERCENT: Final = 10
+"""Part of the window that stays free: counts of tokens are estimates for most models."""
+
+
+class Reason(StrEnum):
+    SWITCHED_OFF = "switched_off"
+    UNKNOWN_WINDOW = "unknown_window"
+    THRESHOLD = "threshold"
+    LIMIT = "limit"
+    BELOW = "below"
+
+
+class Sizes(Struct, frozen=True):
+    """What is decided about. All in tokens; `overhead` is sent with every request besides the messages.
+
+    `threshold` is the percentage of the `window` from which on to condense. `reserved` stays free for the answer.
+    """
+
+    tokens: int
+    overhead: int
+    window: int | None
+    threshold: float = 100
+    reserved: int = RESERVED_TOKENS
+    is_automatic: bool = True
+
+    @property
+    def used(self) -> int:
+        """Tokens of a request: messages and overhead."""
+        return self.tokens + self.overhead
+
+
+class Decision(Struct, frozen=True):
+    """The answer with its numbers. `percent` is the share of the window in use, `limit` the most that may be.
+
+    Both are None where the window is unknown. `is_over_limit` does not depend on whether condensing is switched off.
+    """
+
+    sizes: Sizes
+    reason: Reason
+    percent: float | None = None
+    limit: int | None = None
+
+    @property
+    def should_condense(self) -> bool:
+        return self.reason in (Reason.THRESHOLD, Reason.LIMIT)
+
+    @property
+    def is_over_limit(self) -> bool:
+        return self.limit is not None and self.sizes.used > self.limit
+
+    def __str__(self) -> str:
+        """The reason in a sentence, with the numbers that decided."""
+        sizes = self.sizes
+        if self.percent is None or self.limit is None:
+            share = f"{sizes.used:,} tokens are in use, and the context window of the model is not known"
+        else:
+            share = f"{sizes.used:,} of {sizes.window:,} tokens are in use ({self.percent:.1f} %)"
+        match self.reason:
+            case Reason.SWITCHED_OFF:
+                return f"{share}; auto_condense_context is false."
+            case Reason.UNKNOWN_WINDOW:
+                return f"{share}."
+            case Reason.THRESHOLD:
+                return f"{share}, and the threshold is {sizes.threshold:g} %."
+            case Reason.LIMIT:
+                return f"{share}, above the limit of {self.limit:,}."
+            case Reason.BELOW:
+                return f"{share}, below the threshold of {sizes.threshold:g} % and the limit of {self.limit:,}."
+
+
+def decide(sizes: Sizes) -> Decision:
+    """Condense when the share in use reaches the threshold, or the tokens leave too little room for the answer."""
+    percent = limit = None
+    if sizes.window is not None:
+        percent = 100 * sizes.used / sizes.window
+        limit = sizes.window * (100 - _BUFFER_PERCENT) // 100 - sizes.reserved
+    return Decision(sizes, _reason(sizes, percent, limit), percent, limit)
+
+
+def _reason(sizes: Sizes, percent: float | None, limit: int | None) -> Reason:
+    if not sizes.is_automatic:
+        return Reason.SWITCHED_OFF
+    if percent is None or limit is None:
+        return Reason.UNKNOWN_WINDOW
+    if percent >= sizes.threshold:
+        return Reason.THRESHOLD
+    return Reason.LIMIT if sizes.used > limit else Reason.BELOW

@@ -1,0 +1,152 @@
+"""The manager: which provider runs, whether it runs at all, and what happens when it failed.
+
+It holds nothing but its registry. What it must know of the world (the model's window, what else a request carries) is
+passed to each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..config.models import Configuration
+from ..formats import format_named, serialize
+from ..formats.rereading import reads_back
+from ..passes.condensation import Condensation, joined
+from ..passes.receipts import Kept, PassReceipt, Status
+from ..passes.sliding_window import dropped, sliding
+from ..tokens import MESSAGE_TOKENS
+from ..transcript import Transcript
+from . import native
+from .decision import Decision, Reason, decide
+from .registry import Registry
+from .run import Context, Run
+from .window import Window
+
+CHECK: Final = "check"
+SLIDING_WINDOW: Final = "sliding_window"
+
+_NAME: Final = "Whether it is needed"
+
+
+class NoSettings(Struct, frozen=True):
+    pass
+
+
+class Sizing(Struct, frozen=True):
+    """What decides whether to condense; each part is asked for only where that matters, as finding it takes its time.
+
+    `overhead` are the tokens that every request carries besides the messages. `may_fall_back` is asked when a provider
+    has failed.
+    """
+
+    window: Callable[[], Window]
+    overhead: Callable[[], int]
+    only_if_needed: bool = False
+    may_fall_back: Callable[[], bool] = lambda: True
+
+
+class Manager:
+    """Runs the provider that a configuration names."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+
+    def decide(self, tokens: int, configuration: Configuration, sizing: Sizing) -> Decision:
+        """Whether a conversation of so many tokens should be condensed."""
+        return decide(sizing.window().sizes(tokens, sizing.overhead(), configuration))
+
+    def condense(
+        self, transcript: Transcript, configuration: Configuration, context: Context, sizing: Sizing
+    ) -> Condensation:
+        """Condense a transcript; with `only_if_needed` one that does not need it comes back as it was.
+
+        Where the configuration says so, and the provider failed and left a conversation over its limit, the sliding
+        window drops the older half of that. Raises CondenseError; UsageError where an unknown window would decide.
+        """
+        provider = self.registry.get(configuration.provider)
+        configuration = self.registry.configured(configuration)
+        if sizing.only_if_needed:
+            decision = self.decide(context.count.transcript(transcript), configuration, sizing)
+            if decision.reason is Reason.UNKNOWN_WINDOW:
+                raise sizing.window().unknown
+            if not decision.should_condense:
+                run = Run(transcript, configuration, NoSettings(), context)
+                return _warned(_not_needed(run, decision), *sizing.window().warnings)
+        result = provider.condense(transcript, configuration, context)
+        if sizing.only_if_needed:
+            result = _warned(result, *sizing.window().warnings)
+        failure = failure_of(result)
+        if not failure or configuration.fallback != SLIDING_WINDOW or not sizing.may_fall_back():
+            return result
+        compiled = configuration
+        if result.error is None:
+            compiled = provider.compiled(configuration, provider.settings_of(configuration))
+        return self._fallen_back(result, failure, compiled, context, sizing)
+
+    def _fallen_back(
+        self, result: Condensation, failure: str, configuration: Configuration, context: Context, sizing: Sizing
+    ) -> Condensation:
+        """The result with the older half of its exchanges dropped, where it is over the limit."""
+        decision = self.decide(result.tokens_after, configuration, sizing)
+        if decision.limit is None:
+            return _warned(result, f"{failure} Without a known context window the sliding window does not run.")
+        if not decision.is_over_limit:
+            return result
+        # A target would ask for another half, and another.
+        context = replace(context, overrides=replace(context.overrides, target_tokens=None))
+        slid = Run(result.transcript, configuration, NoSettings(), context).pipeline(sliding(configuration))
+        lost = dropped(slid.receipts)
+        if not lost:
+            return _warned(result, f"{failure} {decision} The sliding window found nothing that may go.")
+        both = joined(result, slid)
+        if not _can_be_written(both):
+            return _warned(result, f"{failure} {decision} The sliding window cannot drop anything from this file.")
+        messages = len({receipt.message for receipt in lost})
+        tokens = sum(receipt.tokens_before for receipt in lost) + MESSAGE_TOKENS * messages
+        warning = (
+            f"{failure} The context was over its limit of {decision.limit:,} tokens, so the sliding window dropped the "
+            f"older half of the exchanges: {messages:,} messages with {tokens:,} tokens are lost from this transcript."
+        )
+        both = replace(both, error=result.error, metrics=result.metrics)
+        if self.decide(both.tokens_after, configuration, sizing).is_over_limit:
+            warning += " It is still over the limit."
+        if both.metrics is not None:
+            both = replace(both, metrics=replace(both.metrics, fallback=SLIDING_WINDOW))
+        return _warned(both, warning)
+
+
+def failure_of(result: Condensation) -> str:
+    """What a provider failed at, in a sentence; empty where it did its work."""
+    if result.error is not None:
+        return str(result.error)
+    refusals = {refusal.value for refusal in native.Refusal}
+    for receipt in result.passes:
+        if receipt.status is Status.FAILED or receipt.reason in refusals:
+            return f"{receipt.name}: {receipt.reason}."
+    refused = [receipt for receipt in result.receipts if receipt.kept is Kept.NO_SUMMARY]
+    return f"{len(refused):,} blocks were not summarized ({refused[0].why.removesuffix('.')})." if refused else ""
+
+
+def _can_be_written(result: Condensation) -> bool:
+    """Whether the result means in its file what it means here.
+
+    What a client replays, such as a rollback that counts requests, may need what was dropped.
+    """
+    if result.new_violations:
+        return False
+    transcript = result.transcript
+    return not format_named(transcript.format).is_writable or reads_back(serialize(transcript), transcript)
+
+
+def _not_needed(run: Run[NoSettings], decision: Decision) -> Condensation:
+    tokens = decision.sizes.tokens
+    receipt = PassReceipt(CHECK, _NAME, Status.SKIPPED, str(decision), tokens, tokens)
+    return replace(run.unchanged(receipt, warning=f"Nothing was done: {decision}"), is_needed=False)
+
+
+def _warned(result: Condensation, *warnings: str) -> Condensation:
+    return replace(result, warnings=(*result.warnings, *warnings))

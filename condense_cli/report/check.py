@@ -1,0 +1,110 @@
+"""The facts of `condense check`, in the shape that the JSON report has. Documented in docs/json-report.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ..providers.decision import Decision
+from ..providers.window import Window
+from ..tokens import Encoding
+
+SHAPE = 1
+
+
+class Used(msgspec.Struct, frozen=True):
+    """Tokens of a request: `total` is messages and overhead."""
+
+    messages: int
+    overhead: int
+    overhead_source: str
+    total: int
+    exact: bool
+
+
+class Size(msgspec.Struct, frozen=True):
+    tokens: int | None
+    source: str
+
+
+class Threshold(msgspec.Struct, frozen=True):
+    percent: float
+    source: str
+
+
+class Check(msgspec.Struct, frozen=True):
+    """`condense` is the answer, `reason` the word for it and `sentence` the reason with its numbers.
+
+    `percent` is the share of the window in use, `limit` the most tokens that leave `reserved` ones for the answer.
+    """
+
+    version: int
+    input: str
+    model: str | None
+    profile: str | None
+    condense: bool
+    reason: str
+    sentence: str
+    used: Used
+    window: Size
+    percent: float | None
+    threshold: Threshold
+    limit: int | None
+    reserved: int
+    warnings: list[str]
+
+
+def build(
+    decision: Decision,
+    window: Window,
+    *,
+    source: str,
+    overhead_source: str,
+    threshold_source: str,
+    encoding: Encoding,
+    estimated: int,
+) -> Check:
+    """`threshold_source` is where the common threshold is from; `estimated` tokens cannot be counted."""
+    sizes = decision.sizes
+    return Check(
+        SHAPE,
+        source,
+        window.model,
+        window.profile,
+        decision.should_condense,
+        decision.reason.value,
+        str(decision),
+        Used(sizes.tokens, sizes.overhead, overhead_source, sizes.used, encoding.exact and not estimated),
+        Size(window.tokens, window.source),
+        None if decision.percent is None else round(decision.percent, 1),
+        Threshold(sizes.threshold, window.threshold_source or threshold_source),
+        decision.limit,
+        sizes.reserved,
+        list(window.warnings),
+    )
+
+
+def as_lines(check: Check) -> Iterator[str]:
+    """The answer, and the numbers below it with where they are from."""
+    yield f"{'yes' if check.condense else 'no'}: {check.sentence}"
+    yield ""
+    estimate = "" if check.used.exact else "estimated"
+    overhead = "not known; --overhead-tokens names it" if check.used.overhead_source == "unknown" else ""
+    named = ", ".join(part for part in (check.model, check.window.source) if part)
+    rows = [
+        ("messages", f"{check.used.messages:,}", estimate),
+        ("overhead", f"{check.used.overhead:,}", overhead or check.used.overhead_source),
+        ("window", f"{check.window.tokens:,}" if check.window.tokens else "?", named),
+        ("threshold", f"{check.threshold.percent:g} %", check.threshold.source),
+        (
+            "limit",
+            "?" if check.limit is None else f"{check.limit:,}",
+            f"90 % of the window, less {check.reserved:,} for the answer",
+        ),
+    ]
+    width = max(len(number) for _, number, _ in rows)
+    for label, number, note in rows:
+        yield f"{label:<9}  {number:>{width}}  {note}".rstrip()
+    for warning in check.warnings:
+        yield f"Warning: {warning}"

@@ -1,0 +1,123 @@
+"""Condensing rows: each is a conversation of its own, so that any batch of them can be worked on anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import api
+from ..config.models import Configuration
+from ..config.overrides import NO_OVERRIDES, Overrides
+from ..errors import CondenseError
+from ..formats.container import BOM
+from ..passes.receipts import Kept
+from ..passes.summaries import Summarizer
+from ..report.facts import estimated_tokens
+from ..tokens import Counter, encoding_for
+from ..transcript import Transcript
+from .reading import Lines
+from .row import Kind, read_row
+from .tally import Tally
+
+_BLANK: Final = b" \t\r\n"
+
+
+class Work(Struct, frozen=True):
+    """What is done to every conversation. `target_percent` is a share of its own tokens.
+
+    `model` goes before the one that the file names.
+    """
+
+    configuration: Configuration
+    overrides: Overrides = NO_OVERRIDES
+    target_tokens: int | None = None
+    target_percent: float | None = None
+    model: str | None = None
+    slim: bool = False
+
+
+class Counters:
+    """A counter for every encoding. What they remember is forgotten between batches, or it would grow for ever."""
+
+    def __init__(self) -> None:
+        self._counters: dict[str, Counter] = {}
+
+    def __call__(self, transcript: Transcript) -> Counter:
+        name = encoding_for(transcript.model).name
+        return self._counters.setdefault(name, Counter(name))
+
+    def forget(self) -> None:
+        for counter in self._counters.values():
+            counter.forget()
+
+
+def for_each_row(
+    batch: Lines, name: str, kind: Kind, tally: Tally, do: Callable[[Transcript, int], bytes | None]
+) -> list[bytes]:
+    """The lines of a batch after something was done to the conversation of each row.
+
+    `do` gets the number of the line as well; it gives the bytes of the new conversation, or None to leave the row. A
+    row that cannot be read, or for which it raises, is passed through and counted as bad; no other suffers from it.
+    """
+    lines = []
+    for number, line in enumerate(batch.lines, batch.first):
+        lines.append(line)
+        tally.bytes_before += len(line)
+        text = line.removeprefix(BOM) if number == 1 else line
+        text = text.strip(_BLANK)
+        if text:
+            tally.rows += 1
+            place = f"{name}:{number}"
+            try:
+                row = read_row(text, kind, place)
+                new = do(row.transcript, number) if row.transcript is not None else None
+            except CondenseError as error:
+                tally.refuse(number, error.message.removeprefix(f"{place}:").strip())
+            except MemoryError:
+                raise
+            except Exception as error:  # One row of a million must not stop the others.
+                tally.refuse(number, f"internal error ({type(error).__name__}: {error}); please report it.")
+            else:
+                if new is not None and row.transcript is not None:
+                    start = line.index(text)
+                    lines[-1] = line[:start] + row.holding(new) + line[start + len(text) :]
+        tally.bytes_after += len(lines[-1])
+    return lines
+
+
+def condense_row(
+    transcript: Transcript, tally: Tally, work: Work, counter_of: Counters, summarizer: Summarizer | None
+) -> bytes | None:
+    """The new bytes of a row's conversation, None where nothing changed. Raises CondenseError."""
+    if work.model is not None:
+        transcript = replace(transcript, model=work.model)
+    count = counter_of(transcript)
+    target = work.target_tokens
+    if work.target_percent is not None:
+        target = int(count.transcript(transcript) * work.target_percent / 100)
+    result = api.condense(
+        transcript,
+        work.configuration,
+        target_tokens=target,
+        counter=count,
+        summarizer=summarizer,
+        slim=work.slim,
+        overrides=work.overrides,
+    )
+    data = api.dump(result) if result.transcript.is_changed else None
+    tally.tokens_before += result.tokens_before
+    tally.tokens_after += result.tokens_after
+    tally.lossless_saved += result.lossless_saved
+    tally.estimated += estimated_tokens(transcript)
+    tally.messages_before += len(transcript.messages)
+    tally.messages_after += len(result.transcript.messages)
+    tally.formats[transcript.format] += 1
+    tally.tokens_before_of[transcript.model or ""] += result.tokens_before
+    tally.tokens_after_of[transcript.model or ""] += result.tokens_after
+    tally.not_summarized += sum(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
+    tally.missed += result.is_target_missed
+    tally.changed += data is not None
+    return data

@@ -1,0 +1,174 @@
+"""The facts of a run over rows, in the shape that the JSON report has. Documented in docs/rows.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from msgspec import Struct
+
+from .. import __version__, prices
+from ..report.cost_text import dollars
+from ..report.facts import SHAPE, Bytes, Pair, Summarized
+from ..tokens import DEFAULT_ENCODING, encoding_for
+from .tally import Problem, Tally
+
+
+class RowCounts(Struct, frozen=True):
+    """`bad` rows were passed through as they were; `missed` are over the target."""
+
+    total: int
+    changed: int
+    bad: int
+    missed: int
+
+
+class RowTokens(Struct, frozen=True):
+    """Tokens of all messages together; the words are those of the report of one run."""
+
+    before: int
+    after: int
+    saved: int
+    saved_percent: float
+    lossless_saved: int
+    encoding: str
+    exact: bool
+    estimated: int
+
+
+class Reading(Struct, frozen=True):
+    """What a model is paid for reading all rows that name it once, nothing cached: digits, null where unknown."""
+
+    model: str | None
+    tokens_before: int
+    tokens_after: int
+    before: str | None
+    after: str | None
+
+
+class RowsReport(Struct, frozen=True):
+    version: int
+    condense: str
+    input: str
+    output: str | None
+    format: str
+    formats: dict[str, int]
+    configuration: str
+    rows: RowCounts
+    messages: Pair
+    tokens: RowTokens
+    bytes: Bytes
+    currency: str
+    spent: str
+    reading: list[Reading]
+    prices: str | None
+    summaries: list[Summarized]
+    problems: list[Problem]
+    warnings: list[str]
+
+
+def build(
+    tally: Tally,
+    *,
+    source: str,
+    output: str | None,
+    configuration: str,
+    is_written: bool,
+    now: datetime,
+    spent: Decimal = Decimal(0),
+    summaries: Sequence[Summarized] = (),
+    warnings: Sequence[str] = (),
+) -> RowsReport:
+    saved = tally.tokens_before - tally.tokens_after
+    encodings = {encoding_for(model or None) for model in tally.tokens_before_of}
+    names = sorted({encoding.name for encoding in encodings}) or [DEFAULT_ENCODING]
+    reading = [_reading(model, tally, now) for model in sorted(tally.tokens_before_of)]
+    return RowsReport(
+        SHAPE,
+        __version__,
+        source,
+        output,
+        "rows",
+        dict(sorted(tally.formats.items())),
+        configuration,
+        RowCounts(tally.rows, tally.changed, tally.bad, tally.missed),
+        Pair(tally.messages_before, tally.messages_after),
+        RowTokens(
+            tally.tokens_before,
+            tally.tokens_after,
+            saved,
+            round(100 * saved / tally.tokens_before, 1) if tally.tokens_before else 0.0,
+            tally.lossless_saved,
+            ", ".join(names),
+            bool(encodings) and all(encoding.exact for encoding in encodings) and not tally.estimated,
+            tally.estimated,
+        ),
+        Bytes(tally.bytes_before, tally.bytes_after if is_written else None),
+        "USD",
+        format(spent.normalize(), "f"),
+        reading,
+        str(prices.table(now.date())) if any(entry.before for entry in reading) else None,
+        list(summaries),
+        tally.problems,
+        [*_shortcomings(tally), *warnings],
+    )
+
+
+def _reading(model: str, tally: Tally, now: datetime) -> Reading:
+    before, after = tally.tokens_before_of[model], tally.tokens_after_of[model]
+    price = prices.price_of(model, now) if model else None
+    if price is None:
+        return Reading(model or None, before, after, None, None)
+    paid = [format((price.input * tokens).normalize(), "f") for tokens in (before, after)]
+    return Reading(model, before, after, *paid)
+
+
+def _shortcomings(tally: Tally) -> list[str]:
+    found = []
+    if tally.missed:
+        found.append(f"The target was not reached in {tally.missed:,} row{'' if tally.missed == 1 else 's'}.")
+    if tally.not_summarized:
+        blocks = f"{tally.not_summarized:,} block{'' if tally.not_summarized == 1 else 's'}"
+        found.append(f"Not summarized, so left as it was: {blocks}.")
+    if tally.rows and not tally.rows - tally.bad:
+        found.append("No conversation was found in any row.")
+    return found
+
+
+def headline(report: RowsReport) -> str:
+    """Rows and tokens in a line."""
+    rows, tokens = report.rows, report.tokens
+    bad = f", {rows.bad:,} bad" if rows.bad else ""
+    estimated = "" if tokens.exact else ", estimated"
+    restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
+    return (
+        f"{rows.total:,} row{'' if rows.total == 1 else 's'}, {rows.changed:,} changed{bad}: {tokens.before:,} → "
+        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{restorable}{estimated})"
+    )
+
+
+def money(report: RowsReport) -> list[str]:
+    """What it costs to read all rows once, a line per model whose price is known."""
+    return [
+        f"Reading every row once with {entry.model}: {dollars(entry.before)} → {dollars(entry.after)}"
+        for entry in report.reading
+        if entry.before is not None
+    ]
+
+
+def paid(report: RowsReport) -> tuple[str | None, str | None]:
+    """What reading all rows once costs before and after, as far as the prices are known."""
+    known = [(Decimal(entry.before), Decimal(entry.after or 0)) for entry in report.reading if entry.before is not None]
+    if not known:
+        return None, None
+    before, after = (sum(amounts, Decimal(0)) for amounts in zip(*known, strict=True))
+    return str(before), str(after)
+
+
+def sizes(report: RowsReport) -> str:
+    after = "" if report.bytes.after is None else f" → {report.bytes.after:,}"
+    formats = Counter(report.formats)
+    kinds = ", ".join(name if len(formats) == 1 else f"{name} {number:,}" for name, number in formats.most_common())
+    return f"{report.bytes.before:,}{after} bytes" + (f", {kinds}" if kinds else "")

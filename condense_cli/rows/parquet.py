@@ -1,0 +1,218 @@
+"""Rows in a Parquet file: read and written row group by row group, with pyarrow (the extra `parquet`).
+
+A column with a conversation holds either a list of structs or text that is JSON. A row travels as a line of JSON with
+that one column; all other columns, and rows that nothing changed, never leave Arrow.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from .. import jsontext
+from ..errors import CondenseError, UnreadableError, UsageError
+from ..files import input_errors
+from .reading import Lines
+from .row import Column, Kind, find
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SUFFIX: Final = ".parquet"
+_ROWS: Final = 1_000
+"""Rows that are decoded at once."""
+_GROUP_BYTES: Final = 64 << 20
+"""A row group is written where one of the input ends, or at so many bytes: one may be larger than memory."""
+_SAMPLE: Final = 20
+
+
+class ParquetRows:
+    """The rows of one file. Lines that `batches` gave come back, condensed or not, to `writer` in the same order."""
+
+    def __init__(self, file: str, kind: Kind) -> None:
+        self._pa, self._parquet = _pyarrow()
+        self._file = file
+        with input_errors(file):
+            try:
+                self._source = self._parquet.ParquetFile(file, pre_buffer=False)
+            except self._pa.ArrowException as error:
+                raise UnreadableError(f"{file} is no whole Parquet file ({_first_line(error)}).") from None
+        self._schema: pa.Schema = self._source.schema_arrow
+        self._column, format = self._conversation_column(kind)
+        self._is_text = _is_text(self._pa, self._schema.field(self._column).type)
+        self.kind = Kind((self._column,), format or kind.format, is_named=True)
+        self._pending: deque[tuple[int, Any, list[bytes]]] = deque()
+
+    def batches(self) -> Iterator[Lines]:
+        """All rows as lines of JSON that hold the conversation alone, `_ROWS` at a time. Raises UnreadableError."""
+        first = 1
+        for group in range(self._source.num_row_groups):
+            try:
+                for batch in self._source.iter_batches(_ROWS, row_groups=[group]):
+                    lines = [self._line(value) for value in batch.column(self._column)]
+                    self._pending.append((group, batch, lines))
+                    yield Lines(first, lines)
+                    first += len(lines)
+            except (self._pa.ArrowException, OSError) as error:
+                raise UnreadableError(f"{self._file}: row group {group} is broken ({_first_line(error)}).") from None
+
+    @contextmanager
+    def writer(self, stream: IO[bytes] | None) -> Iterator[Callable[[list[bytes]], None]]:
+        """What takes the lines back; with a stream, a Parquet file with the same columns is written to it."""
+        if stream is None:
+            yield lambda lines: self._drop()
+            return
+        writer = self._parquet.ParquetWriter(stream, self._schema, compression=self._compression())
+        held: list[Any] = []
+        group = -1
+
+        def flush() -> None:
+            if held:
+                writer.write_table(self._pa.Table.from_batches(held, self._schema))
+                held.clear()
+
+        def write(lines: list[bytes]) -> None:
+            nonlocal group
+            number, batch, before = self._pending.popleft()
+            if number != group or sum(part.nbytes for part in held) >= _GROUP_BYTES:
+                flush()
+                group = number
+            held.append(self._replaced(batch, before, lines))
+
+        try:
+            yield write
+            flush()
+        finally:
+            writer.close()
+
+    def _drop(self) -> None:
+        self._pending.popleft()
+
+    def _line(self, value: Any) -> bytes:
+        """A row as a line; a blank one where the column has no value."""
+        if not value.is_valid:
+            return b"\n"
+        key = msgspec.json.encode(self._column)
+        if self._is_text:
+            return b"{" + key + b":" + str(value).encode("utf-8", "surrogatepass") + b"}\n"
+        try:
+            text = jsontext.dump_compact(_without_nulls(value.as_py()))
+        except TypeError as error:  # Dates and bytes: the row is passed through, and told of as no JSON.
+            return f"{error}\n".encode()
+        return b"{" + key + b":" + text.encode("utf-8", "surrogatepass") + b"}\n"
+
+    def _replaced(self, batch: Any, before: list[bytes], after: list[bytes]) -> Any:
+        """The batch with the conversations of changed rows exchanged."""
+        changed = [number for number, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+        if not changed:
+            return batch
+        position = batch.schema.get_field_index(self._column)
+        column = batch.column(position)
+        pieces: list[Any] = []
+        done = 0
+        for number in changed:
+            pieces += [column.slice(done, number - done), self._cell(after[number], column.type)]
+            done = number + 1
+        pieces.append(column.slice(done))
+        return batch.set_column(position, batch.schema.field(position), self._pa.concat_arrays(pieces))
+
+    def _cell(self, line: bytes, type: Any) -> Any:
+        prefix = len(msgspec.json.encode(self._column)) + 2
+        if self._is_text:
+            return self._pa.array([jsontext.decode(line.rstrip(b"\n"))[prefix:-1]], type)
+        messages = jsontext.parse(line)[self._column]
+        try:
+            cell = self._pa.array([messages], type)
+        except (self._pa.ArrowException, TypeError, ValueError) as error:
+            raise self._impossible(_first_line(error)) from None
+        # As texts: they compare what is no number, too.
+        held, meant = (jsontext.dump_compact(_without_nulls(value)) for value in (cell[0].as_py(), messages))
+        if held != meant:
+            raise self._impossible("a key is missing in its type")
+        return cell
+
+    def _impossible(self, why: str) -> CondenseError:
+        return CondenseError(f"{self._file}: column {self._column} cannot hold what a condensed row says ({why}).")
+
+    def _conversation_column(self, kind: Kind) -> tuple[str, str | None]:
+        """The column to work on, and the format of its messages. Raises UnreadableError, UsageError."""
+        if kind.is_named:
+            if len(kind.column) != 1 or kind.column[0] not in self._schema.names:
+                raise UsageError(
+                    f"{self._file} has no column {'.'.join(kind.column)}.", f"Columns: {', '.join(self._schema.names)}."
+                )
+            return kind.column[0], kind.format
+        for batch in self._source.iter_batches(_SAMPLE):
+            for row in batch.to_pylist():
+                found = find({key: _parsed(value) for key, value in row.items()}, kind)
+                if found is not None and found[1] is not None:
+                    column: Column = found[0]
+                    return column[0], found[1]
+            break
+        raise UnreadableError(
+            f"No column of {self._file} holds conversations (columns: {', '.join(self._schema.names)}).",
+            "Name it with --format rows:COLUMN.",
+        )
+
+    def _compression(self) -> str | dict[str, str]:
+        metadata = self._source.metadata
+        if not metadata.num_row_groups:
+            return "snappy"
+        columns = [metadata.row_group(0).column(number) for number in range(metadata.num_columns)]
+        known = {column.path_in_schema: column.compression.lower() for column in columns}
+        return {path: "none" if codec == "uncompressed" else codec for path, codec in known.items()}
+
+
+def _parsed(value: Any) -> Any:
+    """The value of a cell; of text that is JSON that value."""
+    if isinstance(value, str) and value[:1] in "[{":
+        try:
+            return jsontext.parse(value.encode())
+        except ValueError:
+            return value
+    return _without_nulls(value)
+
+
+def _without_nulls(value: Any) -> Any:
+    """A value without keys whose value is null: a struct has every key, in messages that never had it too."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _is_text(pa: Any, type: Any) -> bool:
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+
+
+def check_output(file: str, output: Path | IO[bytes] | None) -> None:
+    """Raises UsageError where a Parquet file cannot go: it is written as Parquet, to a file of that name."""
+    if output is None or (isinstance(output, Path) and output.suffix.lower() == SUFFIX):
+        return
+    where = str(output) if isinstance(output, Path) else "standard output"
+    raise UsageError(f"{file} is written as Parquet, not to {where}.", f"Name a file with -o FILE{SUFFIX}.")
+
+
+def check_no_parquet(output: Path) -> None:
+    """Raises UsageError where lines would be written to a file whose name promises Parquet."""
+    if output.suffix.lower() == SUFFIX:
+        raise UsageError(f"{output} would not be Parquet: the input is not.", "Name a .jsonl file.")
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise CondenseError(
+            "Parquet files need the package pyarrow, which is not installed.", "pip install 'condense-cli[parquet]'"
+        ) from None
+    return pyarrow, pyarrow.parquet

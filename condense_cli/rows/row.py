@@ -1,0 +1,173 @@
+"""One row: a JSON object that holds a whole conversation in one of its columns, beside other columns.
+
+The column's value is an array of messages in any format that knows such files; which column that is, and which format,
+is found in the row itself. Everything else of the row, down to the last byte, is none of our business.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import formats, jsontext
+from ..errors import NotJsonError, UnknownFormatError
+from ..formats.base import Evidence
+from ..transcript import Transcript
+
+FORMAT: Final = "rows"
+"""What a set of rows is called where a format is named; `rows:KEY` names the column as well, `rows:a.b` one inside."""
+
+Column = tuple[str, ...]
+"""Keys that lead to the list of messages."""
+
+_USUAL: Final = ("messages", "conversations", "conversation")
+"""Columns that are asked first; after them come the others as they stand in the row."""
+
+
+class Kind(Struct, frozen=True):
+    """What the rows of a set are likely to be: tried first in every row, which may be different all the same."""
+
+    column: Column = ()
+    format: str | None = None
+    is_named: bool = False
+    """The user named the column: no other is taken."""
+
+
+class Row(Struct, frozen=True):
+    """The conversation of one row, and the bytes of the row around it. Without messages there is no transcript."""
+
+    transcript: Transcript | None
+    before: bytes = b""
+    after: bytes = b""
+
+    def holding(self, messages: bytes) -> bytes:
+        """The row with these bytes in place of its conversation."""
+        return self.before + messages + self.after
+
+
+def named_kind(format: str | None) -> Kind | None:
+    """What `--format rows` or `--format rows:KEY` says; None for any other format."""
+    name, _, column = (format or "").partition(":")
+    if name != FORMAT:
+        return None
+    return Kind(tuple(column.split(".")) if column else (), is_named=bool(column))
+
+
+def read_row(line: bytes, kind: Kind, name: str) -> Row:
+    """The row in a line. `name` is the file with the number of the line, for errors.
+
+    Raises NotJsonError, and UnknownFormatError for an object without a conversation.
+    """
+    found = _located(line, kind, name)
+    if found is None:
+        return Row(None)
+    start, end, format, model = found
+    transcript = formats.parse(line[start:end], name=name, format=format)
+    return Row(replace(transcript, model=transcript.model or model), line[:start], line[end:])
+
+
+def _located(line: bytes, kind: Kind, name: str) -> tuple[int, int, str, str | None] | None:
+    """Where the messages stand in a line, their format, and the model that the row names; None without messages.
+
+    A function of its own: what it makes of the line is gone when the messages are read, and a row may be large.
+    """
+    value = parse_row(line, name)
+    found = find(value, kind)
+    if found is None:
+        raise _no_conversation(value, kind, name)
+    column, format = found
+    if format is None:
+        return None
+    model = _model(value)
+    del value
+    text = jsontext.decode(line)
+    start, end = jsontext.locate(text, [column])[column]
+    if not line.isascii():
+        start, end = len(jsontext.encode(text[:start])), len(line) - len(jsontext.encode(text[end:]))
+    return start, end, format, model
+
+
+def parse_row(line: bytes, name: str) -> Any:
+    """The value of a line. Raises NotJsonError."""
+    try:
+        return jsontext.parse(line)
+    except json.JSONDecodeError as error:
+        reason = (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at").removesuffix(" at")
+        raise NotJsonError(f"{name}: not JSON ({reason}, column {error.colno}).") from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
+        raise NotJsonError(f"{name}: not JSON ({reason}).") from None
+
+
+def find(value: Any, kind: Kind) -> tuple[Column, str | None] | None:
+    """The column of a row's conversation and its format, which is None for a list without messages.
+
+    None when there is no conversation in the row.
+    """
+    if not isinstance(value, dict):
+        return None
+    empty: Column | None = None
+    for column in [kind.column] if kind.is_named else _columns(value, kind):
+        messages = _at(value, column)
+        if not isinstance(messages, list):
+            continue
+        if not messages:
+            empty = empty or (column if column == kind.column or column[-1] in _USUAL else None)
+            continue
+        format = format_of(messages, kind.format)
+        if format is not None:
+            return column, format
+    return None if empty is None else (empty, None)
+
+
+def format_of(messages: list[Any], likely: str | None) -> str | None:
+    """The format of a list of messages: the likely one if all of them may be its records, or else what they prove."""
+    if not all(isinstance(message, dict) for message in messages):
+        return None
+    proved = default = None
+    for form in sorted(formats.FORMATS, key=lambda form: form.name != likely):
+        verdicts = {form.evidence(message) for message in messages}
+        if Evidence.NO in verdicts:
+            continue
+        if form.name == likely:
+            return form.name
+        if Evidence.YES in verdicts:
+            proved = proved or form.name
+        elif form.is_default:
+            default = form.name
+    return proved or default
+
+
+def _columns(value: Mapping[str, Any], kind: Kind) -> Iterator[Column]:
+    if kind.column:
+        yield kind.column
+    yield from ((key,) for key in _USUAL if key in value)
+    yield from ((key,) for key in value if key not in _USUAL)
+    for key, inner in value.items():  # As in {"input": {"messages": […]}}, which request logs have.
+        if isinstance(inner, dict):
+            yield from ((key, name) for name in _USUAL if name in inner)
+
+
+def _at(value: Any, column: Column) -> Any:
+    for key in column:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _model(value: Mapping[str, Any]) -> str | None:
+    """The model that a row names, as request logs and many data sets do."""
+    places = (value, *(inner for inner in value.values() if isinstance(inner, dict)))
+    return next((place["model"] for place in places if isinstance(place.get("model"), str)), None)
+
+
+def _no_conversation(value: Any, kind: Kind, name: str) -> UnknownFormatError:
+    if not isinstance(value, dict):
+        return UnknownFormatError(f"{name}: not an object, so no row.")
+    if kind.is_named:
+        return UnknownFormatError(f"{name}: its column {'.'.join(kind.column)} holds no messages in a known format.")
+    keys = ", ".join(json.dumps(str(key))[:40] for key in list(value)[:6])
+    return UnknownFormatError(f"{name}: none of its columns holds messages in a known format (columns: {keys}).")

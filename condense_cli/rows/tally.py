@@ -1,0 +1,63 @@
+"""What came of many rows, in figures that can be added up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final, Self
+
+from msgspec import Struct, field
+
+TOLD: Final = 100
+"""Problems that are told one by one; of the others only the number is."""
+
+
+class Problem(Struct, frozen=True):
+    """A row that was passed through as it was: its line, from 1, and why."""
+
+    line: int
+    why: str
+
+
+class Summable(Struct):
+    """Figures that add up, field by field."""
+
+    def add(self, other: Self) -> None:
+        for name in self.__struct_fields__:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if isinstance(mine, Counter):
+                mine.update(theirs)
+            elif isinstance(mine, list):
+                mine.extend(theirs[: TOLD - len(mine)])
+            else:
+                setattr(self, name, mine + theirs)
+
+
+class Tally(Summable):
+    """`rows` are lines that are not blank, `bad` those of them that no conversation could be read from or written to.
+
+    Tokens are those of the messages of all others: together, and by model (the key is empty where a row names none).
+    `estimated` is the part of `tokens_before` that cannot be counted. `missed` are rows over the target.
+    """
+
+    rows: int = 0
+    changed: int = 0
+    bad: int = 0
+    missed: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    lossless_saved: int = 0
+    estimated: int = 0
+    messages_before: int = 0
+    messages_after: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    formats: Counter[str] = field(default_factory=Counter)
+    tokens_before_of: Counter[str] = field(default_factory=Counter)
+    tokens_after_of: Counter[str] = field(default_factory=Counter)
+    not_summarized: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    def refuse(self, line: int, why: str) -> None:
+        self.bad += 1
+        if len(self.problems) < TOLD:
+            self.problems.append(Problem(line, why))

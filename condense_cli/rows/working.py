@@ -1,0 +1,66 @@
+"""From a file of rows to another, or to none: the rows flow through whatever is done to them, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Final, TypeVar
+
+from ..compressed import writing
+from ..files import STDIO, written_whole
+from ..parallel import in_order
+from .parquet import ParquetRows, check_no_parquet, check_output
+from .reading import Lines, batches, opened
+from .recognising import is_parquet
+from .row import Kind
+
+_Result = TypeVar("_Result")
+Write = Callable[[list[bytes]], None]
+
+_FEW: Final = 4
+"""Batches that are done sooner than other processes are started."""
+
+
+@contextmanager
+def flow(file: str, kind: Kind, output: Path | IO[bytes] | None) -> Iterator[tuple[Kind, Iterator[Lines], Write]]:
+    """The rows of a file in batches, and what takes their lines back in the same order.
+
+    With an `output` they are written to that file, whole or not at all, or to that stream as they come. The kind that
+    comes along is the more exact one. Raises UnreadableError, OutputError, UsageError.
+    """
+    name = "standard input" if file == STDIO else file
+    if is_parquet(file):
+        check_output(file, output)
+        rows = ParquetRows(file, kind)
+        with _target(output) as stream, rows.writer(stream) as write:
+            yield rows.kind, rows.batches(), write
+        return
+    if isinstance(output, Path):
+        check_no_parquet(output)
+    with opened(file) as source, _target(output) as target:
+        if target is None:
+            yield kind, batches(source, name), _nowhere
+            return
+        with writing(target, output if isinstance(output, Path) else "") as stream:
+            yield kind, batches(source, name), stream.writelines
+
+
+@contextmanager
+def _target(output: Path | IO[bytes] | None) -> Iterator[IO[bytes] | None]:
+    if isinstance(output, Path):
+        with written_whole(output) as stream:
+            yield stream
+    else:
+        yield output
+
+
+def _nowhere(lines: list[bytes]) -> None:
+    pass
+
+
+def results(work: Callable[[Lines], _Result], tasks: Iterator[Lines], jobs: int) -> Iterator[_Result]:
+    """What `work` makes of each batch, in order; other processes are started for more than a few."""
+    few = list(islice(tasks, _FEW))
+    return in_order(work, chain(few, tasks), jobs if len(few) == _FEW else 1)

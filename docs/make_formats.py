@@ -1,0 +1,204 @@
+"""Write docs/formats.md: what the table of formats says, and a few words on each.
+
+python docs/make_formats.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from condense_cli.formats import FORMATS
+from condense_cli.formats.base import Format
+from condense_cli.transcript import Family, Role
+
+PAGE = Path(__file__).resolve().parent / "formats.md"
+
+
+class Notes(NamedTuple):
+    """What the table does not say. `summary` is empty where a summary is a message like the others."""
+
+    recognised: str
+    read: str
+    left_out: str = "nothing"
+    kept: str = ""
+    summary: str = ""
+
+
+CHAT = "messages with `role` and `content`, `tool_calls` or the role `tool`"
+NOTES = {
+    "claude-code": Notes(
+        "records with `uuid`, `parentUuid` and `sessionId`",
+        "the chain to the newest leaf, after the last compact boundary; lines of one `message.id` are one turn",
+        "branches that were left, sidechains, what the client never sends",
+        "`parentUuid`, `leafUuid`, `sourceToolAssistantUUID`, `logicalParentUuid`, what a boundary preserves",
+        "a compact boundary and an `isCompactSummary` message at the end, behind them copies of what stays",
+    ),
+    "claude-stream-json": Notes(
+        "events with `session_id` and a `message`",
+        "the messages of `assistant` and `user` events, one block each",
+        "events of subagents, deltas; the prompt is not in such a file",
+    ),
+    "codex": Notes(
+        "lines `{timestamp, type, payload}`",
+        "what `codex resume` would send after compactions and rollbacks",
+        "what is drawn only (`event_msg`), reasoning that was dropped",
+        "ids of reasoning and calls",
+        "one `compacted` record at the end, with the history that replaces what was before",
+    ),
+    "cline": Notes(
+        "messages with `id`, `ts` and Anthropic's content",
+        "Anthropic's blocks; each entry `{query, result}` of a result is a text of its own, in a string too",
+    ),
+    "roo": Notes(
+        "Anthropic's messages with `ts`",
+        "native tool blocks, and calls as XML with `[tool for …] Result:` bodies, linked by order",
+        "messages that a summary or a truncation of the client hides",
+        "",
+        "an `isSummary` message; what it stands for stays in the file and names it in `condenseParent`",
+    ),
+    "swe-agent": Notes(
+        "an object with `history` and `trajectory`",
+        "native tools, or actions inside the text with the observation after them",
+        "nothing; demonstrations count as the client's words",
+        "the number and the order of the steps in `trajectory`",
+    ),
+    "mini-swe-agent": Notes(
+        "an object with `trajectory_format`, or messages with `extra`",
+        "native tools, or commands between fences with what they printed",
+        "the `exit` message",
+    ),
+    "openhands": Notes(
+        "an object with `history` of events, or the events",
+        "an action is a call, the observation that it caused its result",
+        "changes of state, and what else the model never got",
+        "",
+        "an event in which the user says it",
+    ),
+    "openhands-sdk": Notes(
+        "events with `kind` and `source`",
+        "actions, observations and messages as the SDK sends them, after its condensations",
+        "events that a `Condensation` forgot, and kinds that never reach the model",
+        "",
+        "an event in which the user says it",
+    ),
+    "inspect": Notes(
+        "an object with `eval` and one of `samples`, or a sample",
+        "the messages of the sample",
+        "`events`, `output` and `attachments`, which repeat them",
+    ),
+    "inspect-eval": Notes("a zip archive of samples", "the messages of its one sample", "as in `inspect`"),
+    "request-log": Notes(
+        "lines with a request and its parameters, or an answer",
+        "the last request, which holds the whole conversation, and its answer",
+        "earlier requests",
+    ),
+    "tau2": Notes(
+        "an object with `messages` and the keys of a simulation",
+        "the messages of the agent, and of the user to it",
+        "calls of the simulated user, which the agent never sees",
+    ),
+    "opencode": Notes(
+        "messages `{info, parts}`",
+        "a tool part is a call in the turn of the assistant and a result in the turn after it; from the last finished "
+        "compaction on, or from the message that it names as the first to keep",
+        "snapshots, patches, ignored texts, answers that failed",
+        "`parentID`, `tail_start_id`; ids and times give the order and stay",
+        "a message of the user with the id and the time of the first message that it stands for. `opencode import` "
+        "leaves alone what it has already: import on another machine, or after `opencode session delete`",
+    ),
+    "opencode-events": Notes(
+        'lines `["event", {"event": …}]`',
+        "the newest `message.part.updated` of each part, as in `opencode`",
+        "all earlier states; other sessions in the same log, such as those of subagents",
+    ),
+    "pi": Notes(
+        'a header `{"type": "session", "cwd", …}`',
+        "the path to the last entry; of a compaction its summary, then what it kept, then what follows",
+        "other branches, answers that failed, commands that were kept out of the context",
+        "`parentId`, `firstKeptEntryId`, `fromId`; in version 1 the number `firstKeptEntryIndex`",
+        "an entry `branch_summary`; what it stands for stays in the file as a branch that was left. A compaction that "
+        "is summarized again is followed by a new one. In version 1, which has no branches, a message",
+    ),
+    "gemini": Notes(
+        "messages with `id`, `timestamp`, `type` and `content`",
+        "calls and thoughts beside the content or in it, results under `toolCalls`",
+        "notices, and what the user said to the client (`/…`, `?`)",
+    ),
+    "gemini-log": Notes(
+        "a header with `sessionId` and `projectHash`",
+        "the newest version of each message, after `$set` and `$rewindTo`",
+        "earlier versions of a message. They stay in such a file, and which of its lines counts differs between "
+        "versions of the client: a changed log might bring back what was to go",
+    ),
+    "kimi": Notes(
+        "a header with `protocol_version`, or `context.` events",
+        "the context as the client builds it: steps, results, compactions, undos",
+        "what was compacted, cleared or undone. After a compaction the client chooses the requests that stay by their "
+        "sizes each time it reads the log: a changed log might bring back others",
+    ),
+    "sharegpt": Notes(
+        "turns `{from, value}`, or messages whose parts have a `value`; many of them are [rows](rows.md)",
+        "a call is JSON in the turn's text, linked to its result by order; `system` and `tools` are standing text",
+    ),
+    "openai-chat": Notes(CHAT, "messages with their calls; the results of one assistant message are one turn"),
+    "anthropic": Notes(
+        "messages with `role` and Anthropic's content blocks",
+        "neighbours of one role are one turn, as the API joins them",
+    ),
+}
+_FAMILIES = {
+    Family.ANTHROPIC: "Anthropic Messages",
+    Family.OPENAI_CHAT: "chat completions",
+    Family.OPENAI_RESPONSES: "OpenAI Responses",
+}
+_HEAD = """# Formats
+
+This page is made by `docs/make_formats.py` from the table of formats (`make docs`).
+
+The format is recognised from the content (`--format NAME` overrides). What nothing changed is written back byte for
+byte; in a changed record only the strings that changed are exchanged. `condense run FILE --to anthropic`, or
+`--to openai-chat`, writes any of these as messages of that API. Many conversations in one file are [rows](rows.md).
+
+"""
+
+
+def page() -> str:
+    """The text of the page. Raises KeyError for a format without notes."""
+    lines = ["| format | written | files |", "| --- | --- | --- |"]
+    lines += [f"| [`{form.name}`](#{form.name}) | {_yes(form.is_writable)} | {_files(form)} |" for form in FORMATS]
+    sections = [_section(form, NOTES[form.name]) for form in FORMATS]
+    return _HEAD + "\n".join([*lines, "", *sections])
+
+
+def _files(form: Format) -> str:
+    return form.description.removesuffix(", only read").replace("*", "\\*")
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "only read"
+
+
+def _section(form: Format, notes: Notes) -> str:
+    rows = {
+        "recognised by": notes.recognised,
+        "read": notes.read,
+        "not part of the conversation": notes.left_out,
+        "rules of": _FAMILIES[form.family],
+    }
+    if form.is_writable:
+        user = form.summary_role is Role.USER
+        place = "in the place of the first message that it stands for"
+        rows["a summary is"] = notes.summary or f"a message {'of the user ' if user else ''}{place}"
+        rows["kept right"] = notes.kept or "nothing leads from one record to another"
+    rows["`--slim`"] = "leaves out what only the client shows" if form.display else "changes nothing"
+    table = "\n".join(f"| {name} | {text} |" for name, text in rows.items())
+    return f"## {form.name}\n\n{_files(form)}.\n\n| | |\n| --- | --- |\n{table}\n"
+
+
+def main() -> None:
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

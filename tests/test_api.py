@@ -1,0 +1,100 @@
+"""The Python API: what docs/api.md shows is what happens, and what a loop holds can be given as it is."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import condense_cli
+from condense_cli.errors import UsageError
+
+PROJECT = Path(__file__).resolve().parent.parent
+SHOWN = re.findall(
+    r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", (PROJECT / "docs" / "api.md").read_text(), re.DOTALL
+)
+
+
+# The examples of the page are one program; each prints what the page says.
+def test_the_documented_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(PROJECT / "sample_transcripts", tmp_path / "sample_transcripts")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    printed = []
+    for code, _ in SHOWN:
+        out = io.StringIO()
+        with redirect_stdout(out):
+            exec(compile(code, "docs/api.md", "exec"), names)
+        printed.append(out.getvalue())
+    assert printed == [text for _, text in SHOWN]
+
+
+def test_every_public_name_is_documented() -> None:
+    page = (PROJECT / "docs" / "api.md").read_text()
+    functions = [name for name in condense_cli.__all__ if name[0].islower()]
+    assert [name for name in functions if f"{name}" not in page] == []
+
+
+def conversation() -> list[dict[str, Any]]:
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "line\n" * 50}
+    return [
+        {"role": "user", "content": "Run it."},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}}]},
+        {"role": "user", "content": [result]},
+    ]
+
+
+# A loop that condenses at every turn gets its own messages back while there is nothing to cut.
+def test_unchanged_messages_come_back_as_they_were() -> None:
+    messages = conversation()
+    assert condense_cli.dump_messages(condense_cli.condense(condense_cli.loads(messages), {})) == messages
+
+
+def test_answers_of_the_anthropic_sdk_can_stand_in_the_list() -> None:
+    from anthropic.types import Message
+
+    messages = conversation()
+    answer = Message.model_validate(
+        {
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-4-5",
+            "stop_reason": "tool_use", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+            "content": messages[1]["content"],
+        }
+    )  # fmt: skip
+    given: list[Any] = [messages[0], {"role": answer.role, "content": answer.content}, messages[2]]
+    assert condense_cli.dump_messages(condense_cli.condense(condense_cli.loads(given), {})) == messages
+
+
+def test_answers_of_the_openai_sdk_can_stand_in_the_list() -> None:
+    from openai.types.chat import ChatCompletionMessage
+
+    call = {"id": "call_1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    answer = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "done"}
+    given = [{"role": "user", "content": "Run it."}, ChatCompletionMessage.model_validate(answer), result]
+    back = condense_cli.dump_messages(condense_cli.condense(condense_cli.loads(given), {}))
+    assert back == [given[0], answer, result]
+
+
+def test_what_is_no_json_is_named() -> None:
+    with pytest.raises(UsageError, match="holds a object"):
+        condense_cli.loads([{"role": "user", "content": object()}])
+
+
+# A session file is no list: its records must not be taken for messages.
+def test_a_file_of_records_gives_no_list() -> None:
+    transcript = condense_cli.load(PROJECT / "sample_transcripts" / "bugfix-session.jsonl")
+    with pytest.raises(UsageError, match="no list"):
+        condense_cli.dump_messages(condense_cli.condense(transcript, preset="speed"))
+
+
+def test_a_configuration_is_checked_as_a_file_is() -> None:
+    from condense_cli.errors import ConfigurationError
+
+    with pytest.raises(ConfigurationError, match="passess"):
+        condense_cli.condense(condense_cli.loads(conversation()), {"passess": []})

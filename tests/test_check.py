@@ -1,0 +1,227 @@
+"""Whether a conversation should be condensed: the decision, what is known of a model, `condense check`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from build import conversation
+from helpers import Outcome, as_lines, condense_process
+from hypothesis import given
+from hypothesis import strategies as st
+
+from condense_cli.config.models import Configuration
+from condense_cli.config.profiles import Profile
+from condense_cli.config.user import KnownProfile, UserConfiguration
+from condense_cli.errors import ConfigurationError, ExitStatus
+from condense_cli.providers.decision import Decision, Reason, Sizes, decide
+from condense_cli.providers.window import Asked, Window, window_of
+
+SMALL = as_lines(conversation())
+
+
+# --- The decision -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("context", "reason"),
+    [
+        (Sizes(49_999, 0, 100_000, threshold=50), Reason.BELOW),
+        (Sizes(50_000, 0, 100_000, threshold=50), Reason.THRESHOLD),
+        (Sizes(30_000, 20_000, 100_000, threshold=50), Reason.THRESHOLD),
+        # The limit: 200,000 x 0.9 - 8,192 = 171,808.
+        (Sizes(171_808, 0, 200_000), Reason.BELOW),
+        (Sizes(171_809, 0, 200_000), Reason.LIMIT),
+        (Sizes(171_000, 809, 200_000), Reason.LIMIT),
+        (Sizes(171_809, 0, 200_000, reserved=8_191), Reason.BELOW),
+        (Sizes(200_000, 0, 200_000), Reason.THRESHOLD),
+        (Sizes(300_000, 0, 200_000, is_automatic=False), Reason.SWITCHED_OFF),
+        (Sizes(300_000, 0, None), Reason.UNKNOWN_WINDOW),
+        (Sizes(1, 0, 8_192), Reason.LIMIT),
+    ],
+)
+def test_threshold_and_limit(context: Sizes, reason: Reason) -> None:
+    decision = decide(context)
+    assert decision.reason is reason
+    assert decision.should_condense is (reason in (Reason.THRESHOLD, Reason.LIMIT))
+
+
+SIZES = st.integers(0, 2_000_000)
+
+
+@given(
+    st.builds(
+        Sizes,
+        SIZES,
+        SIZES,
+        st.one_of(st.none(), st.integers(1, 2_000_000)),
+        st.floats(5, 100),
+        st.integers(0, 100_000),
+        st.booleans(),
+    ),
+    st.integers(1, 100_000),
+)
+def test_more_tokens_never_turn_a_yes_into_a_no(context: Sizes, more: int) -> None:
+    def with_more(tokens: int, overhead: int) -> Decision:
+        return decide(
+            Sizes(
+                context.tokens + tokens,
+                context.overhead + overhead,
+                context.window,
+                context.threshold,
+                context.reserved,
+                context.is_automatic,
+            )
+        )
+
+    decision = decide(context)
+    assert with_more(more, 0).should_condense >= decision.should_condense
+    assert with_more(0, more).should_condense == with_more(more, 0).should_condense
+    assert f"{context.used:,}" in str(decision)
+
+
+def test_a_limit_does_not_depend_on_the_switch() -> None:
+    assert decide(Sizes(300_000, 0, 200_000, is_automatic=False)).is_over_limit
+    assert not decide(Sizes(300_000, 0, None)).is_over_limit
+
+
+# --- The window, the threshold and the reserve ------------------------------------------------------------------------
+
+
+def user(main: str | None = None, **profiles: Profile) -> UserConfiguration:
+    known = UserConfiguration().profiles | {name: KnownProfile(each, "own:1") for name, each in profiles.items()}
+    return UserConfiguration(main, False, known)
+
+
+def local(threshold: float | None = None, model: str = "qwen3:8b", max_tokens: int = 1_000) -> Profile:
+    return Profile(
+        api="openai",
+        model=model,
+        base_url="http://localhost/v1",
+        context_window=32_768,
+        max_tokens=max_tokens,
+        threshold=threshold,
+    )
+
+
+def known_of(model: str | None, own: UserConfiguration, percent: float = 90, **asked: object) -> Window:
+    return window_of(model, Configuration(auto_condense_context_percent=percent), own, Asked(**asked))  # type: ignore[arg-type]
+
+
+def test_the_price_table_knows_windows() -> None:
+    window = known_of("claude-opus-4-5", user())
+    assert (window.tokens, window.source, window.reserved) == (200_000, "price table", 8_192)
+    assert known_of("nobody-knows-1", user()).tokens is None
+    assert known_of(None, user()).tokens is None
+
+
+def test_a_profile_with_the_model_says_window_and_reserve() -> None:
+    window = known_of("qwen3:8b", user(mine=local()))
+    assert (window.tokens, window.source, window.reserved) == (32_768, "profile mine", 1_000)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "expected", "source", "warns"),
+    [
+        (None, 90, None, False),
+        (-1, 90, None, False),
+        (5, 5, "profile mine", False),
+        (100, 100, "profile mine", False),
+        (4.9, 90, None, True),
+        (101, 90, None, True),
+        (0, 90, None, True),
+    ],
+)
+def test_thresholds_of_profiles(threshold: float | None, expected: float, source: str | None, warns: bool) -> None:
+    window = known_of("qwen3:8b", user(mine=local(threshold)))
+    assert (window.threshold, window.threshold_source) == (expected, source)
+    assert any("threshold" in warning for warning in window.warnings) is warns
+
+
+def test_what_is_asked_for_goes_first() -> None:
+    window = known_of("qwen3:8b", user(mine=local(4)), window=1_000, threshold=60.0)
+    assert (window.tokens, window.source) == (1_000, "option")
+    assert (window.threshold, window.threshold_source) == (60, "option")
+    assert not any("threshold" in warning for warning in window.warnings)
+
+
+def test_the_main_profile_goes_before_others_and_own_ones_before_built_in_ones() -> None:
+    own = user("second", first=local(10), second=local(20))
+    assert known_of("qwen3:8b", own).profile == "second"
+    assert known_of("gpt-4o-mini", user(mine=local(model="gpt-4o-mini"))).profile == "mine"
+    assert known_of("gpt-4o-mini", user()).profile == "gpt-4o-mini"
+
+
+def test_a_profile_that_is_asked_for_brings_its_model() -> None:
+    window = known_of("claude-opus-4-5", user(mine=local()), profile="mine")
+    assert (window.model, window.tokens) == ("qwen3:8b", 32_768)
+    with pytest.raises(ConfigurationError, match="no profile 'mien'"):
+        known_of(None, user(mine=local()), profile="mien")
+
+
+def test_a_reserve_that_leaves_no_room_is_a_warning() -> None:
+    assert "smaller max_tokens" in known_of("qwen3:8b", user(mine=local(max_tokens=30_000))).warnings[0]
+
+
+# --- The command ------------------------------------------------------------------------------------------------------
+
+
+def checked(*arguments: str, stdin: bytes = SMALL, env: dict[str, str] | None = None) -> Outcome:
+    return condense_process("check", "-", *arguments, stdin=stdin, env=env)
+
+
+def test_no_is_status_0_and_yes_is_status_4() -> None:
+    no = checked("--context-window", "100000")
+    assert no.status == ExitStatus.DONE
+    assert no.stdout.startswith(b"no: ")
+    yes = checked("--context-window", "100000", "--overhead-tokens", "99000")
+    assert yes.status == ExitStatus.SHOULD_CONDENSE
+    assert yes.stdout.startswith(b"yes: ")
+    assert re.search(rb"overhead +99,000  option", yes.stdout)
+
+
+def test_an_unknown_window_is_said_and_never_guessed() -> None:
+    for arguments in ((), ("--model", "nobody-knows-1"), ("--json",), ("-q",)):
+        done = checked(*arguments)
+        assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+        assert "context window" in done.stderr
+        assert "--context-window" in done.stderr
+
+
+def test_json_has_the_numbers() -> None:
+    done = checked("--json", "--context-window", "40000", "--threshold", "5")
+    found = json.loads(done.stdout)
+    assert done.status == ExitStatus.SHOULD_CONDENSE
+    assert found["condense"] is True
+    assert found["reason"] == "threshold"
+    assert found["threshold"] == {"percent": 5.0, "source": "option"}
+    assert found["window"] == {"tokens": 40_000, "source": "option"}
+    assert found["used"]["total"] == found["used"]["messages"] + found["used"]["overhead"]
+    assert found["percent"] == pytest.approx(found["used"]["total"] / 400, abs=0.06)
+    assert found["limit"] == 40_000 * 9 // 10 - found["reserved"]
+
+
+def test_settings_say_threshold_and_switch() -> None:
+    env = {"CONDENSE_AUTO_CONDENSE_CONTEXT_PERCENT": "5"}
+    done = checked("--context-window", "40000", env=env)
+    assert done.status == ExitStatus.SHOULD_CONDENSE
+    assert b"5 %  CONDENSE_AUTO_CONDENSE_CONTEXT_PERCENT" in done.stdout
+    off = checked("--context-window", "40000", "-q", env=env | {"CONDENSE_AUTO_CONDENSE_CONTEXT": "false"})
+    assert (off.status, off.stdout, off.stderr) == (ExitStatus.DONE, b"", "")
+
+
+def test_own_profiles_are_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "condense").mkdir()
+    (tmp_path / "condense" / "condense.yaml").write_text(
+        "profiles: {local: {api: openai, model: qwen3, base_url: 'http://x/v1', context_window: 40000, threshold: 5}}"
+    )
+    done = checked("--model", "qwen3", env={"XDG_CONFIG_HOME": str(tmp_path)})
+    assert done.status == ExitStatus.SHOULD_CONDENSE
+    assert b"5 %  profile local" in done.stdout
+
+
+@pytest.mark.parametrize("value", ["4.9", "100.1", "many"])
+def test_an_impossible_threshold_is_a_usage_error(value: str) -> None:
+    assert checked("--context-window", "1000", "--threshold", value).status == ExitStatus.USAGE

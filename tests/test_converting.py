@@ -1,0 +1,255 @@
+"""Conversion to messages of an API: pairing, roles, ids, thinking, images, and what is told of the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import real
+from build import configuration, one_pass
+from helpers import condense, session
+from hypothesis import given
+from strategies import FILES, PIXEL, REPEATING_FILES, configurations
+
+from condense_cli import api
+from condense_cli.config.models import Configuration
+from condense_cli.config.presets import load_preset
+from condense_cli.errors import UsageError
+from condense_cli.formats import parse
+from condense_cli.formats.converting import TARGETS
+from condense_cli.transcript import BlockKind, Role, Transcript
+
+SUPPRESS = {"operation": "suppress"}
+
+
+def converted(value: Any, to: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    conversion = api.convert(api.loads(json.dumps(value)), to)
+    return json.loads(conversion.data), conversion.notes
+
+
+def call(call_id: str, name: str = "Read", **arguments: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
+def result(call_id: str, content: Any = "x", **keys: Any) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **keys}
+
+
+def said(role: str, *content: Any) -> dict[str, Any]:
+    return {"role": role, "content": list(content) if not isinstance(content[0], str) else content[0]}
+
+
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
+LINK = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+TEXT = {"type": "text", "text": "Look."}
+
+
+# --- Every transcript ------------------------------------------------------------------------------------------------
+
+
+def texts(transcript: Transcript) -> list[str]:
+    """What is said, in order, without what stands for nothing."""
+    kinds = (BlockKind.TEXT, BlockKind.TOOL_RESULT)
+    standing = [message for message in transcript.messages if message.role is Role.SYSTEM]
+    return [
+        block.text
+        for message in transcript.messages
+        for block in message.blocks
+        if block.kind in kinds and block.text.strip() and message not in standing
+    ]
+
+
+# Whatever the transcript, what comes out satisfies every rule of the API: `convert` checks that itself.
+@pytest.mark.parametrize("to", TARGETS)
+@given(data=FILES)
+def test_every_transcript_is_converted(to: str, data: bytes) -> None:
+    transcript = parse(data)
+    if not transcript.messages:
+        return
+    new = parse(api.convert(transcript, to).data)
+    assert new.format in TARGETS
+    assert calls_in(new) == calls_in(transcript)
+    if transcript.family.value == to:
+        told = "\n".join(texts(new))
+        assert all(text in told for text in texts(transcript))
+
+
+def calls_in(transcript: Transcript) -> int:
+    return sum(block.kind is BlockKind.TOOL_CALL and not block.span for _, block in transcript.blocks())
+
+
+@given(REPEATING_FILES, configurations())
+def test_condensed_transcripts_are_converted(data: bytes, config: Configuration) -> None:
+    condensation = api.condense(parse(data), config)
+    for to in TARGETS:
+        assert api.convert(condensation, to).data == api.convert(condensation, to).data
+
+
+READABLE = [path for path in [*real.SAMPLES, *real.ONLY_READ, *real.every_file()] if real.is_readable(path)]
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("path", READABLE, ids=lambda path: path.name[-50:])
+def test_real_transcripts_are_converted(path: Any, to: str) -> None:
+    transcript = real.transcript(path)
+    if not transcript.messages:
+        with pytest.raises(UsageError, match="no conversation"):
+            api.convert(transcript, to)
+        return
+    for one in (transcript, api.condense(transcript, load_preset("speed"))):
+        assert api.convert(one, to).data.endswith(b"]}\n")
+
+
+# --- To the Messages API ---------------------------------------------------------------------------------------------
+
+
+def chat_call(call_id: str, arguments: str = "{}") -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": "Read", "arguments": arguments}}
+
+
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": [TEXT, LINK]},
+    {"role": "assistant", "content": None, "tool_calls": [chat_call("a", '{"path": "x"}'), chat_call("b", "no JSON")]},
+    {"role": "tool", "tool_call_id": "b", "content": "2"},
+    {"role": "tool", "tool_call_id": "a", "content": "1"},
+    {"role": "assistant", "content": "Done."},
+]
+
+
+def test_chat_becomes_messages() -> None:
+    document, notes = converted({"model": "gpt-5.1", "messages": CHAT}, "anthropic")
+    assert document == {
+        "model": "gpt-5.1",
+        "system": "Be brief.",
+        "messages": [
+            said("user", TEXT, IMAGE),
+            said("assistant", call("a", path="x"), call("b", arguments="no JSON")),
+            said("user", result("a", "1"), result("b", "2")),
+            said("assistant", "Done."),
+        ],
+    }
+    assert notes == ()
+
+
+def test_messages_of_one_role_are_joined() -> None:
+    later = [{"role": "system", "content": "Now in German."}, {"role": "user", "content": "Weiter."}]
+    document, notes = converted([*CHAT, *later], "anthropic")
+    assert document["messages"][-1] == said(
+        "user", {"type": "text", "text": "Now in German."}, {"type": "text", "text": "Weiter."}
+    )
+    assert notes == ("Changed to fit: system messages in the middle, which become the user's (1).",)
+
+
+def test_open_and_stray_calls() -> None:
+    open_call = {"role": "assistant", "content": "Again.", "tool_calls": [chat_call("a")]}
+    stray = {"role": "tool", "tool_call_id": "z", "content": "stray"}
+    document, notes = converted([*CHAT[:4], {"role": "user", "content": "Go on."}, stray, open_call], "anthropic")
+    assert document["messages"][2:] == [
+        said("user", result("a", "No result was recorded.", is_error=True), result("b", "2"))
+        | {
+            "content": [
+                result("a", "No result was recorded.", is_error=True),
+                result("b", "2"),
+                {"type": "text", "text": "Go on."},
+                {"type": "text", "text": "stray"},
+            ]
+        },
+        said("assistant", {"type": "text", "text": "Again."}, call("a_2")),
+    ]
+    (note,) = notes
+    assert "results without a call, which become text (1)" in note
+    assert "calls without a result, which are given one (1)" in note
+
+
+def test_a_conversation_begins_with_the_user() -> None:
+    document, notes = converted([CHAT[0], CHAT[-1]], "anthropic")
+    assert document["messages"] == [said("user", "Go on."), said("assistant", "Done.")]
+    assert "first message of the user" in notes[0]
+
+
+def test_ids_and_names_are_made_to_fit() -> None:
+    odd = {"id": "a.b/c", "type": "function", "function": {"name": "container.exec", "arguments": "{}"}}
+    turns = [{"role": "assistant", "content": None, "tool_calls": [odd]}, CHAT[3] | {"tool_call_id": "a.b/c"}]
+    document, notes = converted([*CHAT[:2], *turns], "anthropic")
+    assert document["messages"][1:] == [
+        said("assistant", call("a_b_c", "container_exec")),
+        said("user", result("a_b_c", "2")),
+    ]
+    assert notes == ("Changed to fit: names of tools (1).",)
+
+
+def test_what_only_that_api_knows_stays() -> None:
+    document = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}}
+    messages = [said("user", TEXT, document), said("assistant", THINKING, TEXT, call("a")), said("user", result("a"))]
+    assert converted(messages, "anthropic")[0]["messages"] == messages
+
+
+# --- To chat completions ---------------------------------------------------------------------------------------------
+
+
+def test_messages_become_chat() -> None:
+    messages = [
+        said("user", TEXT, IMAGE),
+        said("assistant", THINKING, TEXT, call("a", path="x")),
+        said("user", result("a", [TEXT, IMAGE], is_error=True), {"type": "text", "text": "And?"}),
+        said("assistant", "Done."),
+    ]
+    document, notes = converted(messages, "openai-chat")
+    assert document["messages"] == [
+        {"role": "user", "content": [TEXT, LINK]},
+        {"role": "assistant", "content": "Look.", "tool_calls": [chat_call("a", '{"path":"x"}')]},
+        {"role": "tool", "tool_call_id": "a", "content": "Look."},
+        {"role": "user", "content": [LINK]},
+        {"role": "user", "content": "And?"},
+        {"role": "assistant", "content": "Done."},
+    ]
+    assert notes == (
+        "Not carried over: thinking (1), flags of failed results (1).",
+        "Changed to fit: images in results, which become the user's (1).",
+    )
+
+
+def test_calls_in_text_stay_text() -> None:
+    xml = "I read.\n<read_file>\n<path>a.py</path>\n</read_file>"
+    messages = [
+        {"role": "user", "content": "Fix it.", "ts": 1},
+        {"role": "assistant", "content": xml, "ts": 2},
+        {"role": "user", "content": "[read_file for 'a.py'] Result:\n\nx = 1", "ts": 3},
+    ]
+    document, notes = converted(messages, "openai-chat")
+    assert [message["content"] for message in document["messages"]] == [message["content"] for message in messages]
+    assert notes == ()
+
+
+def test_what_is_cut_is_cut() -> None:
+    config = configuration(one_pass(individual_config={"defaults": {"tool_results": SUPPRESS}}))
+    data = api.convert(api.condense(api.loads(session()), config), "openai-chat").data
+    assert b"line 3 of the listing" not in data.replace(b"8: line", b"")
+    assert b"[condense: " in data
+
+
+# --- The command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--to", "gemini"], "no format 'gemini'"),
+        (["--to", "anthropic", "--in-place"], "--in-place and --to"),
+        (["--to", "anthropic", "--new-session"], "--new-session and --to"),
+    ],
+)
+def test_mistakes(arguments: list[str], said: str, tmp_path: Any) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(json.dumps(session()).encode())
+    done = condense("run", path, *arguments)
+    assert (done.status, done.stdout) == (2, b"")
+    assert said in done.message
+
+
+def test_other_names_are_refused() -> None:
+    with pytest.raises(UsageError, match="no conversion to 'roo'"):
+        api.convert(api.loads(session()), "roo")

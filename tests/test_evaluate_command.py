@@ -1,0 +1,205 @@
+"""`condense evaluate`: in every form of its output, on transcripts where something is known."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from helpers import condense, condense_on_terminal, condense_process, snapshot
+from test_evaluation import work
+
+from condense_cli.cli.evaluate import AGAINST
+from condense_cli.errors import ExitStatus
+from condense_cli.measuring import KNOWN_WAYS
+from condense_cli.quality.cases import SMALLEST
+from condense_cli.quality.evaluation import BUDGETS, CUTS
+
+SMALL = ("--min-tokens", "0", "--cuts", "0.5", "-j", "1")
+QUICK = (*SMALL, "-p", "speed", "--against", "head")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "sessions"
+    found.mkdir()
+    for name in ("one.json", "two.json"):
+        (found / name).write_bytes(work().source.data)
+    (found / "notes.txt").write_text("no transcript")
+    return found
+
+
+def test_the_names_and_defaults_on_the_help_page_are_those_that_are_known() -> None:
+    text = re.sub(r"\s+", " ", condense("evaluate", "--help").text)
+    assert tuple(KNOWN_WAYS) == AGAINST
+    assert ", ".join(AGAINST) in text
+    assert f"[default: {','.join(map(str, BUDGETS))}]" in text
+    assert f"[default: {','.join(map(str, CUTS))}]" in text
+    assert f"Leave out transcripts of fewer tokens. [default: {SMALLEST};" in text
+
+
+def test_the_json_holds_every_cut_and_the_totals(folder: Path) -> None:
+    before = snapshot(folder)
+    done = condense("evaluate", folder, *SMALL, "-p", "speed", "--json")
+    found = done.json
+    assert (done.status, done.stderr, found["version"]) == (0, "", 1)
+    assert snapshot(folder) == before
+    assert found["ways"] == ["speed", "mask old results", "first lines", "first and last lines", "drop the oldest"]
+    assert found["compared"] == found["ways"][1:]
+    assert [Path(one["name"]).name for one in found["transcripts"]] == ["one.json", "two.json"]
+    total, one = found["total"], found["transcripts"][0]
+    assert (total["cuts"], total["facts"], total["files"]) == (2, 16, 8)
+    (cut,) = one["cuts"]
+    assert (cut["facts"], cut["files"], one["summary"]["cuts"]) == (8, 4, 1)
+    points = {(point["way"], point["setting"]): point for point in cut["points"]}
+    assert ("speed", "as it is") in points
+    half = points["first lines", "to 50 %"]
+    assert half["recall"]["facts"] == {"asked": 8, "standing": 4, "named": 0}
+    (setting,) = [one for one in total["settings"] if (one["way"], one["setting"]) == ("first lines", "to 50 %")]
+    assert setting["facts"]["recall"] == 0.5
+    assert setting["size"] == half["size"] == half["tokens"] / cut["tokens"]
+    (at,) = [at for at in total["at_size"] if (at["way"], at["size"]) == ("drop the oldest", 0.5)]
+    assert at["facts"] == at["files"]
+    assert at["edits"] is None
+    assert {curve["way"] for curve in total["curves"]} == set(found["ways"])
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_tables_fit_the_terminal(folder: Path, columns: int) -> None:
+    done = condense_on_terminal("evaluate", folder, *SMALL, "--provider", "native", columns=columns)
+    assert done.status == 0
+    lines = done.plain.split("\r")[-1].splitlines()
+    assert max(map(len, lines)) <= columns
+    assert "2 transcripts, 2 cuts. Asked are 16 facts, 0 lines to edit and 8 files." in done.plain
+    for way in ("provider native", "mask old results", "first lines", "drop the oldest"):
+        assert way in done.plain
+    assert "one.json" in done.plain
+
+
+def test_in_a_pipe_there_are_no_colours_and_no_progress(folder: Path) -> None:
+    done = condense_process("evaluate", folder, *QUICK)
+    assert (done.status, done.stderr, done.has_colours) == (0, "", False)
+    assert "\r" not in done.text
+    at_size = done.text[done.text.index("at the same size") :]
+    (row,) = re.findall(r"^first lines +(.*)", at_size, re.MULTILINE)
+    facts = row.split()[:3]
+    assert facts[1] == "51.0" or 49 <= float(facts[1]) <= 52
+
+
+def test_many_budgets_stand_below_each_other(folder: Path) -> None:
+    done = condense("evaluate", folder, *QUICK, "--budgets", "0.9,0.8,0.7,0.6,0.5,0.4,0.3", env={"COLUMNS": "80"})
+    for measure in ("facts", "edits", "files"):
+        assert re.search(rf"^{measure} at the same size +90 % +80 %", done.text, re.MULTILINE)
+
+
+def test_standard_input_is_a_transcript() -> None:
+    done = condense("evaluate", "-", *QUICK, "--json", stdin=work().source.data)
+    assert [one["name"] for one in done.json["transcripts"]] == ["-"]
+    assert done.json["total"]["facts"] == 8
+
+
+def test_two_processes_measure_the_same(folder: Path) -> None:
+    def total(jobs: str) -> object:
+        found = condense("evaluate", folder, *SMALL, "-p", "speed", "--against", "mask", "--json", "-j", jobs).json
+        return found["total"]["at_size"]
+
+    assert total("1") == total("2")
+
+
+# --- Pictures --------------------------------------------------------------------------------------------------------
+
+
+def test_the_picture_has_a_line_for_every_way_and_measure(folder: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "curves.svg"
+    done = condense("evaluate", folder, *SMALL, "-p", "speed", "--plot", picture)
+    assert (done.status, done.stderr) == (0, f"Written: {picture}\n")
+    drawn = ElementTree.parse(picture).getroot()
+    name = "{http://www.w3.org/2000/svg}"
+    # No line was asked to be edited, so that panel is empty.
+    assert len(drawn.findall(f"{name}polyline")) == 2 * 5
+    texts = [text.text for text in drawn.findall(f"{name}text")]
+    assert "Nothing was asked." in texts
+    assert {"speed", "drop the oldest"} <= set(texts)
+    first = drawn.findall(f"{name}polyline")[0].attrib["points"].split()
+    # The untouched conversation is at the top left.
+    assert first[-1] == "56.0,46.0"
+
+
+def test_a_name_cannot_break_the_picture(folder: Path, tmp_path: Path) -> None:
+    config = tmp_path / "<b>&.yaml"
+    config.write_text("name: odd\n")
+    done = condense("evaluate", folder, *SMALL, "--config", config, "--plot", tmp_path / "a.svg")
+    assert done.status == 0
+    texts = [text.text for text in ElementTree.parse(tmp_path / "a.svg").getroot().iter()]
+    assert str(config) in texts
+
+
+def test_a_png_is_drawn_by_a_package_of_its_own(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("resvg_py")
+    picture = tmp_path / "curves.png"
+    assert condense("evaluate", folder, *QUICK, "--plot", picture).status == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_that_package_it_says_so_before_any_work(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    done = condense("evaluate", folder, *QUICK, "--plot", tmp_path / "curves.png")
+    assert done.status == ExitStatus.USAGE
+    assert "condense-cli[png]" in done.message
+    assert not (tmp_path / "curves.png").exists()
+
+
+# --- Errors ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("--budgets", "1.5"), ExitStatus.USAGE, "--budgets must be shares between 0 and 1, not '1.5'"),
+        (("--cuts", "half"), ExitStatus.USAGE, "--cuts must be shares"),
+        (("--against", "nobody"), ExitStatus.USAGE, "--against knows no 'nobody'"),
+        (("--plot", "curves.pdf"), ExitStatus.USAGE, ".svg or .png"),
+        (("--plot", "missing/curves.svg"), ExitStatus.FAILED, "There is no folder missing"),
+        (("--provider", "natve"), ExitStatus.USAGE, "native"),
+        (("--preset", "spede"), ExitStatus.USAGE, "Did you mean speed?"),
+        (("--config", "missing.yaml"), ExitStatus.USAGE, "missing.yaml"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_clear_message(
+    folder: Path, arguments: tuple[str, ...], status: ExitStatus, said: str
+) -> None:
+    done = condense("evaluate", folder, *arguments)
+    assert (done.status, done.stdout) == (status, b"")
+    assert said in done.message
+
+
+def test_a_folder_without_transcripts_is_a_usage_error(tmp_path: Path) -> None:
+    assert "There is no transcript in" in condense("evaluate", tmp_path).message
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_measured(folder: Path) -> None:
+    (folder / "broken.json").write_text("{")
+    done = condense("evaluate", folder, *QUICK)
+    assert done.status == ExitStatus.DONE
+    assert "2 transcripts, 2 cuts." in done.text
+    assert re.search(r"Not read: .*broken\.json", done.text)
+    for number in range(7):
+        (folder / f"more{number}.json").write_text("{")
+    many = condense("evaluate", folder, *QUICK).text
+    assert many.count("Not read: ") == 6
+    assert "Not read: 3 more, which --json has." in many
+    alone = condense("evaluate", folder / "broken.json", *QUICK)
+    assert alone.status == ExitStatus.INPUT
+    assert "There is nothing to measure." in alone.text
+
+
+def test_what_is_left_out_is_said(folder: Path) -> None:
+    done = condense("evaluate", folder, "-p", "speed", "-j", "1")
+    assert done.status == ExitStatus.DONE
+    assert "Left out (2): the transcript is too small." in done.text
+    assert json.loads(condense("evaluate", folder, "-p", "speed", "-j", "1", "--json").text)["total"]["cuts"] == 0

@@ -1,0 +1,357 @@
+"""Measuring ways to condense: cuts, ways to compare with, curves; each where the right number is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count as numbers
+from typing import Any
+
+import pytest
+from build import anthropic, assistant, call, configuration, one_pass, openai, read_turn, result, user
+from msgspec.structs import replace
+
+import condense_cli
+from condense_cli.config.presets import preset_names
+from condense_cli.errors import CondenseError
+from condense_cli.exchanges import cut_before
+from condense_cli.measuring import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
+from condense_cli.quality.baselines import BASELINES
+from condense_cli.quality.cases import Case, Way, cases_of
+from condense_cli.quality.curves import Mean, Setting, curve, recall_at, settings_of
+from condense_cli.quality.evaluation import Cut, Evaluated, Point, evaluate
+from condense_cli.quality.extraction import EXTRACTION
+from condense_cli.quality.recall import Recall, Score
+from condense_cli.tokens import Counter
+from condense_cli.transcript import Message, Transcript
+
+COUNT = Counter()
+READS = 4
+
+
+def shown(number: int) -> str:
+    """A file of 41 lines: the first names one fact, the one in the middle another."""
+    filler = [f"and this is line {'abcdefghijklmnopqrst'[line]} of so many words" for line in range(20)]
+    return "\n".join([f"first_{number}", *filler[:19], f"middle_{number}", *filler])
+
+
+def work() -> Transcript:
+    """A request and four reads; then, from the cut at half on, an assistant that names what the files said."""
+    before = [message for number in range(READS) for message in read_turn(f"t{number}", f"f{number}", shown(number))]
+    after = []
+    for number in range(READS):
+        after += [assistant(f"It is first_{number}, and also middle_{number}."), user("Go on.")]
+    return anthropic(user("Look, please."), *before, *after, assistant("Done."))
+
+
+def case() -> Case:
+    (found,), _ = cases_of(work(), (0.5,), COUNT, smallest=0)
+    return found
+
+
+def result_lines(messages: Sequence[Message]) -> list[int]:
+    return [block.text.count("\n") + 1 for message in messages for block in message.blocks if block.answers]
+
+
+# --- Cuts ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_case_is_what_was_said_before_the_cut_and_what_is_asked_after_it() -> None:
+    found = case()
+    assert len(found.before.messages) == 1 + 2 * READS
+    assert found.questions.asked.facts == {f"{place}_{number}" for place in ("first", "middle") for number in range(4)}
+    assert found.questions.files == {f"f{number}": "read" for number in range(READS)}
+    assert found.tokens == COUNT.transcript(found.before)
+
+
+def test_no_cut_separates_a_call_from_its_result() -> None:
+    transcript = work()
+    for at in (0.2, 0.25, 0.3, 0.35, 0.4):
+        (found,), _ = cases_of(transcript, (at,), COUNT, smallest=0)
+        position = len(found.before.messages)
+        assert cut_before(transcript.messages, position) == position
+
+
+def test_what_is_left_out_has_a_reason() -> None:
+    tokens = COUNT.transcript(work())
+    assert cases_of(work(), (0.5,), COUNT, smallest=tokens)[0]
+    cases, (left,) = cases_of(work(), (0.5,), COUNT, smallest=tokens + 1)
+    assert (cases, left.at) == ([], None)
+    assert f"{tokens:,} tokens" in left.reason
+
+    cases, left_out = cases_of(work(), (0.5, 0.51, 0.99), COUNT, smallest=0)
+    assert [found.at for found in cases] == [0.5]
+    assert [(left.at, left.reason) for left in left_out] == [
+        (0.51, "it is the same as another cut"),
+        (0.99, "nothing after it asks for a fact from before it"),
+    ]
+
+    long = openai(
+        {"role": "system", "content": shown(0) * 9}, user("Say first_9."), assistant("first_9"), user("Again.")
+    )
+    cases, (left,) = cases_of(long, (0.6,), COUNT, smallest=0)
+    assert (cases, left.at) == ([], 0.6)
+    assert "standing instructions" in left.reason
+
+
+# --- Ways to compare with --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", KNOWN_WAYS)
+@pytest.mark.parametrize("share", [0.8, 0.6, 0.4])
+def test_every_way_gets_down_to_the_target_and_leaves_the_request(name: str, share: float) -> None:
+    found = case()
+    target = int(share * found.tokens)
+    to_target = KNOWN_WAYS[name].to_target
+    assert to_target is not None
+    messages = to_target(found, target)
+    assert found.size_of(messages) <= target
+    assert messages[0] == found.before.messages[0]
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN_WAYS if name != "summary"])
+def test_what_fits_stays_as_it_is(name: str) -> None:
+    found = case()
+    to_target = KNOWN_WAYS[name].to_target
+    assert to_target is not None
+    messages = to_target(found, found.tokens)
+    assert tuple(messages) == found.before.messages
+    assert found.questions(messages) == Recall(Score(8, 8), Score(0, 0), Score(4, 4))
+
+
+def test_first_lines_keep_what_the_first_lines_say() -> None:
+    found = case()
+    head = BASELINES["head"].to_target
+    assert head is not None
+    messages = head(found, found.tokens // 2)
+    assert all(2 < lines < 21 for lines in result_lines(messages))
+    assert found.questions(messages).facts == Score(8, 4)
+
+
+def test_masking_begins_with_the_oldest_result_and_keeps_the_calls() -> None:
+    found = case()
+    mask = BASELINES["mask"].to_target
+    assert mask is not None
+    messages = mask(found, int(found.tokens * 0.55))
+    assert result_lines(messages) == [1, 1, 41, 41]
+    assert found.questions(messages) == Recall(Score(8, 4), Score(0, 0), Score(4, 4))
+
+
+def test_dropping_the_oldest_drops_calls_with_their_results() -> None:
+    found = case()
+    oldest = BASELINES["oldest"].to_target
+    assert oldest is not None
+    messages = oldest(found, int(found.tokens * 0.55))
+    assert list(messages) == [found.before.messages[0], *found.before.messages[5:]]
+    assert found.questions(messages) == Recall(Score(8, 4), Score(0, 0), Score(4, 2))
+
+
+def test_the_newest_results_are_not_masked() -> None:
+    turns = [message for number in range(12) for message in read_turn(f"t{number}", f"f{number}", shown(number))]
+    transcript = anthropic(user("Look."), *turns, user("Well?"), assistant("first_0 and first_11"), user("Yes."))
+    (found,), _ = cases_of(transcript, (0.95,), COUNT, smallest=0)
+    ((_, but_newest),) = BASELINES["mask"].as_is
+    assert result_lines(but_newest(found)) == [1, 1, *(41,) * 10]
+
+
+def test_the_extraction_keeps_what_was_not_said_elsewhere() -> None:
+    found = case()
+    lines, summary = EXTRACTION["lines"].to_target, EXTRACTION["summary"].to_target
+    assert lines is not None
+    assert summary is not None
+    assert found.questions(lines(found, found.tokens // 2)).facts == Score(8, 8)
+    assert found.questions(summary(found, found.tokens // 2)) == Recall(Score(8, 8), Score(0, 0), Score(4, 0))
+
+
+# --- Measuring -------------------------------------------------------------------------------------------------------
+
+
+def _nothing(case: Case, target: int) -> Sequence[Message]:
+    return ()
+
+
+def _fails(case: Case, target: int) -> Sequence[Message]:
+    raise CondenseError("It cannot do that.")
+
+
+def test_a_way_is_measured_at_every_cut_and_budget() -> None:
+    clock = numbers()
+    done: list[float] = []
+    found = evaluate(
+        work(),
+        [Way("nothing", _nothing, (("as it is", lambda case: case.before.messages),)), Way("fails", _fails)],
+        budgets=(0.5, 0.3),
+        cuts=(0.5,),
+        smallest=0,
+        name="work",
+        clock=lambda: float(next(clock)),
+        done=done.append,
+    )
+    (cut,) = found.cuts
+    before = case()
+    assert (found.name, found.tokens) == ("work", COUNT.transcript(work()))
+    assert (cut.messages, cut.tokens, cut.facts, cut.lines, cut.files) == (9, before.tokens, 8, 0, 4)
+    whole, empty, _, failed, _ = cut.points
+    everything = Recall(Score(8, 8), Score(0, 0), Score(4, 4))
+    assert whole == Point("nothing", "as it is", None, before.tokens, 1.0, everything, 1.0)
+    nothing = Recall(Score(8, 0), Score(0, 0), Score(4, 0))
+    assert empty == Point("nothing", "to 50 %", 0.5, 0, 0.0, nothing, 1.0)
+    assert failed == Point("fails", "to 50 %", 0.5, 0, 0.0, None, 1.0, "It cannot do that.")
+    assert done == [0.2, 0.4, 0.6, 0.8, 1.0]
+
+
+def test_a_target_is_a_share_of_what_lies_before_the_cut() -> None:
+    targets: list[int] = []
+
+    def asked(case: Case, target: int) -> Sequence[Message]:
+        targets.append(target)
+        return case.before.messages
+
+    evaluate(work(), [Way("any", asked)], budgets=(0.5, 0.25), cuts=(0.5,), smallest=0)
+    assert targets == [case().tokens // 2, case().tokens // 4]
+
+
+def test_a_configuration_runs_as_it_is_and_to_each_budget() -> None:
+    suppressed = configuration(one_pass())
+    way = configured("mine", suppressed)
+    found = case()
+    ((name, as_is),) = way.as_is
+    assert name == "as it is"
+    assert result_lines(as_is(found)) == [1, 1, 1, 41]
+    assert way.to_target is not None
+    assert result_lines(way.to_target(found, int(found.tokens * 0.8))) == [1, 41, 41, 41]
+
+
+def test_the_package_measures_presets_and_configurations_by_their_names() -> None:
+    mine = {"mine": configuration(one_pass())}
+    found = condense_cli.evaluate(
+        work(), presets=["speed"], configurations=mine, against=("head",), budgets=(0.5,), cuts=(0.5,), smallest=0
+    )
+    names = [(point.way, point.setting) for point in found.cuts[0].points]
+    assert names == [
+        ("speed", "as it is"),
+        ("speed", "to 50 %"),
+        ("mine", "as it is"),
+        ("mine", "to 50 %"),
+        ("first lines", "to 50 %"),
+    ]
+    assert [(setting.way, setting.setting) for setting in found.summary.settings] == names
+    assert {at.way: at.facts for at in found.summary.at_size}["first lines"] == pytest.approx(0.5, abs=0.02)
+    assert {point.way for point in condense_cli.evaluate(work(), against=(), smallest=0).cuts[0].points} == set(
+        preset_names()
+    )
+
+
+def test_files_are_measured_in_their_order_by_one_process_or_two(tmp_path: Any) -> None:
+    names = []
+    for number in range(3):
+        path = tmp_path / f"{number}.json"
+        path.write_bytes(work().source.data)
+        names.append(str(path))
+    names[1:1] = [str(tmp_path / "missing.json")]
+    plan = Plan((("mine", configuration(one_pass())),), ("mask",), (0.5,), (0.5,), 0)
+    alone, seen = evaluate_files(names, plan), list[float]()
+    together = evaluate_files(names, plan, jobs=2, done=seen.append)
+    assert [one.name for one in together] == names
+    assert isinstance(together[1], Unread)
+    assert "missing.json" in together[1].reason
+    assert seen == [1, 2, 3, 4]
+    assert [_without_seconds(one) for one in together] == [_without_seconds(one) for one in alone]
+
+
+def _without_seconds(found: Evaluated | Unread) -> object:
+    if isinstance(found, Unread):
+        return found
+    return [[(point.way, point.tokens, point.recall) for point in cut.points] for cut in found.cuts]
+
+
+# --- Curves ----------------------------------------------------------------------------------------------------------
+
+
+def _cut(*points: tuple[str, float, tuple[int, int], tuple[int, int]]) -> Cut:
+    """A cut at which ways left a size, with (standing, asked) of facts and lines."""
+    return Cut(
+        0.5,
+        10,
+        1_000,
+        0,
+        0,
+        0,
+        tuple(
+            Point(
+                way,
+                f"to {size}",
+                size,
+                int(1_000 * size),
+                size,
+                Recall(Score(facts[1], facts[0], 1), Score(lines[1], lines[0]), Score(0, 0)),
+                0.5,
+            )
+            for way, size, facts, lines in points
+        ),
+    )
+
+
+def test_every_cut_counts_the_same() -> None:
+    cuts = [_cut(("a", 0.5, (1, 2), (3, 4))), _cut(("a", 0.5, (100, 100), (0, 0)))]
+    (setting,) = settings_of(cuts)
+    assert setting == Setting(
+        "a", "to 0.5", 0.5, 2, 0.5, 1_000, 1.0, 0, (1 / 2 + 1 / 100) / 2, Mean(0.5, 0.75, 2), Mean(0.5, 0.75, 1), None
+    )
+
+
+# Where no line is asked, the size is no part of the curve of edits.
+def test_a_curve_has_the_sizes_of_the_cuts_where_something_was_asked() -> None:
+    cuts = [_cut(("a", 0.25, (1, 2), (0, 0))), _cut(("a", 0.5, (1, 2), (1, 2)))]
+    points = [replace(cut.points[0], setting="mine", budget=None) for cut in cuts]
+    (setting,) = settings_of(replace(cut, points=(point,)) for cut, point in zip(cuts, points, strict=True))
+    assert setting.facts == Mean(0.375, 0.5, 2)
+    assert setting.edits == Mean(0.5, 0.5, 1)
+
+
+def test_recall_at_a_size_lies_between_its_neighbours() -> None:
+    settings = settings_of([_cut(("a", 0.5, (8, 10), (0, 0)), ("a", 0.25, (4, 10), (0, 0)))])
+
+    def at(size: float) -> float | None:
+        return recall_at(settings, "a", "facts", size)
+
+    assert at(0.5) == 0.8
+    assert at(0.25) == 0.4
+    assert at(0.375) == pytest.approx(0.6)
+    assert at(0.75) == pytest.approx(0.9)
+    assert at(1.0) == 1.0
+    assert at(0.24) is None
+    assert at(0.247) == 0.4
+    assert recall_at(settings, "a", "edits", 0.5) is None
+    assert recall_at(settings, "b", "facts", 0.5) is None
+
+
+def test_a_curve_begins_at_the_smallest_size_and_ends_at_the_whole() -> None:
+    settings = settings_of(
+        [_cut(("a", 0.5, (8, 10), (0, 0)), ("a", 0.25, (4, 10), (0, 0)), ("b", 0.1, (1, 1), (0, 0)))]
+    )
+    assert curve(settings, "a", "facts") == [Mean(0.25, 0.4, 1), Mean(0.5, 0.8, 1), Mean(1.0, 1.0, 1)]
+    assert curve(settings, "a", "edits") == []
+
+
+def test_what_a_way_could_not_do_is_counted_and_not_averaged() -> None:
+    good = _cut(("a", 0.5, (1, 2), (0, 0)))
+    bad = Cut(0.5, 1, 1, 0, 0, 0, (Point("a", "to 0.5", 0.5, 0, 0.0, None, 2.0, "no"),))
+    (setting,) = settings_of([good, bad])
+    assert (setting.cuts, setting.failed, setting.size, setting.seconds) == (2, 1, 0.5, 2.5)
+    assert setting.facts == Mean(0.5, 0.5, 1)
+    (nothing,) = settings_of([bad])
+    assert (nothing.facts, nothing.named) == (None, None)
+
+
+# Results of a message and calls of several kinds: nothing is left alone that belongs together.
+def test_parallel_calls_go_together() -> None:
+    calls = assistant([call("x", file_path="a"), call("y", file_path="b")])
+    results = user([result("x", shown(0)), result("y", shown(1))])
+    transcript = anthropic(
+        user("Look."), calls, results, assistant("Well, well."), user("So?"), assistant("first_0 it is")
+    )
+    (found,), _ = cases_of(transcript, (0.7,), COUNT, smallest=0)
+    oldest = BASELINES["oldest"].to_target
+    assert oldest is not None
+    messages = oldest(found, found.tokens - 10)
+    assert [message.index for message in messages] == [0, 3]

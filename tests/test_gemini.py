@@ -1,0 +1,159 @@
+"""Chats of Gemini CLI: one object, which is written, and logs, which are only read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from build import LONG, condense, cut_to, one_pass
+
+from condense_cli import api, tools
+from condense_cli.errors import UnknownFormatError, UsageError
+from condense_cli.formats import parse, serialize
+from condense_cli.transcript import BlockKind, Role, Transcript
+from condense_cli.validity import validate
+
+Json = dict[str, Any]
+HEADER: Json = {"sessionId": "s", "projectHash": "h", "startTime": "2026-01-02T03:04:05.000Z"}
+IMAGE: Json = {"inlineData": {"mimeType": "image/png", "data": "aGVsbG8=" * 20}}
+
+
+def message(number: int, kind: str, content: Any, **members: Any) -> Json:
+    time = f"2026-01-02T03:04:0{number}.000Z"
+    return {"id": f"m{number}", "timestamp": time, "type": kind, "content": content, **members}
+
+
+def call(identifier: str, result: Any = None, **members: Any) -> Json:
+    response = {"functionResponse": {"id": identifier, "name": "read_file", "response": {"output": LONG}}}
+    about = {"name": "read_file", "args": {"absolute_path": "/src/app.py"}, "status": "success"}
+    return {"id": identifier, **about, "result": result or [response], "resultDisplay": LONG, **members}
+
+
+def session() -> list[Json]:
+    thought = {"subject": "Reading", "description": "I look first."}
+    asked = {"functionCall": {"id": "b", "name": "read_file", "args": {"absolute_path": "/src/app.py"}}}
+    return [
+        message(0, "user", "Go on."),
+        message(1, "gemini", "I read.", thoughts=[thought], toolCalls=[call("a")], tokens={"input": 9}, model="m"),
+        message(2, "info", "Switched."),
+        message(3, "gemini", [{"text": "Hm.", "thought": True}, asked], toolCalls=[call("b")]),
+        message(4, "gemini", "Done."),
+        message(5, "user", [{"text": "Thanks."}, IMAGE]),
+    ]
+
+
+def chat(*messages: Json) -> Transcript:
+    data = json.dumps({**HEADER, "messages": list(messages)}, indent=2).encode()
+    transcript = parse(data)
+    assert transcript.format == "gemini"
+    assert serialize(transcript) == data
+    return transcript
+
+
+def written(transcript: Transcript, *passes: Json) -> list[Json]:
+    messages = json.loads(api.dump(condense(transcript, *passes)))["messages"]
+    assert isinstance(messages, list)
+    return messages
+
+
+# Calls stand beside the content, or in it; what came of them stands beside it.
+def test_a_chat_is_read() -> None:
+    transcript = chat(*session())
+    assert "".join(message.role.value[0] for message in transcript.messages) == "uatatau"
+    kinds = [[block.kind.value for block in message.blocks] for message in transcript.messages]
+    assert kinds[1:5] == [
+        ["thinking", "text", "tool_call"],
+        ["tool_result"],
+        ["thinking", "tool_call"],
+        ["tool_result"],
+    ]
+    assert tools.reads_a_file(transcript.messages[1].blocks[2])
+    assert tools.path_argument(transcript.messages[1].blocks[2]) == "/src/app.py"
+    assert transcript.model == "m"
+    assert validate(transcript) == []
+
+
+@pytest.mark.parametrize(
+    ("result", "kinds", "is_error"),
+    [
+        ("text", ["tool_result"], False),
+        ({"functionResponse": {"response": {"error": "No."}}}, ["tool_result"], True),
+        ([{"functionResponse": {"response": {"output": "yes"}}}, IMAGE], ["tool_result", "image"], False),
+        ([{"functionResponse": {"response": {"lines": [1]}}}], ["opaque"], False),
+        ([{"text": "a"}, "b", 5], ["tool_result", "tool_result", "opaque"], False),
+    ],
+)
+def test_results(result: Any, kinds: list[str], is_error: bool) -> None:
+    transcript = chat(message(0, "user", "Go."), message(1, "gemini", "", toolCalls=[call("a", result)]))
+    blocks = transcript.messages[2].blocks
+    assert [block.kind.value for block in blocks] == kinds
+    assert {block.answers for block in blocks} == {"a"}
+    assert blocks[0].is_error is is_error
+
+
+# What the user said to the client is not sent.
+@pytest.mark.parametrize("text", ["/stats", "?", " <session_context>\nToday", ""])
+def test_words_for_the_client_are_left_out(text: str) -> None:
+    assert len(chat(message(0, "user", "Go."), message(1, "user", text)).messages) == 1
+
+
+# What repeats a shortened result goes with it, and an image leaves a part that Gemini knows.
+def test_writing() -> None:
+    config = cut_to(3)
+    config["defaults"] |= {"images": {"operation": "suppress"}}
+    after = written(chat(*session(), message(6, "gemini", "Ok.")), one_pass(individual_config=config))
+    result = after[1]["toolCalls"][0]
+    assert len(result["result"][0]["functionResponse"]["response"]["output"]) < 300
+    assert result["resultDisplay"].startswith("[condense: 40 lines left out")
+    assert list(after[5]["content"][1]) == ["text"]
+
+
+def test_a_summary_is_a_message_of_the_user() -> None:
+    batch = {
+        "id": "all",
+        "mode": "batch",
+        "selection": {"type": "preserve_recent", "keep_recent_count": 1},
+        "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
+    }
+    after = written(chat(*session()), batch)
+    assert [each["id"] for each in after] == ["m0", "m1", "m2", "m5"]
+    assert set(after[1]) == {"id", "timestamp", "type", "content"}
+    assert after[1]["type"] == "user"
+
+
+# --- Logs ------------------------------------------------------------------------------------------------------------
+
+
+def log(*records: Json) -> Transcript:
+    return parse("".join(json.dumps(record) + "\n" for record in (HEADER, *records)).encode())
+
+
+def texts(transcript: Transcript) -> list[str]:
+    return [block.text for _, block in transcript.blocks() if block.kind is not BlockKind.IMAGE]
+
+
+# A message that comes again replaces the earlier one, in its place.
+def test_the_newest_version_of_a_message_counts() -> None:
+    first = [*session()[:1], {**session()[1], "content": "I", "toolCalls": []}]
+    transcript = log(*first, {"$set": {"lastUpdated": "later"}}, *session()[1:])
+    assert transcript.format == "gemini-log"
+    assert texts(transcript) == texts(chat(*session()))
+    assert transcript.messages[0].role is Role.USER
+
+
+def test_a_log_is_rewound() -> None:
+    assert texts(log(*session(), {"$rewindTo": "m3"})) == texts(chat(*session()[:3]))
+    assert texts(log(*session(), {"$rewindTo": "gone"}, session()[0])) == ["Go on."]
+
+
+def test_all_messages_may_be_set_at_once() -> None:
+    assert texts(log(*session(), {"$set": {"messages": session()[:1]}}, session()[4])) == ["Go on.", "Done."]
+
+
+def test_a_log_is_not_written() -> None:
+    transcript = log(*session())
+    with pytest.raises(UsageError, match="cannot write"):
+        api.dump(api.condense(transcript, preset="speed", target_tokens=50))
+    with pytest.raises(UnknownFormatError, match="holds no message"):
+        log()

@@ -1,0 +1,308 @@
+"""Many files in one run: a folder of results, one failing file among others, and going on where a run stopped."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from helpers import (
+    COMMAND,
+    KEPT,
+    Outcome,
+    as_lines,
+    condense,
+    condense_on_terminal,
+    condensed,
+    environment,
+    session,
+    snapshot,
+)
+from rowsets import LONG, rows
+
+from condense_cli.errors import ExitStatus
+from condense_cli.many.record import NAME, add_entry, read_record
+
+SPEED = ("--preset", "speed")
+SESSION = as_lines(session())
+SHORT = as_lines(session(KEPT))
+"""A session in which there is nothing to cut."""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Two files of one name, a compressed one, a set of rows, one without anything to do, and files of other kinds."""
+    folder = tmp_path / "in"
+    for name, data in {
+        "a/session.jsonl": SESSION,
+        "b/session.jsonl": SESSION.replace(b"look around", b"have a look"),
+        "b/deep/rows.jsonl": as_lines(rows(LONG, 1)),
+        "packed.jsonl.gz": gzip.compress(SESSION),
+        "short.jsonl": SHORT,
+        "package.json": b'{"name": "x"}',
+        "notes.txt": b"no transcript",
+        ".hidden/session.jsonl": SESSION,
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder
+
+
+def run(*arguments: str | Path, cwd: Path) -> Outcome:
+    return condense("run", *arguments, *SPEED, "-j", "1", cwd=cwd)
+
+
+def statuses(done: Outcome) -> dict[str, str]:
+    return {Path(each["input"]).name: each["status"] for each in done.json["files"]}
+
+
+def test_a_folder_is_condensed_into_another(tree: Path, tmp_path: Path) -> None:
+    done = run("in", "--out-dir", "out", cwd=tmp_path)
+    assert done.status == ExitStatus.DONE
+    out = tmp_path / "out"
+    assert sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()) == [
+        NAME,
+        "a/session.jsonl",
+        "b/deep/rows.jsonl",
+        "b/session.jsonl",
+        "packed.jsonl.gz",
+        "short.jsonl",
+    ]
+    assert (out / "a/session.jsonl").read_bytes() == condensed(SESSION)
+    assert gzip.decompress((out / "packed.jsonl.gz").read_bytes()) == condensed(SESSION)
+    assert (out / "short.jsonl").read_bytes() == SHORT
+    single = condense("run", "-", *SPEED, stdin=(tree / "b/deep/rows.jsonl").read_bytes()).stdout
+    assert (out / "b/deep/rows.jsonl").read_bytes() == single
+    assert "Passed over: 1 other file" in done.text
+
+
+def test_the_table_fits_and_adds_up(tree: Path, tmp_path: Path) -> None:
+    long = tree / ("a-very-long-name-of-a-folder-" * 4)
+    long.mkdir()
+    (long / "session.jsonl").write_bytes(SESSION)
+    done = condense_on_terminal("run", str(tree), "--dry-run", *SPEED, "-j", "1")
+    table = [line for line in done.plain.splitlines() if "%" in line]
+    assert len(table) == 7
+    assert max(map(len, done.plain.splitlines())) <= 80
+    assert table[-1].startswith("all ")
+    told = condense("run", tree, "--dry-run", *SPEED, "-j", "1", "--json").json
+    assert told["totals"]["tokens_before"] == sum(each["tokens_before"] for each in told["files"])
+    assert f"{told['totals']['tokens_after']:,}" in table[-1]
+
+
+def test_the_report_for_programs(tree: Path, tmp_path: Path) -> None:
+    done = run("in", "--out-dir", "out", "--json", "--report", "report.json", cwd=tmp_path)
+    told = done.json
+    assert json.loads((tmp_path / "report.json").read_text()) == told
+    assert (told["version"], told["out_dir"], told["configuration"]) == (1, "out", "speed")
+    assert statuses(done) == {
+        "session.jsonl": "done",
+        "rows.jsonl": "done",
+        "packed.jsonl.gz": "done",
+        "short.jsonl": "unchanged",
+        "package.json": "passed over",
+    }
+    by_name = {Path(each["input"]).name: each for each in told["files"]}
+    assert (by_name["rows.jsonl"]["format"], by_name["rows.jsonl"]["rows"]) == ("rows", 2)
+    assert by_name["session.jsonl"]["format"] == "anthropic"
+    assert told["totals"]["files"] == 6
+
+
+# Names that are the same in several folders stay apart: the tree below the folder that all have in common is kept.
+def test_files_of_one_name_get_paths_of_their_own(tree: Path, tmp_path: Path) -> None:
+    run("in/a/session.jsonl", "in/b/session.jsonl", "--out-dir", "out", cwd=tmp_path)
+    assert (tmp_path / "out/a/session.jsonl").exists()
+    assert (tmp_path / "out/b/session.jsonl").exists()
+    run("in/a/session.jsonl", "--out-dir", "one", cwd=tmp_path)
+    assert (tmp_path / "one/session.jsonl").exists()
+
+
+def test_a_file_that_is_named_twice_is_worked_on_once(tree: Path, tmp_path: Path) -> None:
+    (tree / "link.jsonl").symlink_to(tree / "short.jsonl")
+    done = run("in/short.jsonl", "in/link.jsonl", "in", "in/a/../short.jsonl", "-n", "--json", cwd=tmp_path)
+    assert len(done.json["files"]) == 6
+
+
+# --- What fails ------------------------------------------------------------------------------------------------------
+
+
+def test_one_failing_file_does_not_stop_the_others(tree: Path, tmp_path: Path) -> None:
+    (tree / "a/broken.jsonl").write_bytes(SESSION[:-20])
+    done = run("in", "--out-dir", "out", cwd=tmp_path)
+    assert done.status == ExitStatus.INPUT
+    assert "a/broken.jsonl: 18:" in done.text
+    assert "5 of 6" in done.text
+    assert (tmp_path / "out/b/session.jsonl").exists()
+    assert not (tmp_path / "out/a/broken.jsonl").exists()
+
+
+# What was named was meant; what lies in a folder may be anything.
+def test_a_named_file_that_is_no_transcript_fails(tree: Path, tmp_path: Path) -> None:
+    done = run("in/package.json", "in/missing.jsonl", "in/short.jsonl", "--out-dir", "out", "--json", cwd=tmp_path)
+    assert done.status == ExitStatus.INPUT
+    assert statuses(done) == {"package.json": "failed", "missing.jsonl": "failed", "short.jsonl": "unchanged"}
+    assert all(each["why"] for each in done.json["files"] if each["status"] == "failed")
+
+
+def test_a_file_that_cannot_be_written_fails_alone(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "out/a/session.jsonl").mkdir(parents=True)
+    done = run("in", "--out-dir", "out", "--json", cwd=tmp_path)
+    assert done.status == ExitStatus.FAILED
+    assert [each["exit_status"] for each in done.json["files"] if each["status"] == "failed"] == [1]
+    assert (tmp_path / "out/b/session.jsonl").exists()
+
+
+def test_bad_rows_show_in_the_table(tree: Path, tmp_path: Path) -> None:
+    (tree / "b/deep/rows.jsonl").write_bytes(as_lines(rows(LONG, 1)) + b"{broken\n")
+    done = run("in", "--out-dir", "out", cwd=tmp_path)
+    assert done.status == ExitStatus.INPUT
+    assert "* b/deep/rows.jsonl: 1 bad row; line 3:" in done.text
+    assert (tmp_path / "out/b/deep/rows.jsonl").read_bytes().endswith(b"{broken\n")
+    assert run("in", "--out-dir", "out", "--lenient", cwd=tmp_path).status == ExitStatus.DONE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("in",), "in is no file but a folder: say where to write."),
+        (("in/short.jsonl", "in/package.json"), "2 transcripts: say where to write."),
+        (("in", "--out-dir", "out", "-o", "x"), "-o is for one."),
+        (("in", "--out-dir", "out", "--in-place"), "--in-place is for one."),
+        (("in", "--out-dir", "out", "--new-session"), "--new-session is for one."),
+        (("in", "--out-dir", "out", "--explain"), "--explain is for one."),
+        (("-", "in", "--out-dir", "out"), "- reads one transcript"),
+        (("in", "--out-dir", "in"), "would be written over itself"),
+        (("in/.hidden/..", "--out-dir", "in"), "would be written over itself"),
+        (("--out-dir", "out"), "There is no transcript"),
+        (("empty", "--out-dir", "out"), "There is no file to work on"),
+        (("in", "--out-dir", "in/short.jsonl"), "Cannot make the folder"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
+)
+def test_what_makes_no_sense_is_refused(tree: Path, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    (tmp_path / "empty").mkdir()
+    before = snapshot(tmp_path)
+    done = run(*arguments, cwd=tmp_path)
+    assert done.status in (ExitStatus.USAGE, ExitStatus.FAILED)
+    assert said in done.message
+    assert snapshot(tmp_path) == before
+
+
+# --- Going on --------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_up_to_date_is_left_alone(tree: Path, tmp_path: Path) -> None:
+    run("in", "--out-dir", "out", cwd=tmp_path)
+    before = snapshot(tmp_path)
+    again = run("in", "--out-dir", "out", cwd=tmp_path)
+    assert again.status == ExitStatus.DONE
+    assert "5 files are up to date" in again.text
+    assert snapshot(tmp_path) == before
+    first = run("in", "-n", "--json", cwd=tmp_path).json["totals"]
+    told = run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["totals"]
+    assert (told["up_to_date"], told["done"]) == (5, 0)
+    assert told["tokens_after"] == first["tokens_after"], "the figures of the run that wrote them"
+
+
+def test_what_changed_is_done_again(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run("in", "--out-dir", "out", cwd=tmp_path)
+    (tree / "a/session.jsonl").write_bytes(SHORT)
+    (out / "b/session.jsonl").write_bytes(b"something else")
+    (out / "short.jsonl").unlink()
+    done = run("in", "--out-dir", "out", "--json", cwd=tmp_path)
+    assert [each["status"] for each in done.json["files"] if each["status"] != "passed over"] == [
+        "up to date",
+        "unchanged",
+        "unchanged",
+        "done",
+        "up to date",
+    ]
+    assert (out / "a/session.jsonl").read_bytes() == SHORT
+    assert (out / "b/session.jsonl").read_bytes().startswith(b'{"role"')
+
+
+@pytest.mark.parametrize(
+    "flags", [("--keep-recent", "9"), ("--target-tokens", "900"), ("-m", "gpt-4"), ("--slim",), ("--lossless-only",)]
+)
+def test_another_configuration_does_everything_again(tree: Path, tmp_path: Path, flags: tuple[str, ...]) -> None:
+    run("in", "--out-dir", "out", cwd=tmp_path)
+    assert run("in", "--out-dir", "out", *flags, "--json", cwd=tmp_path).json["totals"]["up_to_date"] == 0
+
+
+def test_a_record_that_is_cut_off_counts_as_far_as_it_goes(tree: Path, tmp_path: Path) -> None:
+    run("in", "--out-dir", "out", cwd=tmp_path)
+    record = tmp_path / "out" / NAME
+    record.write_bytes(record.read_bytes()[:-10])
+    known = read_record(tmp_path / "out")
+    assert len(known) == 4
+    told = run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["totals"]
+    assert (told["up_to_date"], told["failed"]) == (4, 0)
+    assert len(read_record(tmp_path / "out")) == 5
+
+
+def test_the_last_entry_of_a_file_counts(tmp_path: Path) -> None:
+    from condense_cli.many.record import Entry
+
+    for number in (1, 2):
+        add_entry(tmp_path, Entry("a", str(number), "", "rows", 1, 1))
+    assert read_record(tmp_path)["a"].made_from == "2"
+
+
+# Results of an earlier run are no input of the next.
+def test_the_folder_of_results_may_lie_in_that_of_the_input(tree: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert run("in", "--out-dir", "in/small", cwd=tmp_path).status == ExitStatus.DONE
+    assert not (tree / "small/small").exists()
+
+
+# --- Several processes -----------------------------------------------------------------------------------------------
+
+
+def test_several_processes_do_the_same(tree: Path, tmp_path: Path) -> None:
+    (tree / "a/broken.jsonl").write_bytes(SESSION[:-20])
+    reports = []
+    for jobs in ("1", "2"):
+        done = condense("run", "in", "--out-dir", jobs, *SPEED, "-j", jobs, "--json", cwd=tmp_path)
+        assert done.status == ExitStatus.INPUT
+        reports.append([{**each, "output": None} for each in done.json["files"]])
+    assert reports[0] == reports[1]
+    one, two = ({path: entry[3] for path, entry in snapshot(tmp_path / jobs).items()} for jobs in ("1", "2"))
+    assert one == two
+
+
+def test_ctrl_c_leaves_whole_files_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(300):
+        (tmp_path / f"in/{number:03}.jsonl").write_bytes(SESSION)
+    command = [*COMMAND, "run", "in", "--out-dir", "out", *SPEED, "-j", "2"]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment(),
+        start_new_session=True,
+    ) as process:
+        while len(list((tmp_path / "out").glob("*.jsonl"))) < 5:
+            assert process.poll() is None
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stderr
+        said = process.stderr.read().decode()
+    assert process.returncode == ExitStatus.INTERRUPTED
+    assert "of 300 files are done; the same command goes on from there.\ncondense: interrupted.\n" in said
+    assert "Traceback" not in said
+    written = [path for path in (tmp_path / "out").iterdir() if path.name != NAME]
+    assert 5 <= len(written) < 300
+    assert all(path.read_bytes() == condensed(SESSION) for path in written)
+    known = len(read_record(tmp_path / "out"))
+    done = run("in", "--out-dir", "out", "--json", cwd=tmp_path)
+    assert done.json["totals"]["up_to_date"] == known > 0
+    assert done.json["totals"]["done"] == 300 - known

@@ -1,0 +1,146 @@
+"""Formats that are only read: reports work on them, writing is refused, and `--to` is offered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import agent_logs
+import pytest
+import real
+from build import configuration, one_pass
+from helpers import condense, condense_on_terminal, listing
+from test_openhands import WORK, answer, asked, call, shape
+
+from condense_cli import api
+from condense_cli.config.presets import load_preset
+from condense_cli.errors import UnknownFormatError, UsageError
+from condense_cli.formats import FORMATS, parse
+from condense_cli.validity import validate
+
+LONG_WORK = [
+    *WORK[:2],
+    *(
+        message
+        for number in range(8)
+        for message in (asked(call(f"c{number}", "read_file", path="a.py")), answer(f"c{number}", listing(number)))
+    ),
+    {"role": "assistant", "content": "It works."},
+]
+
+
+# Real files of every format go through the laws of writing, or are known to be read alone.
+def test_formats_are_written_or_only_read() -> None:
+    written = {form.name for form in FORMATS if form.is_writable}
+    only_read = {form.name for form in FORMATS if not form.is_writable}
+    assert written == set(real.OF_FORMAT) | (real.WITHOUT_FILES & written)
+    assert only_read == set(real.READ_ONLY) | (real.WITHOUT_FILES & only_read)
+
+
+@pytest.mark.parametrize("format", list(agent_logs.READ_ONLY))
+def test_messages(format: str) -> None:
+    transcript = parse(agent_logs.READ_ONLY[format](WORK))
+    called = ("assistant", ["text", "tool_call"])
+    if format == "claude-stream-json":
+        expected = [*[called, ("user", ["tool_result"])] * 3, ("assistant", ["text"])]
+    else:
+        begin = [("system", ["text"]), ("user", ["text"])]
+        expected = [*begin, *[called, ("tool", ["tool_result"])] * 3, ("assistant", ["text"])]
+    assert shape(transcript) == expected
+    assert validate(transcript) == []
+
+
+# What a subagent said is no part of the conversation, and neither are deltas of what comes whole as well.
+def test_streams_with_subagents_and_deltas() -> None:
+    lines = agent_logs.READ_ONLY["claude-stream-json"](WORK).splitlines(keepends=True)
+    inner = json.loads(lines[1]) | {"parent_tool_use_id": "c1"}
+    delta = {"type": "stream_event", "event": {"type": "content_block_delta"}, "session_id": "s"}
+    lines[3:3] = [json.dumps(inner).encode() + b"\n", json.dumps(delta).encode() + b"\n"]
+    assert shape(parse(b"".join(lines))) == shape(parse(agent_logs.READ_ONLY["claude-stream-json"](WORK)))
+
+
+def test_logs_of_other_conversations_are_told() -> None:
+    other = agent_logs.READ_ONLY["request-log"]([{"role": "user", "content": "Hello"}, *WORK[-1:]])
+    transcript = parse(other + agent_logs.READ_ONLY["request-log"](WORK))
+    assert len(transcript.messages) == len(WORK)
+    assert transcript.warnings == ("Requests of other conversations are not looked at: 1.",)
+
+
+def test_a_log_without_requests_is_refused() -> None:
+    lines = agent_logs.READ_ONLY["request-log"](WORK).splitlines(keepends=True)
+    with pytest.raises(UnknownFormatError, match="no request with messages"):
+        parse(b"".join(lines[1::2]))
+
+
+@pytest.fixture(params=list(agent_logs.READ_ONLY))
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(agent_logs.READ_ONLY[request.param](LONG_WORK))
+    return path
+
+
+def test_a_changed_transcript_is_not_written(path: Path) -> None:
+    transcript = api.load(path)
+    condensation = api.condense(transcript, configuration(one_pass()))
+    assert condensation.changes
+    with pytest.raises(UsageError, match="cannot write"):
+        api.dump(condensation)
+    keep = api.condense(transcript, configuration(one_pass(individual_config={"defaults": {}})))
+    assert api.dump(keep) == path.read_bytes()
+
+
+@pytest.mark.parametrize("arguments", [[], ["-o", "OUT"], ["-o", "-"], ["--json", "-o", "OUT"], ["--report", "OUT"]])
+def test_run_refuses_to_write_it(path: Path, arguments: list[str]) -> None:
+    output = path.parent / "out.json"
+    done = condense("run", path, *[str(output) if argument == "OUT" else argument for argument in arguments])
+    assert (done.status, done.stdout) == (2, b"")
+    assert "cannot write" in done.message
+    assert "--dry-run" in done.message
+    assert "--to anthropic" in done.message
+    assert not output.exists()
+
+
+def test_run_reports_on_it(path: Path) -> None:
+    report = condense("run", path, "--preset", "speed", "--json").json
+    assert report["tokens"]["after"] < report["tokens"]["before"]
+    assert report["bytes"] == {"before": path.stat().st_size, "after": None}
+    output = path.parent / "out.jsonl"
+    dry = condense("run", path, "--preset", "speed", "--dry-run", "-o", output)
+    assert (dry.status, output.exists()) == (0, False)
+    assert "bytes" not in dry.plain
+    assert f"{report['tokens']['after']:,}" in dry.plain
+
+
+def test_run_shows_it_on_a_terminal(path: Path) -> None:
+    shown = condense_on_terminal("run", path, "--preset", "speed")
+    assert shown.status == 0
+    assert "Nothing was written; this format is only read. --to anthropic" in shown.plain
+
+
+@pytest.mark.parametrize("command", ["inspect", "estimate", "validate"])
+def test_every_other_command_works(path: Path, command: str) -> None:
+    done = condense(command, path)
+    assert done.status == 0
+    assert done.plain
+
+
+@pytest.mark.parametrize("to", ["anthropic", "openai-chat"])
+def test_run_converts_it(path: Path, to: str) -> None:
+    output = path.parent / "messages.json"
+    done = condense("run", path, "--preset", "speed", "--to", to, "-o", output, "--json")
+    assert done.status == 0
+    assert done.json["bytes"]["after"] == output.stat().st_size
+    transcript = api.load(output)
+    assert transcript.format == to
+    assert validate(transcript) == []
+    told: Any = [block.text for _, block in transcript.blocks()]
+    assert any("[condense: " in text for text in told)
+    assert condense("run", path, "--preset", "speed", "--to", to).stdout == output.read_bytes()
+
+
+def test_real_logs_are_condensed() -> None:
+    for format in real.READ_ONLY:
+        for file in real.files_of(format):
+            assert real.transcript(file).messages
+            assert api.condense(real.transcript(file), load_preset("speed")).tokens_before

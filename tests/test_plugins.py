@@ -1,0 +1,311 @@
+"""Installed packages: what they bring works, and what is wrong with one harms nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from build import LONG, assistant, call, result, user
+from helpers import Outcome, condense_process
+from plugins import install, install_example
+
+from condense_cli.errors import ExitStatus
+from condense_cli.providers.registry import BUILT_IN
+
+LOG = "\n".join(f"2026-11-0{n % 9 + 1} 12:00:{n:02} request {n} took {n * 7} ms" for n in range(60))
+CONVERSATION = [
+    user("Why is it slow?"),
+    assistant([call("t1", "Bash", command="cat server.log")]),
+    user([result("t1", LOG)]),
+    assistant([call("t2", "Bash", command="make test")]),
+    user([result("t2", LONG, is_error=True)]),
+    assistant([call("t3", "Read", file_path="a.py")]),
+    user([result("t3", LONG.replace("value", "price"))]),
+    *(message for n in range(4) for message in (assistant(f"Thought {n}."), user("Go on."))),
+    assistant("It is the database."),
+]
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    """A folder for packages."""
+    return tmp_path / "packages"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(json.dumps(message) + "\n" for message in CONVERSATION))
+    return path
+
+
+def run(packages: Path, *arguments: str | Path) -> Outcome:
+    """The command in an environment with these packages and nobody's settings."""
+    paths = [str(packages), *sys.path, *([os.environ["PYTHONPATH"]] if "PYTHONPATH" in os.environ else [])]
+    home = packages.parent / "home"
+    home.mkdir(exist_ok=True)
+    env = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "HOME": str(home), "XDG_CONFIG_HOME": str(home / "c")}
+    env |= {"XDG_CACHE_HOME": str(home / "cache")}
+    return condense_process(*arguments, env=env, cwd=home)
+
+
+def own_settings(packages: Path, text: str) -> None:
+    folder = packages.parent / "home" / "c" / "condense"
+    folder.mkdir(parents=True)
+    (folder / "condense.yaml").write_text(text)
+
+
+def results(done: Outcome) -> list[str]:
+    """The tool results of what a run wrote to its standard output."""
+    messages = [json.loads(line) for line in done.stdout.decode().splitlines()]
+    return [
+        block["content"]
+        for message in messages
+        for block in message["content"]
+        if isinstance(block, dict) and block["type"] == "tool_result"
+    ]
+
+
+# The example's provider leaves out the log, and neither what failed nor what is no command's.
+def test_the_provider_of_the_example(packages: Path, session: Path) -> None:
+    install_example(packages)
+    done = run(packages, "run", session, "--provider", "quiet", "-o", "-")
+    assert done.status == ExitStatus.DONE, done.stderr
+    log, failed, file = results(done)
+    assert "left out" in log
+    assert failed == LONG
+    assert file == LONG.replace("value", "price")
+    kept = run(packages, "run", session, "--provider", "quiet", "--set", "min_tokens=99999", "-o", "-")
+    assert kept.stdout == session.read_bytes()
+
+
+def test_a_configuration_names_it_and_its_settings(packages: Path, session: Path, tmp_path: Path) -> None:
+    install_example(packages)
+    config = tmp_path / "c.yaml"
+    for given, status, said in (
+        ("{minTokens: 100}", ExitStatus.DONE, "valid"),
+        ("{min_tokns: 100}", ExitStatus.USAGE, "c.yaml:2:19: unknown key 'min_tokns'"),
+        ("{keep_recent: -1}", ExitStatus.USAGE, "expected a whole number of at least 0"),
+    ):
+        config.write_text(f"provider: quiet\nprovider_config: {given}\n")
+        done = run(packages, "config", "validate", config)
+        assert done.status == status
+        assert said in done.stderr + done.stdout.decode()
+        assert run(packages, "run", session, "-c", config, "-o", "-").status == status
+    without = condense_process("run", session, "-c", config)
+    assert without.status == ExitStatus.USAGE
+    assert "c.yaml:1:1: there is no provider named 'quiet'" in without.stderr
+
+
+def test_it_is_listed_and_shown(packages: Path) -> None:
+    install_example(packages)
+    listed = json.loads(run(packages, "providers", "list", "--json").stdout)
+    quiet = listed["providers"][-1]
+    assert (quiet["id"], quiet["origin"], quiet["measured"]) == ("quiet", "condense-example 1.0.0", None)
+    assert listed["warnings"] == []
+    shown = run(packages, "providers", "show", "quiet").text
+    assert "min_tokens" in shown
+    assert "condense run FILE --provider quiet --set min_tokens=500" in shown
+    assert "quiet" in run(packages, "providers").text
+
+
+def test_the_selector_of_the_example(packages: Path, session: Path, tmp_path: Path) -> None:
+    install_example(packages)
+    config = tmp_path / "c.yaml"
+    config.write_text(
+        "passes:\n  - id: logs\n    selection: {type: custom, selector: logs}\n"
+        "    individual_config: {defaults: {tool_results: {operation: suppress}}}\n"
+    )
+    done = run(packages, "run", session, "-c", config, "-o", "-")
+    assert done.status == ExitStatus.DONE, done.stderr
+    log, *others = results(done)
+    assert "left out" in log
+    assert others == [LONG, LONG.replace("value", "price")]
+    config.write_text(config.read_text().replace("selector: logs", "selector: log"))
+    for command in (("run", session, "-c", config), ("config", "validate", config)):
+        wrong = run(packages, *command)
+        assert wrong.status == ExitStatus.USAGE
+        assert "c.yaml:3:31: there is no selector named 'log' at passes[0].selection.selector" in wrong.stderr
+        assert "Did you mean logs?" in wrong.stderr
+
+
+def test_the_format_of_the_example(packages: Path, tmp_path: Path) -> None:
+    install_example(packages)
+    file = tmp_path / "talk.jsonl"
+    lines = [
+        {"speaker": "human" if n % 2 == 0 else "machine", "line": LONG if n == 3 else f"Line {n}."} for n in range(8)
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    config = tmp_path / "c.yaml"
+    config.write_text(
+        "passes:\n  - id: a\n    selection: {type: preserve_recent, keep_recent_count: 1}\n"
+        "    individual_config: {defaults: {message_text: {operation: truncate, params: {truncate: {max_lines: 2}}}}}\n"
+    )
+    for arguments in ([], ["--format", "speaker-lines"]):
+        done = run(packages, "run", file, "-c", config, "-o", "-", *arguments)
+        assert done.status == ExitStatus.DONE, done.stderr
+        written = [json.loads(line) for line in done.stdout.decode().splitlines()]
+        assert [line for n, line in enumerate(written) if n != 3] == [line for n, line in enumerate(lines) if n != 3]
+        assert len(written[3]["line"].splitlines()) == 3
+    assert json.loads(run(packages, "inspect", file, "--json").stdout)["format"] == "speaker-lines"
+    unknown = condense_process("run", file)
+    assert unknown.status == ExitStatus.INPUT
+    assert "is not a transcript that condense knows" in unknown.stderr
+
+
+SUMMARIZING = "provider: native\nprofile: first\n"
+PROFILE = "profiles:\n  first: {api: installed, summarizer: first-lines}\n"
+
+
+def test_the_summarizer_of_the_example(packages: Path, session: Path, tmp_path: Path) -> None:
+    install_example(packages)
+    own_settings(packages, PROFILE)
+    config = tmp_path / "c.yaml"
+    config.write_text(SUMMARIZING)
+    done = run(packages, "run", session, "-c", config, "--allow-calls", "-o", "-")
+    assert done.status == ExitStatus.DONE, done.stderr
+    assert "0: the value of item 0 is 0" in done.stdout.decode()
+    assert "1: the value of item 1 is 1" not in done.stdout.decode()
+    # Naming it permits nothing, and a dry run asks nobody.
+    assert "--allow-calls permits a model" in run(packages, "run", session, "-c", config, "-o", "-").stderr
+    dry = run(packages, "run", session, "-c", config, "--allow-calls", "--dry-run", "--json")
+    assert any("was not asked" in warning for warning in json.loads(dry.stdout)["warnings"])
+    shown = run(packages, "profiles", "test", "first")
+    assert shown.status == ExitStatus.DONE, shown.stderr
+    limited = run(packages, "run", session, "-c", config, "--allow-calls", "--redact", "-o", "-")
+    assert limited.status == ExitStatus.CALLS_FAILED
+    assert "cannot bind" in limited.stderr
+    assert limited.stdout == session.read_bytes()
+
+
+# --- What is wrong with packages --------------------------------------------------------------------------------------
+
+BROKEN: dict[str, tuple[str, dict[str, dict[str, str]]]] = {
+    "an import that fails": ("import nothing_of_that_name", {"providers": {"bad": "Bad"}}),
+    "a syntax error": ("def :", {"providers": {"bad": "Bad"}}),
+    "an exit": ("raise SystemExit(3)", {"providers": {"bad": "Bad"}}),
+    "a name that is not there": ("", {"providers": {"bad": "Bad"}}),
+    "a wrong type": ("Bad = 3", {"providers": {"bad": "Bad"}}),
+    "a class that cannot be made": (
+        "from condense_cli.extending import Provider\nclass Bad(Provider):\n    def __init__(self):\n        1 / 0",
+        {"providers": {"bad": "Bad"}},
+    ),
+    "a built-in name": ("Bad = 3", {"providers": {"native": "Bad"}}),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_broken_package_is_told_of(packages: Path, session: Path, broken: str) -> None:
+    install_example(packages)
+    code, groups = BROKEN[broken]
+    install(packages, "broken", code, groups)
+    listed = run(packages, "providers", "list", "--json")
+    assert listed.status == ExitStatus.DONE, listed.stderr
+    found = json.loads(listed.stdout)
+    assert [entry["id"] for entry in found["providers"]] == [*(provider.id for provider in BUILT_IN), "quiet"]
+    (warning,) = found["warnings"]
+    assert f"condense: warning: {warning}" in listed.stderr
+    assert run(packages, "run", session, "--provider", "quiet", "-o", "-").status == ExitStatus.DONE
+    assert run(packages, "run", session, "--provider", "native", "-o", "-").stderr.count("broken") == 0
+    if "bad" in groups["providers"]:
+        wrong = run(packages, "run", session, "--provider", "bad")
+        assert wrong.status == ExitStatus.USAGE
+        assert "broken 2.0" in wrong.message
+
+
+def test_a_broken_format_is_told_of(packages: Path, tmp_path: Path) -> None:
+    file = tmp_path / "talk.jsonl"
+    file.write_text('{"speaker": "human", "line": "Hello"}\n')
+    install(packages, "broken", "import nothing_of_that_name", {"formats": {"bad": "BAD"}})
+    alone = run(packages, "run", file)
+    assert alone.status == ExitStatus.INPUT
+    assert "The format 'bad' of broken 2.0 cannot be used" in alone.stderr
+    install_example(packages)
+    beside = run(packages, "run", file, "-o", "-")
+    assert beside.status == ExitStatus.DONE
+    assert "The format 'bad' of broken 2.0 cannot be used" in beside.stderr
+
+
+# A format that fails on a file is no reason to call that an error of the program.
+def test_a_format_that_fails_is_told_of(packages: Path, tmp_path: Path) -> None:
+    code = (
+        "from msgspec.structs import replace\nfrom condense_example import SPEAKER_LINES\n"
+        "def evidence(value): return value['none']\n"
+        "BAD = replace(SPEAKER_LINES, name='bad', evidence=evidence)\n"
+    )
+    install_example(packages)
+    install(packages, "broken", code, {"formats": {"bad": "BAD"}})
+    file = tmp_path / "talk.jsonl"
+    file.write_text('{"speaker": "human", "line": "Hello"}\n')
+    done = run(packages, "run", file)
+    assert done.status == ExitStatus.INPUT
+    assert "a format of a package failed (KeyError: 'none')" in done.message
+
+
+FAILING: dict[str, Any] = {
+    "raises": "raise ValueError('it is late')",
+    "says too little": "return []",
+    "says something else": "return ['a'] * len(tasks)",
+}
+
+
+@pytest.mark.parametrize("way", FAILING)
+def test_a_summarizer_that_fails_changes_nothing(packages: Path, session: Path, tmp_path: Path, way: str) -> None:
+    code = f"class Bad:\n def __init__(self, count): pass\n def summarize(self, tasks, messages): {FAILING[way]}\n"
+    install(packages, "broken", code, {"summarizers": {"first-lines": "Bad"}})
+    own_settings(packages, PROFILE)
+    config = tmp_path / "c.yaml"
+    config.write_text(SUMMARIZING)
+    done = run(packages, "run", session, "-c", config, "--allow-calls", "-o", "-")
+    assert done.status == ExitStatus.CALLS_FAILED
+    assert done.stdout == session.read_bytes()
+    assert "ask its authors" in done.stderr
+
+
+# Its own code fails: the transcript comes out as it went in, and the status tells.
+def test_a_provider_that_fails_changes_nothing(packages: Path, session: Path) -> None:
+    code = (
+        "from condense_example import Quiet\nclass Bad(Quiet):\n    id = 'bad'\n"
+        "    def strategy(self, run):\n        raise ValueError('it is late')\n"
+    )
+    install_example(packages)
+    install(packages, "broken", code, {"providers": {"bad": "Bad"}})
+    done = run(packages, "run", session, "--provider", "bad", "-o", "-")
+    assert done.status == ExitStatus.FAILED
+    assert done.stdout == session.read_bytes()
+    assert "condense: Provider bad failed: ValueError: it is late.\nThe transcript is as it was." in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "ValueError: it is late" in run(packages, "--debug", "run", session, "--provider", "bad").stderr
+
+
+# --- The user's settings of providers ---------------------------------------------------------------------------------
+
+
+def test_the_user_orders_configures_and_switches_off(packages: Path, session: Path) -> None:
+    install_example(packages)
+    own_settings(
+        packages,
+        "provider: truncation\n"
+        "providers:\n  native: {enabled: false}\n  quiet: {priority: 10, config: {min_tokens: 99999}}\n",
+    )
+    listed = json.loads(run(packages, "providers", "list", "--json").stdout)["providers"]
+    assert [entry["id"] for entry in listed if entry["enabled"]] == ["quiet", "smart", "lossless", "truncation"]
+    assert [entry["id"] for entry in listed if entry["default"]] == ["truncation"]
+    assert "native (off)" in run(packages, "providers").text
+    off = run(packages, "run", session, "--provider", "native")
+    assert off.status == ExitStatus.USAGE
+    assert "switched off" in off.message
+    assert run(packages, "run", session, "--provider", "quiet", "-o", "-").stdout == session.read_bytes()
+
+
+def test_a_project_cannot_switch_providers_off(packages: Path, session: Path, tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text("providers: {native: {enabled: false}}\n")
+    done = run(packages, "run", session, "-c", config)
+    assert done.status == ExitStatus.USAGE
+    assert "c.yaml:1:1: the key 'providers' belongs into your own configuration only" in done.stderr
+    assert "provider: NAME" in done.stderr

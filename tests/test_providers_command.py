@@ -1,0 +1,118 @@
+"""`condense providers`: the comparison, its figures, and one provider with its settings."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from helpers import condense, condense_on_terminal
+
+from condense_cli.config.models import TruncationConfig
+from condense_cli.errors import ExitStatus
+from condense_cli.providers.registry import BUILT_IN
+from condense_cli.report.provider_options import options_of
+from condense_cli.report.providers import measured
+
+BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+IDS = [provider.id for provider in BUILT_IN]
+FEATURES = (
+    "speed",
+    "token reduction",
+    "information loss",
+    "API cost",
+    "lossless phase",
+    "threshold-based",
+    "summaries",
+    "multi-pass",
+    "fallback",
+)
+
+
+@pytest.mark.parametrize("arguments", [[], ["list"]])
+def test_the_table_compares_every_provider(arguments: list[str]) -> None:
+    done = condense("providers", *arguments)
+    assert (done.status, done.stderr) == (ExitStatus.DONE, "")
+    header, *lines = done.text.splitlines()
+    assert header.split() == IDS
+    assert tuple(line[:17].rstrip() for line in lines[: len(FEATURES)]) == FEATURES
+    assert "information loss  0–" in done.text
+    printed = " ".join(done.text.split())
+    for provider in BUILT_IN:
+        assert f"{provider.name}. Best for {provider.best_for}." in printed
+    assert f"Measured on {measured().date} on 6 sample transcripts" in printed
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_the_table_fits(columns: int) -> None:
+    for arguments in ([], ["show", "smart"]) if columns >= 80 else ([],):
+        done = condense_on_terminal("providers", *arguments, columns=columns)
+        assert done.status == ExitStatus.DONE
+        assert b"\x1b[2m" in done.stdout
+        assert max(map(len, done.plain.splitlines())) <= columns
+        assert "…" not in done.plain
+
+
+def test_the_list_as_json() -> None:
+    found = json.loads(condense("providers", "list", "--json").stdout)
+    assert found["version"] == 1
+    assert found["measured"]["transcripts"] == 6
+    assert [entry["id"] for entry in found["providers"]] == IDS
+    assert [entry["id"] for entry in found["providers"] if entry["default"]] == ["smart"]
+    for entry, provider in zip(found["providers"], BUILT_IN, strict=True):
+        assert entry["capabilities"] == msgspec.to_builtins(provider.capabilities)
+        assert entry["origin"] == "built in"
+        assert entry["measured"]["saved_percent"][0] > 0
+
+
+@pytest.mark.parametrize("provider", BUILT_IN, ids=lambda provider: provider.id)
+def test_show_names_every_setting(provider: Any) -> None:
+    done = condense("providers", "show", provider.id)
+    words = done.text.split()
+    for option in options_of(provider.settings):
+        assert option.key.rpartition(".")[2] in words
+    assert f"condense run FILE --provider {provider.id} --set {provider.example}" in done.text
+    found = json.loads(condense("providers", "show", provider.id, "--json").stdout)
+    assert [option["key"] for option in found["options"]] == [option.key for option in options_of(provider.settings)]
+    assert found["schema"] == json.loads(json.dumps(provider.schema()))
+
+
+def test_settings_have_their_defaults_and_what_they_take() -> None:
+    options = {option.key: (option.default, option.takes) for option in options_of(TruncationConfig)}
+    assert options["truncation_mode"] == ("truncate", "suppress or truncate")
+    assert options["max_tool_result_lines"] == (5, "whole number, 1 or more")
+    assert options["preserve_user_messages"] == (True, "true or false")
+    smart = {option.key: (option.default, option.takes) for option in options_of(BUILT_IN[0].settings)}
+    assert smart["lossless_prelude.enabled"] == (False, "true or false")
+    assert smart["lossy_phase.target_reduction_percent"] == (50, "number above 0 and below 100")
+    assert smart["fallback_phase.multi_pass.max_passes"] == (3, "whole number from 1 to 20")
+
+
+# What an example shows works.
+@pytest.mark.parametrize("provider", BUILT_IN, ids=lambda provider: provider.id)
+def test_examples_work(provider: Any) -> None:
+    sample = BENCHMARKS.parent / "sample_transcripts" / "bugfix-session.jsonl"
+    done = condense("run", sample, "--provider", provider.id, "--set", provider.example, "--json", "--no-config")
+    assert done.status == ExitStatus.DONE, done.stderr
+
+
+def test_an_unknown_provider() -> None:
+    done = condense("providers", "show", "smrt")
+    assert done.status == ExitStatus.USAGE
+    assert "Did you mean smart?" in done.message
+
+
+# The figures are those that the benchmark gives, but for times and prices.
+def test_the_figures_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import providers as benchmark
+
+    found, stored = benchmark.measure(rounds=1), measured()
+    assert found.providers.keys() == stored.providers.keys()
+    for id, figures in found.providers.items():
+        assert figures.saved_percent == stored.providers[id].saved_percent
+        assert figures.lost_percent == stored.providers[id].lost_percent
+    sys.modules.pop("providers")

@@ -1,0 +1,162 @@
+"""`condense run --if-needed`, the fallback that a configuration asks for, and what is logged of a run."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import real
+from build import conversation
+from helpers import CUT, Outcome, as_lines, condense_on_terminal, condense_process, condensed, session
+
+from condense_cli.errors import ExitStatus
+from condense_cli.report.run_log import RunLog
+
+DATA = as_lines(session())
+FULL = ("--if-needed", "--context-window", "1000")
+ROOMY = ("--if-needed", "--context-window", "1000000")
+
+
+def logged(done: Outcome) -> dict[str, Any]:
+    """The only thing on standard error: one line, a JSON object."""
+    (line,) = done.stderr.splitlines()
+    value = json.loads(line)
+    assert isinstance(value, dict)
+    return value
+
+
+# --- Only if needed ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", [DATA, DATA.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + DATA + b"\n\n"])
+def test_below_the_threshold_a_pipe_passes_the_bytes_on(data: bytes) -> None:
+    done = condense_process("run", "-", "-p", "speed", "--slim", *ROOMY, stdin=data)
+    assert (done.status, done.stdout) == (ExitStatus.DONE, data)
+    assert done.stderr.startswith("condense: Nothing was done: ")
+    assert "below the threshold of 100 %" in done.stderr
+
+
+def test_nothing_is_slimmed_either() -> None:
+    path = real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
+    assert condense_process("run", path, "--slim", *ROOMY).stdout == path.read_bytes()
+
+
+def test_above_it_the_transcript_is_condensed() -> None:
+    done = condense_process("run", "-", "-p", "speed", *FULL, stdin=DATA)
+    assert done.stdout == condensed(DATA, CUT)
+
+
+def test_a_file_is_written_all_the_same_and_no_other(tmp_path: Path) -> None:
+    path, output = tmp_path / "session.jsonl", tmp_path / "out.jsonl"
+    path.write_bytes(DATA)
+    assert condense_process("run", path, "-o", output, *ROOMY).status == ExitStatus.DONE
+    assert output.read_bytes() == DATA
+    done = condense_process("run", path, "--in-place", "--force", *ROOMY)
+    assert done.status == ExitStatus.DONE
+    assert path.read_bytes() == DATA
+    assert sorted(tmp_path.iterdir()) == [output, path]
+
+
+def test_a_target_that_nobody_worked_for_is_not_missed() -> None:
+    done = condense_process("run", "-", "--target-tokens", "5", "--strict", *ROOMY, stdin=DATA)
+    assert (done.status, done.stdout) == (ExitStatus.DONE, DATA)
+
+
+def test_an_unknown_window_writes_nothing() -> None:
+    done = condense_process("run", "-", "--if-needed", stdin=DATA)
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+    assert "--context-window" in done.stderr
+
+
+def test_the_report_says_that_nothing_was_needed() -> None:
+    done = condense_process("run", "-", "--json", *ROOMY, stdin=DATA)
+    report = json.loads(done.stdout)
+    assert [(entry["id"], entry["status"]) for entry in report["passes"]] == [("check", "skipped")]
+    assert report["warnings"][0].startswith("Nothing was done: ")
+
+
+def test_check_and_run_agree_on_thresholds() -> None:
+    for threshold, is_needed in (("100", False), ("5", True)):
+        flags = ("--context-window", "60000", "--threshold", threshold)
+        checked = condense_process("check", "-", "-q", *flags, stdin=DATA)
+        ran = condense_process("run", "-", "-p", "speed", "--if-needed", *flags, stdin=DATA)
+        assert (checked.status == ExitStatus.SHOULD_CONDENSE) is is_needed
+        assert (ran.stdout != DATA) is is_needed
+
+
+# --- The fallback -----------------------------------------------------------------------------------------------------
+
+
+def without_a_key(folder: Path, *flags: str, fallback: str = "sliding_window") -> Outcome:
+    """A run whose only summary fails: the profile's key is not set."""
+    (folder / "mine.yaml").write_text(f"provider: native\nfallback: {fallback}\n")
+    path = folder / "session.jsonl"
+    path.write_bytes(as_lines(conversation(12)))
+    return condense_process(
+        "run", path, "-c", folder / "mine.yaml", "--profile", "gpt-4o-mini", *flags, env={"OPENAI_API_KEY": ""}
+    )
+
+
+def test_a_failed_summary_over_the_limit_drops_the_older_half(tmp_path: Path) -> None:
+    done = without_a_key(tmp_path, "--context-window", "10000", "--log-json")
+    log = logged(done)
+    assert done.status == ExitStatus.CALLS_FAILED == log["status"]
+    assert log["fallback"] == "sliding_window"
+    assert any("are lost from this transcript" in warning for warning in log["warnings"])
+    assert 0 < len(done.stdout.splitlines()) < 26
+
+
+@pytest.mark.parametrize("flags", [("--context-window", "1000000"), ("--context-window", "10000", "--dry-run")])
+def test_it_drops_nothing_otherwise(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    done = without_a_key(tmp_path, "--json", *flags)
+    report = json.loads(done.stdout)
+    assert report["messages"]["before"] == report["messages"]["after"]
+    assert "sliding-window" not in {entry["id"] for entry in report["passes"]}
+
+
+def test_it_does_not_run_where_nobody_asked_for_it(tmp_path: Path) -> None:
+    done = without_a_key(tmp_path, "--context-window", "10000", fallback="none")
+    assert len(done.stdout.splitlines()) == 26
+
+
+# --- The log ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_is_one_line_of_json_in_place_of_messages() -> None:
+    done = condense_process("run", "-", "-p", "speed", "--log-json", stdin=DATA)
+    log = logged(done)
+    assert set(log) == set(RunLog.__struct_fields__)
+    assert msgspec.convert(log, RunLog).version == 1
+    assert log["tokens_after"] < log["tokens_before"]
+    assert (log["provider"], log["configuration"], log["fallback"]) == ("smart", "speed", None)
+    assert (log["custom_prompt"], log["dedicated_profile"], log["calls"], log["cost"]) == (False, False, 0, "0")
+    assert datetime.fromisoformat(log["time"]).utcoffset() is not None
+    assert done.stdout == condensed(DATA, CUT)
+
+
+def test_the_log_names_a_prompt_and_a_profile(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("provider: native\nnative: {custom_prompt: Briefly., api_profile: offline}\n")
+    log = logged(condense_process("run", "-", "-c", tmp_path / "mine.yaml", "-q", "--log-json", stdin=DATA))
+    assert (log["custom_prompt"], log["dedicated_profile"]) == (True, True)
+
+
+def test_the_log_of_a_run_that_was_not_needed() -> None:
+    log = logged(condense_process("run", "-", "--log-json", *ROOMY, stdin=DATA))
+    assert (log["provider"], log["tokens_before"], log["status"]) == (None, log["tokens_after"], 0)
+
+
+def test_verbose_says_it_in_plain_words(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(DATA)
+    done = condense_on_terminal("run", path, "-p", "speed", "-v", columns=200)
+    assert "provider smart 1.0.0 took " in done.stdout.decode()
+
+
+def test_nothing_is_kept_or_logged_unless_asked(tmp_path: Path) -> None:
+    done = condense_process("run", "-", "-p", "speed", stdin=DATA, cwd=tmp_path)
+    assert "took" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
