@@ -137,11 +137,9 @@ class _Run:
                 receipt = self._pass(config)
                 if receipt.changes or receipt.id not in self._seen_ids():
                     self.passes.append(receipt)
-                if config.mode == "extract" and receipt.changes:
-                    # It counts on what the thinking leaves free.
-                    is_moved |= self._drop_thinking()
-            is_moved |= self._drop_thinking()
-            if not is_moved:
+                if self.target is not None and config.mode != "individual" and receipt.changes:
+                    is_moved |= self._drop_thinking()  # It counts on what that leaves free.
+            if not (self._drop_thinking() or is_moved):
                 break
 
     def _seen_ids(self) -> set[str]:
@@ -297,13 +295,12 @@ class _Run:
             return f"{self.draft.tokens:,} tokens are not above its {condition.token_threshold:,}"
         if isinstance(config, SlidingWindow):  # What is left after it has a new older half.
             return "it ran already" if config.id in self._seen_ids() else ""
-        if config.mode == "extract":
-            return ""
         if config.mode == "batch":
             if config.batch_config is None or config.batch_config.operation == "keep":
                 return KEEPS_ALL
             return "the conversation did not go on since the last summary" if self.is_up_to_date else ""
-        return KEEPS_ALL if all(operation.operation == "keep" for operation in operations_of(config)) else ""
+        keeps_all = all(operation.operation == "keep" for operation in operations_of(config))
+        return KEEPS_ALL if config.mode == "individual" and keeps_all else ""
 
     def references(self) -> dict[tuple[int, int], int]:
         """Tokens saved on each block that is written otherwise and still says everything."""
