@@ -86,10 +86,9 @@ class Condensation(Struct, frozen=True, dict=True):
 
     @property
     def protected_tokens(self) -> int:
-        """Tokens of the blocks that stayed because they are protected."""
-        stay = {(receipt.message, receipt.block): receipt for receipt in self.receipts if receipt.kept in PROTECTED}
-        touched = {(receipt.message, receipt.block) for receipt in self.changes}
-        return sum(receipt.tokens_after for place, receipt in stay.items() if place not in touched)
+        """Tokens of the blocks that stayed because they are protected; references may have been put into them."""
+        last = {(receipt.message, receipt.block): receipt for receipt in self.receipts}
+        return sum(receipt.tokens_after for receipt in last.values() if receipt.kept in PROTECTED)
 
     @property
     def is_target_missed(self) -> bool:

@@ -43,7 +43,7 @@ class Kept(StrEnum):
 
 
 PROTECTED: Final = frozenset({
-    Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Kept.FIRST_REQUEST, Kept.PINNED, Kept.RECENT, Kept.SUMMARY
+    Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Kept.FIRST_REQUEST, Kept.PINNED, Kept.RECENT
 })  # fmt: skip
 
 
