@@ -6,8 +6,8 @@
 Per provider, the least and the most over the transcripts: tokens saved; information lost; cost of its summaries, if a
 model wrote them (its real requests, priced, none made); and the median time for 100,000 tokens without a model.
 
-For the loss each transcript is cut at half and at three quarters of its messages, as in `quality_probe.py`: what came
-before the cut is condensed, and asked are the facts that the assistant wrote after it. Lost is what stands on no
+For the loss each transcript is cut at half and at three quarters of its messages, as `condense evaluate` does: what
+came before the cut is condensed, and asked are the facts that the assistant wrote after it. Lost is what stands on no
 verbatim line any more; references are undone, since nothing is lost by them.
 """
 
@@ -21,13 +21,11 @@ from statistics import median
 from typing import Any, Final
 
 import msgspec
-from msgspec.structs import replace
 
 import condense_cli
 from condense_cli import api, prices
 from condense_cli.config.profiles import Access
 from condense_cli.config.user import UserConfiguration
-from condense_cli.exchanges import cut_before
 from condense_cli.llm.access import Permission, choose
 from condense_cli.llm.calls import Caller
 from condense_cli.llm.summarizer import Summaries
@@ -36,7 +34,7 @@ from condense_cli.passes.offline import Offline
 from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
 from condense_cli.providers.run import Context
-from condense_cli.quality.recall import Questions
+from condense_cli.quality.cases import cases_of
 from condense_cli.report.providers import Figures, Measured
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Transcript
@@ -61,14 +59,12 @@ def saved_percent(provider: Provider[Any], transcript: Transcript) -> float:
 
 def lost_percent(provider: Provider[Any], transcript: Transcript) -> list[float]:
     found = []
-    for share in CUTS:
-        cut = cut_before(transcript.messages, int(len(transcript.messages) * share))
-        before, after = transcript.messages[:cut], transcript.messages[cut:]
-        first = replace(transcript, messages=before)
-        result = provider.condense(first, provider.default_configuration(), context(first))
-        standing = Questions(before, after)(decode(result.transcript.messages).messages).facts.share
-        if standing is not None:
-            found.append(100 * (1 - standing))
+    cases, _ = cases_of(transcript, CUTS, Counter.of(transcript))
+    for case in cases:
+        result = provider.condense(case.before, provider.default_configuration(), context(case.before))
+        standing = case.questions(decode(result.transcript.messages).messages).facts.share
+        assert standing is not None
+        found.append(100 * (1 - standing))
     return found
 
 

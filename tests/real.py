@@ -60,14 +60,15 @@ def faults_of(path: Path) -> set[str]:
     return set().union(*(rules for name, rules in FAULTS.items() if name in path.name))
 
 
-ROW_SETS = [
-    "openai-finetune/tau2-test_sft-v1-small.jsonl",
-    "derived/openai-messages-rows-tau-airline.jsonl",
-    "openai-proxy-log/*.jsonl",
-]
-"""Sets of rows; between the rows of the logs stand other lines."""
+ROW_SETS = {
+    "openai-finetune/tau2-test_sft-v1-small.jsonl": "openai-chat",
+    "derived/openai-messages-rows-tau-airline.jsonl": "openai-chat",
+    "openhands/*output.jsonl": "openhands",
+    "sharegpt/*.jsonl": "sharegpt",
+}
+"""Sets of rows, and the format of the conversations in them."""
 
-NO_ROW_SETS = ["langsmith/*.jsonl", "openhands/*output.jsonl", "openhands-events/*", "claude-code/*", "codex/*"]
+NO_ROW_SETS = ["langsmith/*.jsonl", "openai-proxy-log/*.jsonl", "openhands-events/*", "claude-code/*", "codex/*"]
 """Files of lines that are no rows, or too few of them."""
 
 

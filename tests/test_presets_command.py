@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers import condense_on_terminal, condense_process
+from real import PROJECT
 
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.presets import DEFAULT_PRESET, load_preset, preset_names, presets_folder
@@ -162,3 +163,79 @@ def test_help_has_examples(command: list[str]) -> None:
     done = condense_process("presets", *command, "--help")
     assert done.status == ExitStatus.DONE
     assert f"condense presets {' '.join(command)}".strip() in done.stdout.decode().split("Examples:")[1]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A repository with a preset of its own, and one that stands in front of the package's `speed`."""
+    presets = tmp_path / "project" / ".condense" / "presets"
+    presets.mkdir(parents=True)
+    (tmp_path / "project" / ".git").mkdir()
+    (presets / "ours.yaml").write_text("description: What this team uses.\n" + PASSES)
+    (presets / "speed.json").write_text(json.dumps({"description": "Our own speed.", "lossless_prelude": {}}))
+    below = tmp_path / "project" / "src" / "deep"
+    below.mkdir(parents=True)
+    return below
+
+
+PASSES = """
+passes:
+  - id: all
+    selection: {type: preserve_recent, keep_recent_count: 2}
+    individual_config: {defaults: {tool_results: {operation: suppress}}}
+"""
+
+
+def listed(cwd: Path, **env: str) -> dict[str, dict[str, str]]:
+    done = condense_process("presets", "list", "--json", cwd=cwd, env=env)
+    return {entry["name"]: entry for entry in json.loads(done.stdout)["presets"]}
+
+
+# The project's presets go before the user's, and these before the package's.
+def test_presets_of_the_project_and_of_the_user(project: Path, tmp_path: Path) -> None:
+    own = tmp_path / "config" / "condense" / "presets"
+    own.mkdir(parents=True)
+    (own / "mine.yaml").write_text("description: My own.\n" + PASSES)
+    (own / "ours.yaml").write_text("description: Never seen here.\n" + PASSES)
+    found = listed(project, XDG_CONFIG_HOME=str(tmp_path / "config"))
+    assert {"cost", "mine", "ours", "quality", "speed"} <= found.keys()
+    assert found["ours"]["description"] == "What this team uses."
+    assert found["speed"]["description"] == "Our own speed."
+    assert found["mine"]["folder"] == str(own)
+    assert found["cost"]["folder"] is None
+
+
+def test_a_preset_of_the_project_runs_by_its_name(project: Path) -> None:
+    sample = PROJECT / "sample_transcripts" / "bugfix-messages.jsonl"
+    done = condense_process("run", sample, "--preset", "ours", "--json", cwd=project)
+    report = json.loads(done.stdout)
+    assert report["configuration"] == "ours"
+    assert report["tokens"]["saved"] > 0
+    assert "ours" in condense_process("estimate", sample, "ours", cwd=project).stdout.decode()
+    assert b"What this team uses." in condense_process("presets", "show", "ours", cwd=project).stdout
+
+
+# What the Python API does depends on nothing that it is not given.
+def test_the_api_knows_the_presets_of_the_package_alone(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    assert "ours" not in preset_names()
+    assert load_preset("speed").passes
+
+
+# A folder that anybody may write to is not looked into.
+def test_presets_outside_of_repository_and_home_are_not_found(project: Path) -> None:
+    (project.parent.parent / ".git").rmdir()
+    assert "ours" not in listed(project)
+
+
+def test_a_broken_preset_hides_no_other(project: Path) -> None:
+    (project.parent.parent / ".condense" / "presets" / "bad.yaml").write_text("passess: []\n")
+    found = listed(project)
+    assert found["bad"]["description"].startswith("Broken: ")
+    assert found["ours"]["description"] == "What this team uses."
+
+
+def test_a_file_of_settings_may_name_a_preset_of_the_project(project: Path) -> None:
+    (project.parent.parent / "condense.yaml").write_text("preset: ours\n")
+    done = condense_process("run", PROJECT / "sample_transcripts" / "bugfix-messages.jsonl", "--json", cwd=project)
+    assert "ours" in json.loads(done.stdout)["configuration"]

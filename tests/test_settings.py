@@ -14,7 +14,7 @@ from condense_cli.config.environment import read_variables
 from condense_cli.config.files import find_project_file
 from condense_cli.config.layers import Layer, Settings, settle
 from condense_cli.config.loading import parse_with_positions
-from condense_cli.config.presets import load_named, load_preset
+from condense_cli.config.presets import PACKAGED, load_preset
 from condense_cli.config.schema import configuration_schema
 from condense_cli.config.variables import KEYS, variable_of
 from condense_cli.errors import ConfigurationError, ExitStatus
@@ -25,8 +25,9 @@ PASS = "passes: [{id: mine, selection: {type: custom}, individual_config: {defau
 def settled(*texts: str, variables: Mapping[str, str] | None = None, **named: Layer) -> Settings:
     """Settings of files, the lowest first, then of variables, then of what a flag names."""
     files: list[Layer | None] = [parse_with_positions(text, f"{number}.yaml") for number, text in enumerate(texts)]
-    layers = [*files, read_variables(variables or {}), *named.values()]
-    return settle([layer for layer in layers if layer is not None], *named.values())
+    layers = [*files, read_variables(variables or {}, PACKAGED), *named.values()]
+    whole = next(iter(named.values()), None)
+    return settle([layer for layer in layers if layer is not None], whole)
 
 
 def value(settings: Settings, key: str) -> tuple[Any, str | None]:
@@ -80,7 +81,7 @@ def test_a_file_that_a_flag_names_is_whole_even_where_it_says_nothing() -> None:
 
 
 def test_a_preset_that_a_flag_names_holds_over_passes_and_under_nothing() -> None:
-    settings = settled(PASS + "target_tokens: 77\n", preset=load_named("quality"))
+    settings = settled(PASS + "target_tokens: 77\n", preset=PACKAGED.named("quality"))
     assert settings.configuration.passes == load_preset("quality").passes
     assert value(settings, "target_tokens") == (77, "0.yaml:2")
 
@@ -169,12 +170,12 @@ def test_no_variable_permits_calls() -> None:
 )
 def test_a_variable_that_says_nothing_possible_is_refused(name: str, text: str, expected: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        read_variables({name: text})
+        read_variables({name: text}, PACKAGED)
     assert expected in caught.value.message
 
 
 def test_an_empty_variable_says_nothing() -> None:
-    assert read_variables({variable_of(key): " " for key in KEYS}) is None
+    assert read_variables({variable_of(key): " " for key in KEYS}, PACKAGED) is None
 
 
 # --- Where files are looked for ---------------------------------------------------------------------------------------

@@ -75,15 +75,17 @@ def diff(
 
         before = input_file(before, session)
         from .. import api
-        from ..config.presets import load_named
         from ..report import facts, terminal
         from ..tokens import Counter
+        from .settings import presets_here
 
         old = read_transcript(before, format)
         counter = Counter.of(old)
         if preset is not None:
             registry = registry_of_user()
-            result = api.condense(old, checked(load_named(preset), registry), counter=counter, registry=registry)
+            result = api.condense(
+                old, checked(presets_here().named(preset), registry), counter=counter, registry=registry
+            )
             say_error(result)
             new = result.transcript
         else:

@@ -69,12 +69,12 @@ def estimate(
         from msgspec.structs import replace
 
         from .. import api
-        from ..config.presets import load_named, preset_names
         from ..report import estimate as facts_of_estimate
         from ..report.costs import PriceSource
         from ..report.facts import overhead_of, to_json
         from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
+        from .settings import presets_here
         from .summarizing import calls_of, summaries_for, told_of
 
         if session is not None and file is not None:
@@ -83,8 +83,8 @@ def estimate(
         registry = registry_of_user()
         names = list(dict.fromkeys([*(presets or []), *(preset or [])]))
         if not (names or provider):
-            names = preset_names()
-        configurations = [(name, checked(load_named(name), registry)) for name in names]
+            names = presets_here().names()
+        configurations = [(name, checked(presets_here().named(name), registry)) for name in names]
         configurations += _of_providers(provider or [], assignments, registry)
         calls = calls_of(profile, allow_calls, is_planned=True)
         kind = rows_in(file, format)

@@ -161,10 +161,11 @@ def _configurations(
     import json
 
     from ..config.loading import load_configuration, parse_configuration
-    from ..config.presets import load_preset, preset_names
+    from .settings import presets_here
 
-    for name in presets or ([] if providers or files else preset_names()):
-        yield name, load_preset(name)
+    here = presets_here()
+    for name in presets or ([] if providers or files else here.names()):
+        yield name, here.load(name)
     for name in providers or []:
         yield f"provider {name}", parse_configuration(json.dumps({"provider": name}), "--provider")
     for path in files or []:

@@ -22,7 +22,7 @@ from .reading import read_transcript
 from .rows import Task, condense_rows
 from .run_rows import status_of_rows
 from .several import Same
-from .summarizing import OnDemand, Told, summaries_for, told_of
+from .summarizing import OnDemand, Told, status_of, summaries_for, told_of
 
 if TYPE_CHECKING:
     from ..rows.row import Kind
@@ -52,6 +52,8 @@ def work_apart(same: Same, job: Job) -> Finished:
 
 def work_on(same: Same, summaries: OnDemand, job: Job) -> Finished:
     """Condense one file and write it. Never raises for what is wrong with the file: the result says so."""
+    if summaries.made is not None:
+        summaries.made.failures.clear()  # Those of the file before are no matter of this one.
     try:
         return _worked(same, summaries, job)
     except CondenseError as error:
@@ -85,7 +87,7 @@ def _worked(same: Same, summaries: OnDemand, job: Job) -> Finished:
         return Finished(_result(job, Status.UP_TO_DATE, job.entry))
     kind = rows_in(str(job.path), same.format)
     if kind is not None:
-        return _rows(same, job, kind, made_from)
+        return _rows(same, summaries, job, kind, made_from)
     transcript = read_transcript(str(job.path), same.format, same.lenient)
     if not formats.format_named(transcript.format).is_writable:
         raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")
@@ -96,15 +98,14 @@ def _worked(same: Same, summaries: OnDemand, job: Job) -> Finished:
     target = work.target_tokens
     if work.target_percent is not None:
         target = int(count.transcript(transcript) * work.target_percent / 100)
-    failures = len(summaries.made.failures) if summaries.made else 0
     result = api.condense(
         transcript, work.configuration, target_tokens=target, counter=count, summarizer=summaries, slim=work.slim
     )
-    status, why = ExitStatus.DONE, ""
-    if summaries.made is not None and summaries.made.is_interrupted:
+    status, why = status_of(summaries, ExitStatus.DONE, allow_partial=same.allow_partial), ""
+    if status is ExitStatus.INTERRUPTED:
         raise KeyboardInterrupt
-    if summaries.made is not None and len(summaries.made.failures) > failures and not same.allow_partial:
-        status, why = ExitStatus.CALLS_FAILED, "Not every summary could be written; what was to be summarized stays."
+    if status is ExitStatus.CALLS_FAILED:
+        why = "Not every summary could be written; what was to be summarized stays."
     elif same.strict and result.is_target_missed:
         status, why = ExitStatus.TARGET_MISSED, f"The target of {result.target:,} tokens was not reached."
     data = api.dump(result)
@@ -116,11 +117,11 @@ def _worked(same: Same, summaries: OnDemand, job: Job) -> Finished:
     return _finished(job, kind_of_end, entry, told_of(summaries), status, why)
 
 
-def _rows(same: Same, job: Job, kind: Kind, made_from: str) -> Finished:
+def _rows(same: Same, summaries: OnDemand, job: Job, kind: Kind, made_from: str) -> Finished:
     task = Task(str(job.path), kind, same.work, same.calls, job.output is not None, same.allow_partial)
     if job.output is not None:
         make_folder(job.output.parent)
-    outcome = condense_rows(task, job.output, jobs=1)
+    outcome = condense_rows(task, job.output, jobs=1, summaries=summaries)
     tally = outcome.tally
     entry = _entry(job, made_from, "rows", tally.tokens_before, tally.tokens_after, tally.rows)
     status = status_of_rows(outcome, strict=same.strict, lenient=same.lenient)

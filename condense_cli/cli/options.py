@@ -18,9 +18,9 @@ FORMAT_NAMES: Final = ("anthropic", "claude-code", "codex", "openai-chat", "roo"
 
 def complete_preset(incomplete: str) -> list[str]:
     """Names of presets that begin so."""
-    from ..config.presets import preset_names
+    from .settings import presets_here
 
-    return [name for name in preset_names() if name.startswith(incomplete)]
+    return [name for name in presets_here().names() if name.startswith(incomplete)]
 
 
 def complete_format(incomplete: str) -> list[str]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import UsageError
+from ..errors import ConfigurationError, UsageError
 from ..report.visible import visible
 from .console import exits, say, write_out, write_text
 from .options import complete_preset
+from .settings import presets_here
+
+if TYPE_CHECKING:
+    from ..config.presets import Presets
 
 presets_app = typer.Typer(
     help="List presets, show one, or write a configuration of your own.",
@@ -41,12 +45,18 @@ def list_presets(json: Annotated[bool, typer.Option("--json", help="Print the li
     condense presets list --json | jq -r '.presets[].name'
     """
     with exits():
-        from ..config.presets import DEFAULT_PRESET, load_preset, preset_names
+        from ..config.presets import DEFAULT_PRESET
         from ..report.facts import to_json
 
+        presets = presets_here()
         entries = [
-            {"name": name, "default": name == DEFAULT_PRESET, "description": load_preset(name).description}
-            for name in preset_names()
+            {
+                "name": name,
+                "default": name == DEFAULT_PRESET,
+                "description": _description(presets, name),
+                "folder": str(presets.folder_of(name) or "") or None,
+            }
+            for name in presets.names()
         ]
         if json:
             write_text(to_json({"version": 1, "presets": entries}))
@@ -54,7 +64,8 @@ def list_presets(json: Annotated[bool, typer.Option("--json", help="Print the li
         names = [f"{entry['name']}{' (default)' if entry['default'] else ''}" for entry in entries]
         width = max(map(len, names))
         for name, entry in zip(names, entries, strict=True):
-            typer.echo(_entry(name.ljust(width), visible(str(entry["description"]))))
+            origin = f" ({entry['folder']})" if entry["folder"] else ""
+            typer.echo(_entry(name.ljust(width), visible(f"{entry['description']}{origin}")))
 
 
 @presets_app.command("show")
@@ -70,9 +81,7 @@ def show(
     condense presets show cost > mine.yaml
     """
     with exits():
-        from ..config.presets import read_preset
-
-        data = read_preset(name)
+        data = presets_here().read(name)
         if sys.stdout.isatty():
             typer.echo(visible(data.decode("utf-8", "replace")), nl=False)
         else:
@@ -107,12 +116,11 @@ def new(
     with exits():
         import shlex
 
-        from ..config.presets import read_preset
         from ..config.starter import DEFAULT_FILE, starter, starter_values
         from ..files import write_bytes
         from ..report.facts import to_json
 
-        preset = read_preset(source).decode() if source is not None else ""
+        preset = presets_here().read(source).decode() if source is not None else ""
         if file == "-":
             write_text(starter(source, preset))
             return
@@ -123,6 +131,14 @@ def new(
             raise UsageError(f"{path} exists already.", "Name another file, or add --force to write over it.")
         write_bytes(path, text.encode())
         say(f"Wrote {path}. Try it: condense run FILE --config {shlex.quote(str(path))}")
+
+
+def _description(presets: Presets, name: str) -> str:
+    """What a preset says of itself, or what is wrong with it: one that cannot be read must not hide the others."""
+    try:
+        return presets.load(name).description
+    except ConfigurationError as error:
+        return f"Broken: {error.message}"
 
 
 def _entry(name: str, description: str) -> str:

@@ -23,12 +23,13 @@ from .console import write_out
 from .destination import Destination
 from .destination import Kind as Where
 from .reading import name_of
-from .summarizing import Calls, Told, status_of, summaries_for, told_of
+from .summarizing import Calls, OnDemand, Told, status_of, summaries_for, told_of
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
     from ..passes.summaries import Summarizer
+    from ..tokens import Counter
     from ..transcript import Transcript
 
 
@@ -74,11 +75,21 @@ def output_of(to: Destination) -> Path | IO[bytes] | None:
 
 
 def condense_rows(
-    task: Task, output: Path | IO[bytes] | None, jobs: int, progress: Callable[[Tally], None] = lambda tally: None
+    task: Task,
+    output: Path | IO[bytes] | None,
+    jobs: int,
+    progress: Callable[[Tally], None] = lambda tally: None,
+    summaries: OnDemand | None = None,
 ) -> Outcome:
-    """Condense all rows and write them. Raises CondenseError; then no file is written."""
+    """Condense all rows and write them. Raises CondenseError; then no file is written.
+
+    `summaries` are those of a larger run, which this one takes part in, as the one process that it is.
+    """
     outcome = Outcome(Tally(), Told(), ExitStatus.DONE)
-    with flow(task.file, task.kind, output) as (kind, lines, write), _work(task, kind, jobs) as (work, jobs):
+    with (
+        flow(task.file, task.kind, output) as (kind, lines, write),
+        _work(task, kind, jobs, summaries) as (work, jobs),
+    ):
         for done in results(work, lines, jobs):
             outcome.tally.add(done.tally)
             outcome = Outcome(
@@ -92,24 +103,33 @@ def condense_rows(
 
 
 @contextmanager
-def _work(task: Task, kind: Kind, jobs: int) -> Iterator[tuple[Callable[[Lines], Done], int]]:
+def _work(task: Task, kind: Kind, jobs: int, shared: OnDemand | None) -> Iterator[tuple[Callable[[Lines], Done], int]]:
     """What is done to a batch, and by how many processes."""
-    if jobs > 1 and (task.calls.is_planned or not may_call(task.calls)):
-        yield partial(_condense_apart, task, kind), jobs
-        return
     from ..tokens import Counter
 
-    with summaries_for(task.work.configuration, Counter(), task.calls) as summaries:
+    if shared is not None:
+        yield _condense_here(task, kind, shared, Counter()), 1
+    elif jobs > 1 and (task.calls.is_planned or not may_call(task.calls)):
+        yield partial(_condense_apart, task, kind), jobs
+    else:
+        count = Counter()
+        with summaries_for(task.work.configuration, count, task.calls) as summaries:
+            yield _condense_here(task, kind, summaries, count), 1
 
-        def condense(batch: Lines) -> Done:
-            tally, lines = _condense_batch(task, kind, counters, summaries, batch)
-            status = status_of(summaries, ExitStatus.DONE, allow_partial=task.allow_partial)
-            if status is ExitStatus.INTERRUPTED:
-                raise KeyboardInterrupt
-            return Done(lines, tally, told_of(summaries), status)
 
-        counters = Counters()
-        yield condense, 1
+def _condense_here(task: Task, kind: Kind, summaries: OnDemand, count: Counter) -> Callable[[Lines], Done]:
+    """What is done to a batch in this process. `count` is what the summaries count with."""
+    counters = Counters()
+
+    def condense(batch: Lines) -> Done:
+        tally, lines = _condense_batch(task, kind, counters, summaries, batch)
+        count.forget()
+        status = status_of(summaries, ExitStatus.DONE, allow_partial=task.allow_partial)
+        if status is ExitStatus.INTERRUPTED:
+            raise KeyboardInterrupt
+        return Done(lines, tally, told_of(summaries), status)
+
+    return condense
 
 
 def may_call(calls: Calls) -> bool:

@@ -10,6 +10,7 @@ from ..errors import UsageError
 
 if TYPE_CHECKING:
     from ..config.layers import Layer, Settings
+    from ..config.presets import Presets
 
 
 def settings_for(
@@ -26,17 +27,17 @@ def settings_for(
     from ..config.environment import read_variables
     from ..config.layers import settle
     from ..config.loading import load_with_positions
-    from ..config.presets import load_named
 
+    presets = presets_here()
     named: Layer | None = None
     if config is not None:
-        named, no_config = load_with_positions(config), True
+        named, no_config = load_with_positions(config, presets), True
     elif preset is not None:
-        named = load_named(preset)
+        named = presets.named(preset)
     else:
         named = flags
-    layers = [*_files(no_config), read_variables(os.environ), named]
-    return settle([layer for layer in layers if layer is not None], named)
+    layers = [*_files(no_config, presets), read_variables(os.environ, presets), named]
+    return settle([layer for layer in layers if layer is not None], named, presets=presets)
 
 
 def settings_if_any(*, no_config: bool = False) -> Settings | None:
@@ -48,7 +49,7 @@ def settings_if_any(*, no_config: bool = False) -> Settings | None:
     return settings_for(None, None, no_config=no_config) if is_written or given_in(os.environ) else None
 
 
-def _files(no_config: bool) -> list[Layer | None]:
+def _files(no_config: bool, presets: Presets) -> list[Layer | None]:
     """What the user's own file says, then what the project's does."""
     from ..config.loading import load_with_positions
 
@@ -59,9 +60,9 @@ def _files(no_config: bool) -> list[Layer | None]:
     if os.path.lexists(own):
         from ..config.user import load_user_settings
 
-        found.append(load_user_settings(own))
+        found.append(load_user_settings(own, presets))
     if project is not None:
-        found.append(load_with_positions(Path(os.path.relpath(project))))
+        found.append(load_with_positions(Path(os.path.relpath(project)), presets))
     return found
 
 
@@ -74,3 +75,16 @@ def _paths() -> tuple[Path | None, Path]:
         return find_project_file(Path.cwd(), Path(os.path.expanduser("~")), own), own
     except OSError:  # The current folder is gone, or one above it may not be looked into.
         return None, own
+
+
+def presets_here() -> Presets:
+    """The presets that commands know: the project's, then the user's own, then those of the package."""
+    from ..config.files import find_project_presets, user_configuration_path
+    from ..config.presets import Presets
+
+    own = user_configuration_path().parent / "presets"
+    try:
+        project = find_project_presets(Path.cwd(), Path(os.path.expanduser("~")))
+    except OSError:  # The current folder is gone, or one above it may not be looked into.
+        project = None
+    return Presets(*([project] if project else []), own)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ..errors import ConfigurationError
 from .loading import Loaded, in_words, over
 from .models import FileConfiguration
-from .presets import load_named
+from .presets import Presets
 from .variables import given_in, variable_of
 from .yaml_reading import KeyPath
 
@@ -36,7 +36,7 @@ class Variables(Struct, frozen=True):
         return self.base.origin(path) if self.base else None
 
 
-def read_variables(environment: Mapping[str, str]) -> Variables | None:
+def read_variables(environment: Mapping[str, str], presets: Presets) -> Variables | None:
     """The variables that say something; None where none does. Raises ConfigurationError."""
     given = given_in(environment)
     if not given:
@@ -44,7 +44,7 @@ def read_variables(environment: Mapping[str, str]) -> Variables | None:
     types = {field.name: field.type for field in msgspec.structs.fields(FileConfiguration)}
     values = {key: _typed(key, text, types[key]) for key, text in given.items()}
     preset = values.pop("preset", None)
-    return Variables(values, load_named(preset) if preset else None)
+    return Variables(values, presets.named(preset) if preset else None)
 
 
 def _typed(key: str, text: str, kind: Any) -> Any:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from .loading import TARGETS, Loaded
 from .models import Configuration
-from .presets import DEFAULT_PRESET, load_named
+from .presets import DEFAULT_PRESET, PACKAGED, Presets
 from .yaml_reading import KeyPath, is_at
 
 ONE_BY_ONE: Final = frozenset(
@@ -94,14 +94,14 @@ class Settings(Struct, frozen=True):
         return layer.origin(path) if layer else None
 
 
-def settle(layers: Sequence[Layer], whole: Layer | None = None) -> Settings:
+def settle(layers: Sequence[Layer], whole: Layer | None = None, *, presets: Presets = PACKAGED) -> Settings:
     """The settings of these layers, the lowest first. `whole` is one that says all of what is done, even if nothing.
 
     Where no layer says what is done, the default preset does. Raises ConfigurationError.
     """
     chosen = whole or next((layer for layer in reversed(layers) if _says_what_is_done(layer)), None)
     if chosen is None:
-        chosen = load_named(DEFAULT_PRESET)
+        chosen = presets.named(DEFAULT_PRESET)
         layers = (chosen, *layers)
     found: dict[str, Layer] = {}
     for layer in layers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct
@@ -16,6 +16,9 @@ from ..nearest import nearest
 from .checks import problems
 from .models import Configuration, FileConfiguration
 from .yaml_reading import KeyPath, Positions, is_at, read_yaml, value_at
+
+if TYPE_CHECKING:
+    from .presets import Presets
 
 _PATH_STEP: Final = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
 _EXPECTED: Final = re.compile(
@@ -90,9 +93,12 @@ def load_configuration(path: Path) -> Configuration:
     return load_with_positions(path).configuration
 
 
-def load_with_positions(path: Path) -> Loaded:
-    """Configuration in a YAML or JSON file, and where its values stand there. Raises ConfigurationError."""
-    return parse_with_positions(read_text(path), str(path), path.parent)
+def load_with_positions(path: Path, presets: Presets | None = None) -> Loaded:
+    """Configuration in a YAML or JSON file, and where its values stand there; it may name one of the presets.
+
+    Raises ConfigurationError.
+    """
+    return parse_with_positions(read_text(path), str(path), path.parent, presets)
 
 
 def load_preset_file(path: Path) -> Loaded:
@@ -114,17 +120,21 @@ def parse_configuration(text: str, name: str = "configuration") -> Configuration
     return parse_with_positions(text, name).configuration
 
 
-def parse_with_positions(text: str, name: str, folder: Path | None = Path()) -> Loaded:
+def parse_with_positions(text: str, name: str, folder: Path | None = Path(), presets: Presets | None = None) -> Loaded:
     """The same with positions. The path of a preset that the text names counts from the folder; None: it names none."""
     value, positions = read_yaml(text, name)
     if not isinstance(value, dict):
         found = "found nothing" if value is None else "and not a list or a single value"
         raise positions.error((), f"expected a mapping with keys such as passes, {found}", "See docs/configuration.md.")
-    return typed_file(value, FileConfiguration, positions, folder)
+    return typed_file(value, FileConfiguration, positions, folder, presets)
 
 
 def typed_file(
-    value: dict[str, Any], kind: type[FileConfiguration], positions: Positions, folder: Path | None
+    value: dict[str, Any],
+    kind: type[FileConfiguration],
+    positions: Positions,
+    folder: Path | None,
+    presets: Presets | None = None,
 ) -> Loaded:
     """The configuration in a file of that kind; what else it may say is checked. Raises ConfigurationError."""
     preset = as_typed(value, kind, positions).preset
@@ -132,25 +142,26 @@ def typed_file(
         raise positions.error(("preset",), "this is the preset of another file and cannot name one itself")
     known = {field.name for field in msgspec.structs.fields(Configuration)}
     own = {key: item for key, item in value.items() if key in known}
-    base = None if preset is None or folder is None else _base(preset, positions, folder)
+    base = None if preset is None or folder is None else _base(preset, positions, folder, presets)
     configuration = msgspec.convert(over(base, own), Configuration)
     for path, what, hint in problems(configuration):
         raise positions.error(path, what, hint)
     return Loaded(configuration, positions.name, own, positions, base)
 
 
-def _base(preset: str, positions: Positions, folder: Path) -> Loaded:
-    from .presets import find_preset, preset_names
+def _base(preset: str, positions: Positions, folder: Path, presets: Presets | None) -> Loaded:
+    from .presets import PACKAGED
 
+    presets = presets or PACKAGED
     try:
-        path = find_preset(preset)
+        path = presets.find(preset)
     except ConfigurationError as error:
         raise positions.error(("preset",), error.message.removesuffix("."), error.hint) from None
     if not (folder / path).is_file():  # Of a device there is no end.
         raise positions.error(
             ("preset",), f"there is no file {preset}", "Its path counts from the folder of this file."
         )
-    return replace(load_preset_file(folder / path), preset=preset if preset in preset_names() else None)
+    return replace(load_preset_file(folder / path), preset=preset if preset in presets.names() else None)
 
 
 T = TypeVar("T", bound=Struct)

@@ -23,6 +23,7 @@ from .provider_settings import ProviderSettings
 
 if TYPE_CHECKING:
     from .loading import Loaded
+    from .presets import Presets
     from .yaml_reading import Positions
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/@-]*")
@@ -64,14 +65,14 @@ def load_user_configuration(path: Path | None = None) -> UserConfiguration:
     return parse_user_configuration(read_text(path), str(path))
 
 
-def load_user_settings(path: Path) -> Loaded | None:
+def load_user_settings(path: Path, presets: Presets | None = None) -> Loaded | None:
     """What the user's own file says about how to condense; None where it says nothing. Raises ConfigurationError."""
     if not os.path.lexists(path):
         return None
     from .loading import read_text, typed_file
 
     value, positions = _mapping(read_text(path), str(path))
-    return typed_file(value, OwnFile, positions, path.parent) if value else None
+    return typed_file(value, OwnFile, positions, path.parent, presets) if value else None
 
 
 def parse_user_configuration(text: str, name: str) -> UserConfiguration:

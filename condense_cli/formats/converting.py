@@ -110,6 +110,8 @@ class _Reader:
 
     def turns(self, message: Message) -> Iterator[_Turn]:
         role = Role.USER if message.role is Role.TOOL else message.role
+        if any(block.kind is BlockKind.TOOL_CALL and not block.span for block in message.blocks):
+            role = Role.ASSISTANT  # In a broken file anybody may call.
         turn = _Turn(role, [], [], [], message.is_summary)
         blocks = deque(message.blocks)
         while blocks:

@@ -40,7 +40,7 @@ def evidence(value: Any) -> Evidence:
     content = value.get("content")
     calls = value.get("tool_calls")
     has_calls = (isinstance(calls, list) and bool(calls)) or isinstance(value.get("function_call"), dict)
-    if calls and not (isinstance(calls[0], dict) and "function" in calls[0]):
+    if calls and not (isinstance(calls, list) and isinstance(calls[0], dict) and "function" in calls[0]):
         return Evidence.NO
     if isinstance(content, list):
         kinds = part_kinds(content)

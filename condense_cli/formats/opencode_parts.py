@@ -57,7 +57,7 @@ def said_blocks(part: dict[str, Any], record: int, owner: JsonPath, role: Role) 
     elif kind == "file" and role is Role.USER:
         if part.get("mime") not in _TEXT_FILES:
             yield _file(part, record, owner)
-    elif kind in _SAID and role is Role.USER:
+    elif isinstance(kind, str) and kind in _SAID and role is Role.USER:
         yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=_SAID[kind], injected=True)
 
 

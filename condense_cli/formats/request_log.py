@@ -34,11 +34,11 @@ def _messages(value: Any) -> list[Any] | None:
 
 
 def _answer(value: Any) -> dict[str, Any] | None:
-    found: Any = value.get("response") if isinstance(value, dict) else None
-    for key in ("choices", 0, "message"):
-        is_there = key in found if isinstance(found, dict) else isinstance(found, list) and bool(found)
-        found = found[key] if is_there else None
-    return found if isinstance(found, dict) else None
+    response = value.get("response") if isinstance(value, dict) else None
+    choices = response.get("choices") if isinstance(response, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    return message if isinstance(message, dict) else None
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:

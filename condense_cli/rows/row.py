@@ -147,7 +147,7 @@ def _columns(value: Mapping[str, Any], kind: Kind) -> Iterator[Column]:
         yield kind.column
     yield from ((key,) for key in _USUAL if key in value)
     yield from ((key,) for key in value if key not in _USUAL)
-    for key, inner in value.items():  # As in {"input": {"messages": […]}}, which request logs have.
+    for key, inner in value.items():  # As in {"input": {"messages": […]}}, which exported traces have.
         if isinstance(inner, dict):
             yield from ((key, name) for name in _USUAL if name in inner)
 
@@ -159,7 +159,7 @@ def _at(value: Any, column: Column) -> Any:
 
 
 def _model(value: Mapping[str, Any]) -> str | None:
-    """The model that a row names, as request logs and many data sets do."""
+    """The model that a row names, as exported traces and many data sets do."""
     places = (value, *(inner for inner in value.values() if isinstance(inner, dict)))
     return next((place["model"] for place in places if isinstance(place.get("model"), str)), None)
 

@@ -1,0 +1,204 @@
+"""The recipes of docs/recipes.md work as they stand there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from build import LONG
+from model_server import Exchange, model_server
+
+import condense_cli
+
+PROJECT = Path(__file__).resolve().parent.parent
+SAMPLES = PROJECT / "sample_transcripts"
+PAGE = (PROJECT / "docs" / "recipes.md").read_text()
+RECIPES = {
+    section.partition("\n")[0]: re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)
+    for section in PAGE.split("\n## ")[1:]
+}
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="the recipes are for a Unix shell")
+
+
+def code(recipe: str, language: str) -> str:
+    (found,) = [text for name, text in RECIPES[recipe] if name == language]
+    return str(found)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs commands in a home of their own, where `condense` is this one."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    condense = programs / "condense"
+    condense.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m condense_cli "$@"\n')
+    condense.chmod(0o755)
+    home = tmp_path / "home"
+    home.mkdir()
+    variables = os.environ | {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(PROJECT),
+    }
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        variables.pop(name, None)
+
+    def run(commands: str, stdin: str = "", cwd: Path = home) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-c", commands], input=stdin, cwd=cwd, env=variables, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+Shell = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def session(home: Path, project: Path) -> Path:
+    """The sample session where Claude Code would keep it, as one of the project."""
+    folder = home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(project))
+    folder.mkdir(parents=True)
+    data = (SAMPLES / "bugfix-session.jsonl").read_text()
+    (id,) = set(re.findall(r'"sessionId":"([^"]+)"', data))
+    file = folder / f"{id}.jsonl"
+    file.write_text(data.replace("/home/dev/inventory", str(project)))
+    return file
+
+
+def test_a_full_session_goes_on(shell: Shell, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    file = session(tmp_path / "home", project)
+    before = file.read_bytes()
+    listed, condensed = [line[2:] for line in code("Go on in a session that is full", "console").splitlines()]
+    assert file.stem[:8] in shell(listed, cwd=project).stdout
+    done = shell(condensed, cwd=project)
+    assert done.returncode == 0, done.stderr
+    (new,) = set(file.parent.glob("*.jsonl")) - {file}
+    assert f"claude --resume {new.stem}" in done.stdout
+    assert file.read_bytes() == before
+    assert new.stat().st_size < len(before)
+
+
+# The hook speaks only when the session is full, and never makes the client wait for an error.
+@pytest.mark.skipif(shutil.which("jq") is None, reason="the recipe uses jq")
+@pytest.mark.parametrize("percent", [100, 5])
+def test_the_hook_says_when_a_session_is_full(shell: Shell, tmp_path: Path, percent: int) -> None:
+    settings = json.loads(code("In a hook: be told when a session is full", "json"))
+    command = settings["hooks"]["Stop"][0]["hooks"][0]["command"]
+    file = session(tmp_path / "home", tmp_path)
+    own = tmp_path / "home" / ".config" / "condense"
+    own.mkdir(parents=True)
+    (own / "condense.yaml").write_text(f"auto_condense_context_percent: {percent}\n")
+    done = shell(command, stdin=json.dumps({"session_id": file.stem, "transcript_path": str(file)}))
+    assert done.returncode == 0
+    if percent == 100:
+        assert done.stdout == ""
+    else:
+        assert "nearly full" in json.loads(done.stdout)["systemMessage"]
+
+
+def test_the_cron_job_condenses_what_is_new(shell: Shell, tmp_path: Path) -> None:
+    command = code("In a cron job: a smaller copy of every session", "sh")
+    file = session(tmp_path / "home", tmp_path)
+    assert shell(command).returncode == 0
+    (small,) = (tmp_path / "home" / "condensed").rglob(file.name)
+    assert small.stat().st_size < file.stat().st_size
+    written = small.stat().st_mtime_ns
+    assert shell(command).returncode == 0
+    assert small.stat().st_mtime_ns == written
+
+
+def test_the_loop_with_anthropic_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    def play(exchange: Exchange) -> None:
+        exchange.begin(content_type="application/json")
+        usage = {"input_tokens": 90_000 if exchange.server.calls == 2 else 100, "output_tokens": 5}
+        text = f"Answer {exchange.server.calls}."
+        message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
+        exchange.send(json.dumps(message | {"content": [{"type": "text", "text": text}], "usage": usage}))
+
+    def turn(number: int) -> list[dict[str, Any]]:
+        call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {"command": "ls"}}
+        result = {"type": "tool_result", "tool_use_id": call["id"], "content": f"{number}\n" + "\n".join(LONG)}
+        return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+    start = [{"role": "user", "content": "Go."}, *[message for number in range(8) for message in turn(number)]]
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    _check_loop("In an agent loop, with Anthropic messages", play, start, "ANTHROPIC_BASE_URL", "", monkeypatch)
+
+
+def test_the_loop_with_openai_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    def play(exchange: Exchange) -> None:
+        exchange.begin(content_type="application/json")
+        prompt = 90_000 if exchange.server.calls == 2 else 100
+        message = {"role": "assistant", "content": f"Answer {exchange.server.calls}."}
+        completion = {
+            "id": "c", "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+            "usage": {"prompt_tokens": prompt, "completion_tokens": 5, "total_tokens": prompt + 5},
+        }  # fmt: skip
+        exchange.send(json.dumps(completion))
+
+    def turn(number: int) -> list[dict[str, Any]]:
+        call = {"id": f"call_{number}", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+        result = {"role": "tool", "tool_call_id": call["id"], "content": f"{number}\n" + "\n".join(LONG)}
+        return [{"role": "assistant", "content": None, "tool_calls": [call]}, result]
+
+    start = [{"role": "user", "content": "Go."}, *[message for number in range(8) for message in turn(number)]]
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    _check_loop("In an agent loop, with OpenAI messages", play, start, "OPENAI_BASE_URL", "/v1", monkeypatch)
+
+
+def _check_loop(
+    recipe: str, play: Callable[[Exchange], None], start: list[Any], variable: str, path: str, patch: pytest.MonkeyPatch
+) -> None:
+    """The first answer leaves the messages as they are; the second request was too large, and the third is smaller."""
+    with model_server(play) as server:
+        patch.setenv(variable, server.url + path)
+        names: dict[str, Any] = {}
+        exec(compile(code(recipe, "python"), "docs/recipes.md", "exec"), names)
+        once = names["answer"](start)
+        assert once[:-1] == start
+        twice = names["answer"]([*once, {"role": "user", "content": "And now?"}])
+        names["answer"]([*twice, {"role": "user", "content": "Go on."}])
+    sizes = [len(json.dumps(body["messages"])) for body in server.bodies]
+    assert sizes[0] < sizes[1]
+    assert sizes[2] < sizes[1] / 2
+    assert [message["role"] for message in twice[-2:]] == ["user", "assistant"]
+
+
+def test_a_training_set_is_condensed_row_by_row(shell: Shell, tmp_path: Path) -> None:
+    chat = [json.loads(line) for line in (SAMPLES / "bugfix-chat.jsonl").read_text().splitlines()]
+    rows = [{"id": number, "messages": chat} for number in range(3)]
+    home = tmp_path / "home"
+    (home / "training.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = code("Before fine-tuning: a whole data set", "console").removeprefix("$ ")
+    done = shell(command)
+    assert done.returncode == 0, done.stderr
+    smaller = [json.loads(line) for line in (home / "smaller.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in smaller] == [0, 1, 2]
+    assert all(len(json.dumps(row)) < len(json.dumps(rows[0])) / 2 for row in smaller)
+
+
+def test_the_step_of_continuous_integration(shell: Shell, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copy(SAMPLES / "bugfix-session.jsonl", home / "agent.jsonl")
+    command = code("In continuous integration: a transcript as an artifact", "sh")
+    done = shell(command)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    report = json.loads((home / "condensed.json").read_text())
+    assert report["tokens"]["after"] <= 20_000
+    assert condense_cli.load(home / "agent-small.jsonl").messages
+    assert shell(command.replace("20000", "100")).returncode == 4

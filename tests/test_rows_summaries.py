@@ -1,0 +1,103 @@
+"""Models that write summaries for rows, and for many files: one budget and one cache for all of them."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+import model_server as played
+import pytest
+from helpers import Outcome, as_lines, condense, session
+from model_server import ModelServer, model_server
+from rowsets import LONG, rows
+
+from condense_cli.errors import ExitStatus
+
+KEYS: Final = {"OPENAI_API_KEY": "sk-test"}
+BY_MODEL: Final = "A short summary."
+CALL: Final = Decimal("0.0012")
+"""Dollars of a call that the server answers, at the price of the profile."""
+BATCH: Final = {"keep_first": 1, "keep_last": 0}
+PASS: Final = {
+    "id": "all",
+    "selection": {"type": "preserve_recent", "keep_recent_count": 1},
+    "mode": "batch",
+    "batch_config": {"operation": "summarize", "summarization_config": BATCH},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "condense").mkdir()
+    (tmp_path / "batch.json").write_text(json.dumps({"passes": [PASS]}))
+    data = as_lines(rows(LONG, LONG))
+    first, second = data.splitlines(keepends=True)
+    (tmp_path / "rows.jsonl").write_bytes(first + second.replace(b"listing", b"catalogue"))
+    return tmp_path
+
+
+def run(folder: Path, server: ModelServer, *arguments: str) -> Outcome:
+    address = {"api": "openai", "base_url": f"{server.url}/v1", "model": "small", "context_window": 100_000}
+    profile = {**address, "max_retries": 1, "price": {"input": 1, "output": 10}}
+    (folder / "condense" / "condense.yaml").write_text(f"profiles: {json.dumps({'mine': profile})}\n")
+    done = condense(
+        "run", *arguments, "-c", "batch.json", "--profile", "mine", "-j", "2", "--json", env=KEYS, cwd=folder
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def spent(told: Any) -> Decimal:
+    return Decimal(told["spent"])
+
+
+def test_a_model_summarizes_each_row(folder: Path) -> None:
+    with model_server(played.good(BY_MODEL)) as server:
+        done = run(folder, server, "rows.jsonl", "-o", "small.jsonl")
+    assert done.status == ExitStatus.DONE
+    [used] = done.json["summaries"]
+    assert (used["profile"], used["written"], used["refused"]) == ("mine", 2, 0)
+    assert spent(done.json) == CALL * server.calls > 0
+    small = (folder / "small.jsonl").read_text().splitlines()
+    assert all(BY_MODEL in line for line in small)
+
+
+# What one row spent is not there for the next.
+def test_the_budget_holds_for_all_rows_together(folder: Path) -> None:
+    dear = {"prompt_tokens": 90_000, "completion_tokens": 10}
+    with model_server(played.good(BY_MODEL, usage=dear)) as server:
+        done = run(folder, server, "rows.jsonl", "-o", "small.jsonl", "--max-cost", "0.10")
+    assert done.status == ExitStatus.CALLS_FAILED
+    [used] = done.json["summaries"]
+    assert used["written"] == 1
+    assert spent(done.json) == Decimal("0.0901")
+    assert [BY_MODEL in line for line in (folder / "small.jsonl").read_text().splitlines()] == [True, False]
+    assert any("Not summarized" in warning for warning in done.json["warnings"])
+
+
+def test_many_files_share_budget_and_summarizer(folder: Path) -> None:
+    (folder / "session.jsonl").write_bytes(as_lines(session()))
+    files = ("session.jsonl", "rows.jsonl", "--out-dir", "out")
+    with model_server(played.good(BY_MODEL)) as server:
+        done = run(folder, server, *files)
+        assert done.status == ExitStatus.DONE
+        assert spent(done.json) == CALL * server.calls > 0
+        calls = server.calls
+        again = run(folder, server, *files)
+        assert (again.json["totals"]["up_to_date"], server.calls) == (2, calls)
+
+
+def test_a_failing_model_shows_in_the_status_of_each_file(folder: Path) -> None:
+    (folder / "session.jsonl").write_bytes(as_lines(session()))
+    with model_server(played.status(400)) as server:
+        done = run(folder, server, "session.jsonl", "rows.jsonl", "--out-dir", "out")
+    assert done.status == ExitStatus.CALLS_FAILED
+    assert [each["exit_status"] for each in done.json["files"]] == [5, 5]
+    assert (folder / "out/session.jsonl").read_bytes() == (folder / "session.jsonl").read_bytes()
+    with model_server(played.good(BY_MODEL)) as server:
+        again = run(folder, server, "session.jsonl", "rows.jsonl", "--out-dir", "out")
+    assert again.json["totals"]["done"] == 2, "what fell short is not up to date"
