@@ -269,11 +269,11 @@ def test_bad_values_are_usage_errors_and_nothing_is_written(file: Path, flags: l
 @pytest.mark.parametrize(
     ("typed", "found"),
     [
-        ("condense run --preset ", ["cost", "quality", "speed"]),
+        ("condense run --preset ", preset_names()),
         ("condense run x.jsonl -p q", ["quality"]),
         ("condense diff --preset s", ["speed"]),
-        ("condense run --format ", list(FORMAT_NAMES)),
-        ("condense diff -f open", ["openai-chat"]),
+        ("condense run --format ", [*FORMAT_NAMES, "rows"]),
+        ("condense diff -f openai", ["openai-chat"]),
     ],
 )
 def test_names_are_completed(typed: str, found: list[str]) -> None:

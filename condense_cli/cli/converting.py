@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
-from msgspec import Struct
 
 from ..errors import UsageError
 
@@ -25,7 +24,7 @@ To = Annotated[
 ]
 
 
-class Output(Struct, frozen=True):
+class Output(NamedTuple):
     """The bytes to write, None where the format is only read; and what the report warns of."""
 
     data: bytes | None

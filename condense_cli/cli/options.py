@@ -12,7 +12,30 @@ from .profiles import complete_profile
 if TYPE_CHECKING:
     from ..config.overrides import Overrides
 
-FORMAT_NAMES: Final = ("anthropic", "claude-code", "codex", "openai-chat", "roo", "swe-agent")
+FORMAT_NAMES: Final = (
+    "anthropic",
+    "claude-code",
+    "claude-stream-json",
+    "cline",
+    "codex",
+    "gemini",
+    "gemini-log",
+    "inspect",
+    "inspect-eval",
+    "kimi",
+    "mini-swe-agent",
+    "openai-chat",
+    "opencode",
+    "opencode-events",
+    "openhands",
+    "openhands-sdk",
+    "pi",
+    "request-log",
+    "roo",
+    "sharegpt",
+    "swe-agent",
+    "tau2",
+)
 """The names of `formats.FORMATS`, which is too heavy to import while a shell waits for completions."""
 
 
