@@ -40,6 +40,8 @@ def reconcile(
 
     `is_reference` tells of a message index and block position whether references stand there for all of it.
     """
+    # A summary may stand where an earlier one stood, which it takes in: nothing but the place is the same.
+    after = {key: found for key, found in after.items() if not found[2].is_inserted or before.get(key) == found}
     places = {(message.index, number): key for key, (message, number, _) in after.items()}
     found: list[Receipt] = []
     seen: set[BlockKey] = set()
