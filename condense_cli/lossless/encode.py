@@ -148,7 +148,7 @@ class _Encoder:
         return written
 
     def _take(self, piece: Piece, text: Hashed, lines: Callable[[], Lines]) -> tuple[WrittenText | None, Sequence[Run]]:
-        """The text with references to newer texts, and then, in what is left, to its own lines; and what the former name."""
+        """The text with references to newer texts and then, in what is left, to its own lines; the runs of the former."""
         runs = list(self.index.runs(text, lambda source: self._allows(piece, source)))
         own = list(self.index.own_runs(text))
         if not (runs or own):
