@@ -39,11 +39,13 @@ def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
     messages: list[Message] = []
     usage = None
     for entry in sent:
-        anchors = compaction is not None and _is_of(entry.info, compaction)
+        is_anchor = compaction is not None and _is_of(entry.info, compaction)
         for role, blocks in _turns(entry, source):
+            if is_anchor:
+                blocks = [replace(block, anchors=True) for block in blocks]
             if role is Role.ASSISTANT:
                 usage = usage or _usage(len(messages), entry.info)
-            messages.append(Message(len(messages), role, tuple(replace(block, anchors=anchors) for block in blocks)))
+            messages.append(Message(len(messages), role, tuple(blocks)))
     models = [entry.info.get("modelID") for entry in sent]
     model = next((model for model in reversed(models) if isinstance(model, str) and model), None)
     return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, first_usage=usage)

@@ -9,7 +9,7 @@ arguments of its own call (a client shows what an edit changed), and lines furth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -133,30 +133,30 @@ class _Encoder:
     def _encode(self, number: int, piece: Piece) -> WrittenText | None:
         """The text with references, if it has any."""
         place = piece.place[:2]
-        written, named = self._take(piece, self.hashed[number], lambda: self.lines_of(number))
+        written = self._take(piece, self.hashed[number], lambda: self.lines_of(number))
         if place in self.cut and not piece.path:
             original = self.originals[place]
-            whole, named_by_whole = self._take(piece, self.cut[place], lambda: self.read(original))
+            whole = self._take(piece, self.cut[place], lambda: self.read(original))
             if whole and self.count.anew(whole.text) < self.count.anew(written.text if written else piece.text):
-                written, named = whole, named_by_whole
+                written = whole
                 self.restored.add(place)
                 self.whole[number] = original
                 self.hashed[number] = self.cut[place]
         if written:
-            self._use(named)
+            self._use(written.named)
             self.texts[number] = compact(written.text)
         return written
 
-    def _take(self, piece: Piece, text: Hashed, lines: Callable[[], Lines]) -> tuple[WrittenText | None, Sequence[Run]]:
-        """The text with references to newer texts and then, in what is left, to its own lines; the runs of the former."""
+    def _take(self, piece: Piece, text: Hashed, lines: Callable[[], Lines]) -> WrittenText | None:
+        """The text with references to newer texts, and then, in what is left, to its own lines."""
         runs = list(self.index.runs(text, lambda source: self._allows(piece, source)))
         own = list(self.index.own_runs(text))
         if not (runs or own):
-            return None, ()
+            return None
         written = WrittenText(lines(), self.count, self.lines_of, piece.head, piece.tail)
-        named = written.take(runs, lambda source: self._address(piece, source))
+        written.take(runs, lambda source: self._address(piece, source))
         written.take(own, lambda source: self._address(piece, source))
-        return (written, named) if written.is_changed else (None, ())
+        return written if written.is_changed else None
 
     def _allows(self, piece: Piece, source: int) -> bool:
         other = self.pieces[source]
@@ -173,7 +173,7 @@ class _Encoder:
         other = self.pieces[source]
         return self.addresses.address(piece.place, other.place, field=other.field, tag=other.tag)
 
-    def _use(self, runs: Sequence[Run]) -> None:
+    def _use(self, runs: Iterable[Run]) -> None:
         """Remember the lines that are referred to: they have to stay."""
         for run in runs:
             used = self.used.get(run.source)

@@ -40,14 +40,13 @@ def reconcile(
 
     `is_reference` tells of a message index and block position whether references stand there for all of it.
     """
-    # A summary may stand where an earlier one stood, which it takes in: nothing but the place is the same.
-    after = {key: found for key, found in after.items() if not found[2].is_inserted or before.get(key) == found}
     places = {(message.index, number): key for key, (message, number, _) in after.items()}
     found: list[Receipt] = []
     seen: set[BlockKey] = set()
     for receipt in receipts:
         key = places.get((receipt.message, receipt.block))
-        if key is None or key not in before:
+        # A summary may stand where an earlier one stood, which it takes in: nothing but the place is the same.
+        if key is None or key not in before or (receipt.is_change and after[key][2].is_inserted):
             found.append(receipt)
             continue
         old, (message, number, new) = before[key][2], after[key]
@@ -63,7 +62,7 @@ def reconcile(
         else:
             found.append(replace(receipt, tokens_before=tokens, tokens_after=tokens))
     for key, (message, number, new) in after.items():
-        if key not in seen and key in before and not before[key][2].reads_as(new):
+        if key not in seen and key in before and not (new.is_inserted or before[key][2].reads_as(new)):
             old = before[key][2]
             found.append(changed(pass_id, message, number, REFER, count.block(old), count.block(new), reason))
     return found
