@@ -183,12 +183,14 @@ def test_only_tools_in_a_summary_of_many_messages(
         answers = [build.result(call["id"], f"{id}\n{build.LONG}") for call in calls if "id" in call]
         return [build.assistant([build.thinking(), *calls]), build.user(answers)]
 
-    read, bash = (lambda id: build.call(id, "Read", path=id)), (lambda id: build.call(id, "Bash", command=id))
+    def read(id: str) -> dict[str, Any]:
+        return build.call(id, "Read", path=id)
+
     turns = [
         *turn("a", read("a")),
         *turn("b", build.text("I look."), read("b")),
-        *turn("c", build.text("I run it."), bash("c")),
-        *turn("d", read("d"), bash("e")),
+        *turn("c", build.text("I run it."), build.call("c", "Bash", command="c")),
+        *turn("d", read("d"), build.call("e", "Bash", command="e")),
         *turn("f", read("f")),
     ]
     transcript = build.anthropic(build.user("Go."), *turns, build.assistant("Done."))
