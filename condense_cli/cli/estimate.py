@@ -99,11 +99,14 @@ def estimate(
         encoding = encoding_for(transcript.model)
         count = Counter.of(transcript)
         found = []
+        warnings: dict[str, None] = {}
         for name, configuration in configurations:
             with summaries_for(configuration, count, calls) as summaries:
                 result = api.condense(transcript, configuration, counter=count, summarizer=summaries, registry=registry)
             say_error(result)
-            found.append((name, result, told_of(summaries).used))
+            told = told_of(summaries)
+            found.append((name, result, told.used))
+            warnings |= dict.fromkeys(told.warnings)
         estimate = facts_of_estimate.build(
             transcript,
             found,
@@ -112,6 +115,7 @@ def estimate(
             overhead=overhead_of(transcript, count, overhead_tokens),
             source=name_of(file),
             price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+            warnings=tuple(warnings),
         )
         if json:
             write_text(to_json(estimate))
