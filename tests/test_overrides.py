@@ -272,8 +272,8 @@ def test_bad_values_are_usage_errors_and_nothing_is_written(file: Path, flags: l
         ("condense run --preset ", ["cost", "quality", "speed"]),
         ("condense run x.jsonl -p q", ["quality"]),
         ("condense diff --preset s", ["speed"]),
-        ("condense run --format ", list(FORMAT_NAMES)),
-        ("condense diff -f open", ["openai-chat"]),
+        ("condense run --format ", [*FORMAT_NAMES, "rows"]),
+        ("condense diff -f open", ["openai-chat", "opencode", "opencode-events", "openhands", "openhands-sdk"]),
     ],
 )
 def test_names_are_completed(typed: str, found: list[str]) -> None:

@@ -84,12 +84,12 @@ def _quoted(text: str) -> Any:
     [
         ("cuont=7", "unknown key 'cuont'", "Did you mean count?"),
         ("zzz=7", "unknown key 'zzz'", "Known keys: choice, count"),
-        ("count=many", "expected a whole number, got text at count", ""),
+        ("count=many", "expected a whole number, got text.", ""),
         ("count=-1", "expected a whole number of at least 0", ""),
         ("choice=of", "'of' is not one of off, on", "Did you mean off?"),
-        ("part.shear=1", "unknown key 'shear' at part.shear", "Did you mean share?"),
+        ("part.shear=1", "unknown key 'shear'.", "Did you mean share?"),
         ("count.x=1", "expected a whole number", ""),
-        ("parts.2.share=1", "there is no number 2 in a list of 2 at parts", ""),
+        ("parts.2.share=1", "there is no number 2 in a list of 2.", ""),
         ("parts.share=1", "there is no number share in a list of 2", ""),
     ],
 )

@@ -158,6 +158,10 @@ def destination(
         raise UsageError(
             f"--in-place replaces FILE, and {file} is no file.", "Name the file, or write to another with -o FILE."
         )
+    if new_session and file == "-":
+        raise UsageError(
+            "--new-session writes beside FILE, and - is no file.", "Name the file, or write to another with -o FILE."
+        )
     if json and output == "-":
         raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")
     if report is not None and str(report) == "-":
@@ -204,7 +208,7 @@ def proposal(source: str, format: str, *, is_writable: bool) -> str:
     from ..formats.session_ids import SESSION_FILES
 
     if not is_writable:
-        return "Nothing was written; this format is only read. --to anthropic -o FILE writes messages of that API."
+        return "Nothing was written; this format is only read. --to anthropic -o FILE converts it."
     if format in SESSION_FILES and source != "-":
-        return "Nothing was written; --new-session writes a session beside this one to resume, -o FILE a file."
+        return "Nothing was written; -o FILE writes a file, --new-session one to resume."
     return "Nothing was written; add -o FILE to write the condensed transcript."
