@@ -65,9 +65,9 @@ class Destination(Struct, frozen=True):
         if self.kind in (Kind.IN_PLACE, Kind.NEW_SESSION) and is_compressed(self.source):
             raise UsageError(f"{self.source} is compressed.", "Unpack it first, or write to another file with -o FILE.")
         if self.kind is Kind.NEW_SESSION:
-            from ..new_session import check_new_session
+            from ..formats.session_ids import session_files
 
-            check_new_session(self.source, transcript.format)
+            session_files(transcript.format)
 
     def write(self, data: bytes, before: Transcript) -> Written:
         """Write the bytes. Raises OutputError; UsageError when there is no session to write."""
@@ -160,7 +160,7 @@ def destination(
         )
     if new_session and file == "-":
         raise UsageError(
-            "--new-session writes beside FILE, and - is no file.", "Name the file, or write to another with -o FILE."
+            "--new-session writes beside FILE, and - is no file.", "Name the session, or write to a file with -o FILE."
         )
     if json and output == "-":
         raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")

@@ -10,7 +10,7 @@ import typer
 from ..errors import UsageError
 from .console import console, exits, write_text
 from .options import AllowCalls, File, OverheadTokens, Profile, Session
-from .providing import Assignments, checked, complete_provider, registry_of_user, say_error, with_assignments
+from .providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
@@ -138,10 +138,7 @@ def _of_providers(
             "--set needs one --provider.", "For example --provider truncation --set max_tool_result_lines=20."
         )
     for id in dict.fromkeys(ids):
-        configuration = registry.get(id).default_configuration()
-        if assignments:
-            configuration = with_assignments(configuration, assignments, registry)
-        yield id, configuration
+        yield id, provider_with(id, assignments, registry)
 
 
 estimate.__doc__ = (estimate.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

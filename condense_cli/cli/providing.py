@@ -147,6 +147,12 @@ def with_assignments(configuration: Configuration, assignments: Sequence[str], r
     return configuration
 
 
+def provider_with(id: str, assignments: Sequence[str] | None, registry: Registry) -> Configuration:
+    """A provider with its own defaults, and with what --set says. Raises CondenseError."""
+    configuration = registry.get(id).default_configuration()
+    return with_assignments(configuration, assignments, registry) if assignments else configuration
+
+
 def say_error(result: Condensation) -> None:
     """Say what stopped the provider, if something did."""
     if result.error is None:
