@@ -126,8 +126,12 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
 
 
 def _unnamed(configuration: Configuration) -> Configuration:
-    """The configuration without names and descriptions, which say nothing about what it does."""
-    passes = tuple(msgspec.structs.replace(config, name="", description="") for config in configuration.passes)
+    """What the configuration does where there is no target, without names and descriptions."""
+    passes = tuple(
+        msgspec.structs.replace(config, name="", description="")
+        for config in configuration.passes
+        if config.execution.type != "target"
+    )
     return msgspec.structs.replace(configuration, name="", description="", passes=passes)
 
 
@@ -229,6 +233,7 @@ EVERY_KEY: dict[str, Any] = {
             "id": "two",
             "selection": {"type": "custom"},
             "mode": "batch",
+            "extract_config": {"content": ["tool_results"], "out_of_reach": "leave"},
             "batch_config": {
                 "operation": "summarize",
                 "summarization_config": {
@@ -356,9 +361,9 @@ def test_yaml_and_json_say_the_same(name: str, tmp_path: Path) -> None:
     "path", sorted(presets_folder().rglob("*.yaml")), ids=lambda path: str(path.relative_to(presets_folder()))
 )
 def test_every_shipped_configuration_loads_in_both_spellings(path: Path) -> None:
-    """Presets and examples load, have passes, and mean the same with camelCase keys."""
+    """Presets and examples load, do something, and mean the same with camelCase keys."""
     configuration = load_configuration(path)
-    assert configuration.passes
+    assert configuration.passes or configuration.lossless_prelude.enabled
     assert parse_configuration(json.dumps(_in_camel_case(yaml.safe_load(path.read_text())))) == configuration
 
 

@@ -15,6 +15,7 @@ from build import condense as run_passes
 from helpers import as_lines, condense, condense_on_terminal, session
 from rich.cells import cell_len
 
+from condense_cli.config.presets import preset_names
 from condense_cli.economics import Rewrite
 from condense_cli.errors import ExitStatus
 from condense_cli.passes.pipeline import Condensation
@@ -173,7 +174,7 @@ def estimate(file: Path, *arguments: str) -> dict[str, Any]:
 
 def test_all_presets_are_estimated_and_each_as_a_run_would_do(file: Path) -> None:
     found = estimate(file, *OPUS)
-    assert [option["preset"] for option in found["presets"]] == ["cost", "quality", "speed"]
+    assert [option["preset"] for option in found["presets"]] == preset_names()
     for option in found["presets"]:
         report = condense("run", file, "--json", "-p", option["preset"], *OPUS).json
         assert option["tokens_after"] == report["tokens"]["after"]
@@ -304,7 +305,7 @@ def test_recorded_overhead_says_where_it_is_from(tmp_path: Path) -> None:
 def test_the_table_fits_the_terminal(tmp_path: Path, columns: int) -> None:
     path = tmp_path / "long.jsonl"
     path.write_bytes(as_lines(session(["a word and another\n" * 60_000] * 9)))
-    done = condense_on_terminal("estimate", path, *OPUS, columns=columns)
+    done = condense_on_terminal("estimate", path, "speed", "quality", *OPUS, columns=columns)
     assert done.status == ExitStatus.DONE
     lines = done.plain.splitlines()
     assert max(map(cell_len, lines)) <= columns

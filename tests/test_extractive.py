@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
+from condense_cli.extractive import editable, mentions
 from condense_cli.extractive.parts import Key
 from condense_cli.extractive.shorten import shorten_each, shorten_together
 from condense_cli.extractive.summary import summarise
 from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.units import LONG_LINE, pieces, render, split
+from condense_cli.extractive.weights import FACTS, LINES
 from condense_cli.markers import ELLIPSIS, Gap, content_hash, gaps_in, parse_gap
 from condense_cli.tokens import Counter
 
@@ -259,3 +261,13 @@ def test_real_conversations_keep_their_budgets(path: Any) -> None:
         assert COUNT(shortened[key]) <= COUNT(text)
         assert _is_subsequence(_originals(shortened[key]), text)
     assert COUNT(summarise(survey, 0, len(messages), 1_000)) <= 1_000
+
+
+# A weight for each feature, in its order: `benchmarks/train_extraction.py` writes them.
+def test_the_weights_are_those_of_the_features() -> None:
+    assert tuple(FACTS) == mentions.FEATURES
+    assert tuple(LINES) == editable.FEATURES
+    survey = _survey("the setting retry_limit is 17", "retry_limit")
+    assert {len(row) for row in survey.fact_features()} == {len(FACTS)}
+    assert {len(row) for row in survey.line_features()} <= {len(LINES)}
+    assert all(0 <= weight <= 1 for weight in survey.weights)

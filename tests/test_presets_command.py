@@ -52,7 +52,7 @@ def test_show_of_an_unknown_preset(name: str) -> None:
     done = condense_process("presets", "show", name)
     assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
     assert "There is no preset named" in done.stderr
-    assert "cost, quality, speed" in done.stderr
+    assert "balanced, cost, lossless, max, quality, speed" in done.stderr
 
 
 def test_new_writes_a_configuration_that_is_valid(tmp_path: Path) -> None:
@@ -145,8 +145,8 @@ def test_every_key_in_the_comments_is_valid() -> None:
     assert begun.target_tokens is None
     assert uncommented.target_tokens == 60_000
     assert len(uncommented.pins) == len(begun.pins) + 1
-    assert uncommented.passes[0].selection.superseded
-    assert uncommented.passes[1].stop_at_target
+    assert uncommented.passes[1].selection.superseded
+    assert uncommented.passes[2].stop_at_target
 
 
 def test_a_run_takes_the_new_configuration(tmp_path: Path) -> None:

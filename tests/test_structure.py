@@ -166,4 +166,4 @@ def test_presets_are_in_the_wheel(tmp_path: Path) -> None:
     shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert shipped == {"presets": "condense_cli/presets"}
     assert presets_folder() == PACKAGE.parent / "presets"
-    assert preset_names() == ["cost", "quality", "speed"]
+    assert preset_names() == ["balanced", "cost", "lossless", "max", "quality", "speed"]

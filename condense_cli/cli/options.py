@@ -115,7 +115,7 @@ NoConfig = Annotated[
     bool, typer.Option("--no-config", help="Ignore the project's condense.yaml and the settings in your own.")
 ]
 TargetTokens = Annotated[
-    int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Stop as soon as N tokens are reached.")
+    int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Get down to N tokens, and no further.")
 ]
 LosslessOnly = Annotated[
     bool, typer.Option("--lossless-only", help="No pass, only references; condense restore undoes them.")

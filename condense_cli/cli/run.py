@@ -83,7 +83,7 @@ def run(
     target_tokens: TargetTokens = None,
     target_percent: Annotated[
         float | None,
-        typer.Option("--target-percent", metavar="P", help="Stop as soon as at most P percent of the tokens are left."),
+        typer.Option("--target-percent", metavar="P", help="Get down to P percent of the tokens."),
     ] = None,
     keep_recent: KeepRecent = None,
     only_tools: OnlyTools = None,

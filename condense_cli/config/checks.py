@@ -108,6 +108,8 @@ def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
         if config.batch_config is None:
             yield path, "a batch pass needs batch_config", ""
         return
+    if config.mode == "extract":
+        return
     if config.individual_config is None:
         yield path, "an individual pass needs individual_config", ""
         return

@@ -106,6 +106,20 @@ class BatchConfig(_Base, frozen=True, kw_only=True):
     summarization_config: SummarizationConfig | None = None
 
 
+class ExtractConfig(_Base, frozen=True, kw_only=True):
+    """What a pass in mode `extract` may shorten, and what it does where that cannot reach the target.
+
+    It then cuts all it may (`cut`), or leaves everything to the passes that follow (`leave`).
+    """
+
+    content: tuple[Literal["message_text", "tool_parameters", "tool_results"], ...] = (
+        "message_text",
+        "tool_parameters",
+        "tool_results",
+    )
+    out_of_reach: Literal["cut", "leave"] = "cut"
+
+
 class Globs(_Base, frozen=True, kw_only=True):
     """Names that match any of `include` (all, when empty) and none of `exclude`; case does not matter."""
 
@@ -157,7 +171,9 @@ class Condition(_Base, frozen=True, kw_only=True):
 
 
 class Execution(_Base, frozen=True, kw_only=True):
-    type: Literal["always", "conditional"] = "always"
+    """When a pass runs: always, only above so many tokens, or only where there is a target."""
+
+    type: Literal["always", "conditional", "target"] = "always"
     condition: Condition | None = None
 
 
@@ -173,9 +189,10 @@ class PassConfig(_Base, frozen=True, kw_only=True):
     name: str = ""
     description: str = ""
     selection: Selection
-    mode: Literal["batch", "individual"] = "individual"
+    mode: Literal["batch", "individual", "extract"] = "individual"
     individual_config: IndividualConfig | None = None
     batch_config: BatchConfig | None = None
+    extract_config: ExtractConfig | None = None
     execution: Execution = Execution()
     stop_at_target: bool = False
     order: tuple[ContentTypeName, ...] = ("tool_results", "images", "tool_parameters", "message_text")

@@ -20,7 +20,7 @@ STARTER: Final = """\
 name: mine
 description: Cuts old tool results and leaves long parameters out.
 
-# Stop as soon as so many tokens are reached:
+# Get down to so many tokens:
 #target_tokens: 60000
 
 # Messages at the start that nothing touches. The first request stays in any case.
@@ -42,6 +42,14 @@ lossless_prelude:
 
 # Worked through in order.
 passes:
+  # Where there is a target: of all this the lines that later work needs least go first, until it is met.
+  - id: to-target
+    name: Down to the target
+    selection: {type: preserve_recent, keep_recent_count: 5}
+    mode: extract
+#    extract_config: {content: [tool_results, tool_parameters]}
+    execution: {type: target}
+
   - id: old-results
     name: Cut old tool results
     # Which messages the pass may touch: all but the last 10 turns.

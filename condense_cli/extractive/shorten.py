@@ -12,19 +12,21 @@ from typing import Final
 from ..markers import Gap
 from ..tools import has_failed
 from .choice import Candidates, Choice, Stretch, fit
+from .kinds import DECISION, DEFINITION, ERROR
 from .parts import Key, Part
-from .survey import DECISION, DEFINITION, ERROR, Survey
+from .survey import Survey
 from .units import render
 
 _REQUEST: Final = 1.0
-_SAID: Final = 0.02
-_REST: Final = 0.003
-"""What a token is worth for itself: of the user's words, of the assistant's, of anything else."""
+_SAID: Final = 0.001
+_REST: Final = 0.000_03
+"""What a token is worth for itself, of a fact that is needed: of the user's words, of the assistant's, of anything
+else."""
 
-_FAILURE: Final = 2.0
-_ERROR: Final = 0.3
-_DEFINED: Final = 0.2
-_DECIDED: Final = 0.3
+_FAILURE: Final = 0.02
+_ERROR: Final = 0.003
+_DEFINED: Final = 0.002
+_DECIDED: Final = 0.003
 """What a line is worth besides: one that tells an error in the result of a call that failed, or anywhere; one that
 defines something; one of the assistant's that decides something."""
 
@@ -53,16 +55,34 @@ def shorten_together(survey: Survey, keys: Iterable[Key], budget: int) -> dict[K
 
     Where not even a marker for each fits, each is a marker, or as it was where that is no larger.
     """
-    chosen = sorted(set(keys))
-    texts = {key: survey.parts[key].text for key in chosen}
-    tokens = {key: survey.count(text) for key, text in texts.items()}
-    if sum(tokens.values()) <= budget:
-        return texts
-    # A text hardly longer than a marker is not worth one.
-    long = [key for key in chosen if tokens[key] > 2 * marker_tokens(survey)]
-    among = set(long)
-    said = survey.said_by(key for key in survey.parts if key not in among)
-    return texts | _shortened(survey, long, budget - sum(tokens[key] for key in chosen if key not in among), said)
+    return Together(survey, keys).within(budget)
+
+
+class Together:
+    """Parts that share a budget of tokens, to be shortened to as many budgets as wanted."""
+
+    def __init__(self, survey: Survey, keys: Iterable[Key]) -> None:
+        self._survey = survey
+        chosen = sorted(set(keys))
+        self._texts = {key: survey.parts[key].text for key in chosen}
+        tokens = {key: survey.count(text) for key, text in self._texts.items()}
+        self.tokens = sum(tokens.values())
+        # A text hardly longer than a marker is not worth one.
+        self._long = [key for key in chosen if tokens[key] > 2 * marker_tokens(survey)]
+        among = set(self._long)
+        self._said = survey.said_by(key for key in survey.parts if key not in among)
+        self._short = sum(tokens[key] for key in chosen if key not in among)
+        self._stretches = stretches_of(survey, self._long)
+        self._candidates: Candidates | None = None
+
+    def within(self, budget: int) -> dict[Key, str]:
+        """The texts within a budget; see `shorten_together`."""
+        if self.tokens <= budget:
+            return self._texts
+        if self._candidates is None:
+            self._candidates = candidates_of(self._survey, self._long, self._stretches)
+        choice = Choice(self._candidates, self._said.copy())
+        return self._texts | _fitted(self._survey, self._long, self._stretches, choice, budget - self._short)
 
 
 def candidates_of(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch]) -> Candidates:
@@ -126,7 +146,12 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
 
 def _shortened(survey: Survey, keys: Sequence[Key], budget: int, said: list[int]) -> dict[Key, str]:
     stretches = stretches_of(survey, keys)
-    choice = Choice(candidates_of(survey, keys, stretches), said)
+    return _fitted(survey, keys, stretches, Choice(candidates_of(survey, keys, stretches), said), budget)
+
+
+def _fitted(
+    survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch], choice: Choice, budget: int
+) -> dict[Key, str]:
     fit(choice, budget, lambda: sum(map(survey.count, _rendered(survey, keys, stretches, choice).values())))
     return _rendered(survey, keys, stretches, choice)
 

@@ -1,85 +1,32 @@
 """What is known of a conversation: its facts, how likely each is needed again, and lines that edits may have to match.
 
-The weights of facts were fitted to real conversations, cut in two: how the odds that the assistant later writes a fact
-grow with what is known of it at the cut. Whether it wrote the fact before counts most, then whether the user did, how
-often, and how long ago that was.
+How likely that is comes from two models that were fitted to real conversations, cut in two; see `likelihood`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from math import log2
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import accumulate
 from typing import Final
-
-from msgspec import Struct
 
 from ..facts import facts_of
 from ..tokens import Counter
-from ..tools import command_lines
+from ..tools import command_lines, writes_a_file
 from ..transcript import Message
+from .editable import Conversation, of_line, of_text
+from .kinds import ERROR
+from .likelihood import MODEL, Model, likelihoods
+from .mentions import TOKEN, Mentions
 from .parts import Key, Part, parts_of
 from .units import Units, split
 from .versions import editable_lines
 
-_WRITTEN: Final = 5.0
-_EACH_DOUBLING: Final = 1.7
-_REQUESTED: Final = 2.5
-_IN_ERROR: Final = 2.3
-_PRINTED: Final = 0.4
-"""Factors of a fact's weight: the assistant wrote it; each time twice as often; the user wrote it. Of those that the
-assistant never wrote: an error names it; nothing but the output of commands shows it."""
-
-_AGE: Final = 0.5
-_CROWDED: Final = 0.5
-"""The weight falls with these powers of the fact's age in thousands of tokens, and of the facts beside it on its line:
-lists and dumps name much that nobody needs."""
-
-_LINE: Final = 0.5
-_EDITED: Final = 2.0
-"""What a line that an edit may have to match is worth of a fact that the assistant never wrote, and how many times
-that where its file was edited before."""
-
-ERROR: Final = re.compile(
-    r"(?i)\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic|traceback|assert(?:ion)?|denied|not found|cannot)\b|^E  "
-)
-DEFINITION: Final = re.compile(
-    r"\s*(?:export |default |async |public |private |protected |static |pub |abstract )*"
-    r"(?:def|class|function|interface|type|struct|enum|trait|impl|fn|func|module)\s+\w"
-)
-DECISION: Final = re.compile(
-    r"(?i)\b(?:decid|instead|because|root cause|the (?:problem|issue|bug|reason|fix)|must|should|never|always"
-    r"|need to|turns out|found|fixed|important|note that|remember|todo|next step|conclusion|summary)"
-)
-
-
-class _Seen(Struct):
-    """What is known of a fact.
-
-    Its newest position, how often the assistant wrote it, whether the user wrote it, an error names it, and anything
-    but the output of a command shows it, and the number of facts on the shortest line that holds it.
-    """
-
-    position: int = 0
-    written: int = 0
-    is_requested: bool = False
-    is_in_error: bool = False
-    is_shown: bool = False
-    beside: int = 1_000
-
-    def weight(self, end: int) -> float:
-        weight: float = (1 + _kilotokens(end - self.position)) ** -_AGE * self.beside**-_CROWDED
-        if self.is_requested:
-            weight *= _REQUESTED
-        if self.written:
-            return weight * _WRITTEN * float(_EACH_DOUBLING ** log2(self.written))
-        if self.is_in_error:
-            weight *= _IN_ERROR
-        return weight if self.is_shown else weight * _PRINTED
+_AROUND: Final = 4
+"""So many lines before and after a line are near it."""
 
 
 def _kilotokens(characters: int) -> float:
-    return characters / 4_000
+    return characters / (1_000 * TOKEN)
 
 
 class Survey:
@@ -88,7 +35,7 @@ class Survey:
     A key is the number of a fact, or of a line of a file's newest state; `keys` has those of every unit of a part.
     """
 
-    def __init__(self, messages: Sequence[Message], count: Counter) -> None:
+    def __init__(self, messages: Sequence[Message], count: Counter, model: Model = MODEL) -> None:
         self.messages = messages
         self.count = count
         self.parts: dict[Key, Part] = {part.key: part for part in parts_of(messages) if part.text}
@@ -99,11 +46,18 @@ class Survey:
             self.units[key] = split(part.text)
             self.positions[key] = self.end
             self.end += len(part.text)
+        self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
+        self.keys: dict[Key, list[tuple[int, ...]]] = {}
         self._numbers: dict[str, int] = {}
         self._of_body: dict[str, tuple[int, ...]] = {}
-        self.keys: dict[Key, list[tuple[int, ...]]] = {}
-        self.weights: list[float] = self._read_facts()
-        self._read_lines()
+        self._mentions: list[Mentions] = []
+        self._read_facts()
+        self.weights: list[float] = likelihoods(self.fact_features(), model.facts)
+        self.lines = editable_lines(
+            self.parts.values(), {key: units.bodies for key, units in self.units.items()}, self.positions
+        )
+        likely = likelihoods(self.line_features(), model.lines)
+        self._number_lines([model.line * value for value in likely])
 
     def said_by(self, keys: Iterable[Key]) -> list[int]:
         """For every key of units how often these parts say it."""
@@ -122,28 +76,78 @@ class Survey:
         """Thousands of tokens, about, that follow the beginning of a part."""
         return _kilotokens(self.end - self.positions[key])
 
-    def _read_facts(self) -> list[float]:
-        seen: list[_Seen] = []
+    @property
+    def facts(self) -> list[str]:
+        """The facts by their numbers."""
+        return list(self._numbers)
+
+    def fact_features(self) -> Iterator[tuple[float, ...]]:
+        """The features of every fact."""
+        for fact, mentions in zip(self._numbers, self._mentions, strict=True):
+            yield mentions.features(fact, self.end)
+
+    def line_features(self) -> Iterator[tuple[float, ...]]:
+        """The features of every line of `lines`; `weights` are those of the facts."""
+        conversation = Conversation.of(self.lines.values(), self.end)
+        nearby = self._nearby({line.position for line in self.lines.values()})
+        shared: dict[int, tuple[float, ...]] = {}
+        for body, line in self.lines.items():
+            of_all = shared.get(id(line)) or shared.setdefault(id(line), of_text(line, conversation))
+            facts = self._of_body[body]
+            yield of_all + of_line(
+                body,
+                [self.weights[number] for number in facts],
+                any(self._mentions[number].written for number in facts),
+                any(self._mentions[number].in_newest_request for number in facts),
+                nearby[body],
+            )
+
+    def _nearby(self, positions: Set[int]) -> dict[str, float]:
+        """For every line of the texts at some positions the share of lines around it that name what was written."""
+        found: dict[str, float] = {}
+        is_written = [fact.written > 0 for fact in self._mentions]
+        for key, units in self.units.items():
+            if self.positions[key] in positions:
+                bodies = units.bodies
+                sums = [
+                    0,
+                    *accumulate(any(is_written[n] for n in unit) for unit in map(self._of_body.__getitem__, bodies)),
+                ]
+                for unit, body in enumerate(bodies):
+                    start, stop = max(0, unit - _AROUND), min(len(bodies), unit + _AROUND + 1)
+                    found[body] = (sums[stop] - sums[start]) / (stop - start)
+        return found
+
+    def _read_facts(self) -> None:
+        seen = self._mentions
         for key, part in self.parts.items():
-            keys = self.keys[key] = [self._facts(body) for body in self.units[key].bodies]
-            seen += [_Seen() for _ in range(len(self._numbers) - len(seen))]
-            errors = [
-                unit for unit, body in zip(keys, self.units[key].bodies, strict=True) if unit and ERROR.search(body)
-            ]
+            bodies, position = self.units[key].bodies, self.positions[key]
+            keys = self.keys[key] = [self._facts(body) for body in bodies]
+            seen += [Mentions(position) for _ in range(len(self._numbers) - len(seen))]
             is_printed = part.is_result and part.call is not None and bool(command_lines(part.call))
-            for unit in keys:
-                for number in unit:
-                    seen[number].beside = min(seen[number].beside, len(unit))
+            is_newest = key == self.newest_request
+            in_edit = part.is_argument and part.call is not None and writes_a_file(part.call)
             for number in {number for unit in keys for number in unit}:
                 fact = seen[number]
-                fact.is_shown |= not is_printed
-                fact.position = self.positions[key]
-                fact.written += part.is_written
-                fact.is_requested |= part.is_request
-            for unit in errors:
-                for number in unit:
-                    seen[number].is_in_error = True
-        return [fact.weight(self.end) for fact in seen]
+                fact.last = position
+                fact.texts += 1
+                fact.shown |= not is_printed
+                fact.requested |= part.is_request
+                fact.in_newest_request |= is_newest
+                if part.is_written:
+                    fact.written += 1
+                    fact.said |= not part.is_argument
+                    fact.argument |= part.is_argument
+                    fact.in_edit |= in_edit
+        for body, unit in self._of_body.items():
+            if not unit:
+                continue
+            is_error, written = ERROR.search(body) is not None, sum(seen[number].written > 0 for number in unit)
+            for number in unit:
+                fact = seen[number]
+                fact.beside = min(fact.beside, len(unit))
+                fact.in_error |= is_error
+                fact.beside_written |= written > (fact.written > 0)
 
     def _facts(self, body: str) -> tuple[int, ...]:
         known = self._of_body.get(body)
@@ -153,13 +157,9 @@ class Survey:
             self._of_body[body] = known
         return known
 
-    def _read_lines(self) -> None:
-        bodies = {key: units.bodies for key, units in self.units.items()}
-        numbers: dict[str, int] = {}
-        for line, state in editable_lines(self.parts.values(), bodies, self.positions).items():
-            numbers[line] = len(self.weights)
-            age = 1 + _kilotokens(self.end - state.position)
-            self.weights.append(_LINE * age**-_AGE * (_EDITED if state.edits else 1.0))
+    def _number_lines(self, weights: Sequence[float]) -> None:
+        numbers = {body: len(self.weights) + number for number, body in enumerate(self.lines)}
+        self.weights += weights
         for key, units in self.units.items():
             self.keys[key] = [
                 (*facts, numbers[body]) if body in numbers else facts

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from enum import IntEnum
 from typing import Final
 
 from msgspec import Struct
@@ -20,11 +22,43 @@ _PARTIAL: Final = frozenset(
 """Arguments that say that only a part of a file is shown."""
 
 
-class _File(Struct):
-    """Lines of a file as they were last shown or written, each with the position where that was."""
+_NAME: Final = re.compile(r"[^\s/\\'\"]+")
+"""The last of these in a path, or in a command that prints a file, is the name of the file."""
 
-    lines: dict[str, int]
+
+class Shown(IntEnum):
+    """How a line came to be known last: by a read of its file or of a part, as text of a new file or of an edit, or
+    by the result of either."""
+
+    READ = 0
+    READ_IN_PART = 1
+    CREATED = 2
+    EDITED = 3
+    CONFIRMED = 4
+
+
+class History(Struct):
+    """What was done to the files of one name: how often they were edited, and where they were edited and used last."""
+
     edits: int = 0
+    edited: int = 0
+    touched: int = 0
+
+
+class _File(Struct):
+    """A file as far as it is known."""
+
+    history: History
+    lines: dict[str, Line]
+
+
+class Line(Struct, frozen=True):
+    """How a line of the newest state of a file was shown last: where, and among how many lines."""
+
+    file: History
+    position: int
+    shown: Shown
+    size: int
 
 
 class _Deed(Struct, frozen=True):
@@ -37,17 +71,17 @@ class _Deed(Struct, frozen=True):
     replaces_all: bool = False
     replaced: frozenset[str] = frozenset()
 
-
-class Editable(Struct, frozen=True):
-    """A line of the newest state: where it was shown last, and how often its file was edited."""
-
-    position: int
-    edits: int
+    def shown_by(self, part: Part) -> Shown:
+        if part.is_argument:
+            return Shown.CREATED if self.replaces_all else Shown.EDITED
+        if self.writes:
+            return Shown.CONFIRMED
+        return Shown.READ if self.shows_all else Shown.READ_IN_PART
 
 
 def editable_lines(
     parts: Iterable[Part], bodies: Mapping[Key, list[str]], positions: Mapping[Key, int]
-) -> dict[str, Editable]:
+) -> dict[str, Line]:
     """Lines of the newest known state of every file, by the line.
 
     `bodies` are the lines of each part without the numbers of listings, `positions` its place in the conversation.
@@ -56,6 +90,7 @@ def editable_lines(
     failed = {part.block.answers for part in parts if part.is_result and tools.has_failed(part.block)}
     deeds: dict[int, _Deed] = {}
     files: dict[str, _File] = {}
+    histories: dict[str, History] = {}
     for part in parts:
         call = part.call
         if call is None or (call.call_id and call.call_id in failed):
@@ -63,25 +98,33 @@ def editable_lines(
         deed = deeds.get(id(call)) or deeds.setdefault(id(call), _deed(call))
         if not (deed.shows if part.is_result else deed.writes):
             continue
-        file = files.setdefault(deed.path, _File({}))
+        file = files.get(deed.path)
+        if file is None:
+            name = next(iter(_NAME.findall(deed.path)[::-1]), "")
+            file = files[deed.path] = _File(histories.setdefault(name, History()), {})
+        history = file.history
         lines = [line for line in bodies[part.key] if len(line.strip()) >= SHORTEST_LINE]
+        position = history.touched = positions[part.key]
         if part.is_argument and part.text in deed.replaced:
-            file.edits += 1
+            history.edits += 1
+            history.edited = position
             for line in lines:
                 file.lines.pop(line, None)
             continue
         if part.is_argument and deed.replaces_all and len(lines) > 1:
-            file.edits += 1
+            history.edits += 1
+            history.edited = position
             file.lines.clear()
         elif part.is_result and deed.shows_all:
             file.lines.clear()
-        file.lines.update(dict.fromkeys(lines, positions[part.key]))
-    found: dict[str, Editable] = {}
+        shown = Line(history, position, deed.shown_by(part), len(lines))
+        file.lines.update(dict.fromkeys(lines, shown))
+    found: dict[str, Line] = {}
     for file in files.values():
-        for line, position in file.lines.items():
+        for line, shown in file.lines.items():
             other = found.get(line)
-            if other is None or position > other.position:
-                found[line] = Editable(position, file.edits)
+            if other is None or shown.position > other.position:
+                found[line] = shown
     return found
 
 

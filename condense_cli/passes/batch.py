@@ -53,10 +53,12 @@ def run_batch(
     summarizer: Summarizer,
     format: str,
     before: View,
+    room: int | None = None,
 ) -> list[Receipt]:
     """Summarize what the pass selects, and give a receipt for every block.
 
-    `before` are the blocks as they are written before the pass.
+    `before` are the blocks as they are written before the pass; the summary may have `room` tokens, ledger included,
+    or where none are given what is left of the target.
     """
     summarization = (config.batch_config and config.batch_config.summarization_config) or SummarizationConfig()
     chosen = _choose(draft.messages, summarization, selected, protection)
@@ -64,7 +66,8 @@ def run_batch(
     why: Kept | Refused | None = Kept.NOTHING_NEW if all(message.is_summary for message in old) else None
     if why is None:
         costs = sum(map(draft.count.message, old))
-        room = None if target is None else max(0, target - (draft.tokens - costs))
+        if room is None and target is not None:
+            room = target - (draft.tokens - costs)
         earlier = _earlier(old)
         new = [message for message in old if not message.is_summary]
         ledger = _ledger(earlier.ledger, new, costs, summarization.max_tokens, draft.count)

@@ -11,7 +11,7 @@ from ..lossless.encode import with_blocks
 from ..transcript import Transcript
 from ..validity import BOUND_THINKING, Violation, validate
 from .prelude import key_of
-from .receipts import PassReceipt, Receipt
+from .receipts import PROTECTED, PassReceipt, Receipt
 
 
 class Metrics(Struct, frozen=True):
@@ -83,6 +83,12 @@ class Condensation(Struct, frozen=True, dict=True):
         known = {(violation.rule, violation.about) for violation in self.old_violations}
         found = [violation for violation in validate(self.transcript) if (violation.rule, violation.about) not in known]
         return [violation for violation in found if not (self.keeps_thinking and violation.rule == BOUND_THINKING)]
+
+    @property
+    def protected_tokens(self) -> int:
+        """Tokens of the blocks that stayed because they are protected; references may have been put into them."""
+        last = {(receipt.message, receipt.block): receipt for receipt in self.receipts}
+        return sum(receipt.tokens_after for receipt in last.values() if receipt.kept in PROTECTED)
 
     @property
     def is_target_missed(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..lossless.encode import Encoded, Positions, with_blocks
@@ -19,6 +20,15 @@ _JOINED: Final = {
     Family.OPENAI_RESPONSES: frozenset({Role.ASSISTANT, Role.TOOL}),
 }
 """Roles whose neighbouring messages are one turn: the API combines them, or takes a list of items without turns."""
+
+
+class Saved(Struct, frozen=True):
+    """A draft at one moment: its messages, what went, what they cost without references, and what they said before."""
+
+    messages: list[Message]
+    removed: list[Block]
+    plain: int
+    originals: dict[BlockKey, Text]
 
 
 class Draft:
@@ -46,6 +56,11 @@ class Draft:
     def tokens(self) -> int:
         return self._plain - self._all_saved
 
+    @property
+    def plain_tokens(self) -> int:
+        """What the messages cost without references."""
+        return self._plain
+
     def put(self, position: int, number: int, block: Block) -> None:
         """Exchange one block; `settle` brings it into the messages, so that many in one message cost no more."""
         old = self.messages[position].blocks[number]
@@ -62,6 +77,16 @@ class Draft:
             blocks = tuple(exchanged.get(number, block) for number, block in enumerate(message.blocks))
             self.messages[position] = replace(message, blocks=blocks)
         self._exchanged = {}
+
+    def saved(self) -> Saved:
+        """What `restore` brings back."""
+        return Saved(self.messages.copy(), self.removed.copy(), self._plain, self._originals.copy())
+
+    def restore(self, saved: Saved) -> None:
+        """The messages as they were when they were saved; what is written is worked out by the next `write`."""
+        self.messages, self.removed = saved.messages.copy(), saved.removed.copy()
+        self._originals, self._plain = saved.originals.copy(), saved.plain
+        self._written, self._saved, self._all_saved = Encoded({}), {}, 0
 
     def write(self) -> None:
         """Work out anew which blocks are written with references."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from ..config.models import Configuration, ContentOperation, ImageOperation, PassConfig
+from .offline import NAME as OFFLINE
+from .offline import Offline
+from .summaries import Summarizer
 
 
 def target_of(configuration: Configuration, tokens: int) -> int | None:
@@ -28,6 +31,12 @@ def operations_of(config: PassConfig) -> list[ContentOperation | ImageOperation]
     parts = [individual.defaults, *(override.operations for override in individual.overrides)]
     found = [getattr(part, field) for part in parts for field in part.__struct_fields__]
     return [operation for operation in found if isinstance(operation, ContentOperation | ImageOperation)]
+
+
+def is_offline(config: PassConfig, summarizer: Summarizer) -> bool:
+    """Whether a batch pass is sure to get its summary without a model, so that it may be tried again."""
+    summarization = config.batch_config and config.batch_config.summarization_config
+    return isinstance(summarizer, Offline) or bool(summarization and summarization.api_profile == OFFLINE)
 
 
 def summarizes_blocks(config: PassConfig) -> bool:

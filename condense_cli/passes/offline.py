@@ -12,9 +12,11 @@ from .summaries import BatchTask, Outcome, Refused, Task, TextTask, Written
 
 if TYPE_CHECKING:
     from ..extractive.parts import Key
+    from ..extractive.survey import Survey
 
 NAME: Final = "offline"
 
+_LEAST_ROOM: Final = 100
 _SHARE: Final = 5
 _LEAST: Final = 300
 _MOST: Final = 8_000
@@ -29,6 +31,7 @@ class Offline:
 
     def __init__(self, count: Counter) -> None:
         self.count = count
+        self._last: tuple[list[Message], Survey] | None = None
 
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
         texts = [task for task in tasks if isinstance(task, TextTask)]
@@ -53,22 +56,30 @@ class Offline:
 
     def _batch(self, task: BatchTask, messages: Sequence[Message]) -> Outcome:
         from ..extractive.summary import summarise
-        from ..extractive.survey import Survey
 
         gone = {message.index for message in task.messages}
         first = next(position for position, message in enumerate(messages) if message.index in gone)
         after = [message for message in messages[first:] if message.index not in gone]
         ours = [*_said_before(task), *task.messages]
-        survey = Survey([*messages[:first], *ours, *after], self.count)
+        survey = self._survey([*messages[:first], *ours, *after])
         text = summarise(survey, first, first + len(ours), self._budget(task))
         return Written(text, NAME) if text else Refused("not one line fits into its tokens")
+
+    def _survey(self, messages: list[Message]) -> Survey:
+        """The same as the last time where it was asked for the same: only the room was another."""
+        from ..extractive.survey import Survey
+
+        if self._last is None or self._last[0] != messages:
+            self._last = messages, Survey(messages, self.count)
+        return self._last[1]
 
     def _budget(self, task: BatchTask) -> int:
         if task.max_tokens is not None:
             return task.max_tokens
         replaced = sum(map(self.count.message, task.messages))
         usual = max(_LEAST, min(_MOST, replaced // _SHARE))
-        return usual if task.room is None else max(usual, min(task.room, replaced // 2))
+        # Room for hardly a line means a target that is out of reach, and then a summary is better than none.
+        return usual if task.room is None or task.room < _LEAST_ROOM else min(task.room, replaced)
 
 
 def _said_before(task: BatchTask) -> list[Message]:

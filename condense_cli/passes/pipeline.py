@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -11,10 +12,11 @@ from ..config.models import Configuration, PassConfig
 from ..tokens import Counter
 from ..transcript import Message, Transcript
 from . import thinking
+from .approach import fitted
 from .condensation import Condensation, joined
 from .draft import Draft
 from .individual import run_individual
-from .limits import cuts_summaries, operations_of, strictnesses, summarizes_blocks, target_of
+from .limits import cuts_summaries, is_offline, operations_of, strictnesses, summarizes_blocks, target_of
 from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import reconcile, view
@@ -130,9 +132,14 @@ class _Run:
     def all(self) -> None:
         self._prelude()
         for _ in range(_ROUNDS):
-            passes = [self._pass(config) for config in self.configuration.passes]
-            self.passes += [receipt for receipt in passes if receipt.changes or receipt.id not in self._seen_ids()]
-            if not self._drop_thinking():
+            is_moved = False
+            for config in self.configuration.passes:
+                receipt = self._pass(config)
+                if receipt.changes or receipt.id not in self._seen_ids():
+                    self.passes.append(receipt)
+                if self.target is not None and config.mode != "individual" and receipt.changes:
+                    is_moved |= self._drop_thinking()  # It counts on what that leaves free.
+            if not (self._drop_thinking() or is_moved):
                 break
 
     def _seen_ids(self) -> set[str]:
@@ -210,7 +217,7 @@ class _Run:
         started = self.clock()
         before = self.draft.tokens
         selected = select(config.selection, self.draft.messages, self.draft.count, self.selectors)
-        works_to_target = config.stop_at_target or self.stop_at_target
+        works_to_target = config.stop_at_target or self.stop_at_target or config.execution.type == "target"
         target = self.target if works_to_target else None
         changed_blocks: set[tuple[int, int]] = set()
         for strictness in strictnesses(config, self.target):
@@ -239,9 +246,10 @@ class _Run:
             receipts = [receipt for receipt in receipts if receipt.is_change] + found
             is_done = not known if target is None else self.draft.tokens <= target
             # A summary takes the place of messages, so that the selection no longer fits: it is written once.
+            # And an extraction has come as close to the target as it can.
             if (
                 is_done
-                or config.mode == "batch"
+                or config.mode != "individual"
                 or not self.writer.is_active
                 or not any(receipt.is_change for receipt in found)
             ):
@@ -261,17 +269,28 @@ class _Run:
                 self.draft, config, selected, self.protection, target, self.summarizer, known, strictness
             )
         before = view(self.draft.written())
+        if config.mode == "extract":
+            from .extract import run_extract  # With the extraction: only where there is a target.
+
+            return run_extract(self.draft, config, selected, self.protection, self.target or 0, self._thinking_tokens)
         if isinstance(config, SlidingWindow):
             return drop_older_half(self.draft, config, selected, self.protection, before)
         from .batch import run_batch  # With the ledger: only where messages are summarized.
 
-        format = self.transcript.format
-        return run_batch(self.draft, config, selected, self.protection, target, self.summarizer, format, before)
+        run = partial(
+            run_batch, self.draft, config, selected, self.protection, target, self.summarizer,
+            self.transcript.format, before,
+        )  # fmt: skip
+        if target is None or not is_offline(config, self.summarizer):
+            return run()
+        return fitted(self.draft, target, run, self._thinking_tokens)
 
     def _reason_to_skip(self, config: PassConfig) -> str:
         condition = config.execution.condition
         if self._is_target_reached():
             return "the target was reached before"
+        if self.target is None and (config.execution.type == "target" or config.mode == "extract"):
+            return "there is no target"
         if config.execution.type == "conditional" and condition and self.draft.tokens <= condition.token_threshold:
             return f"{self.draft.tokens:,} tokens are not above its {condition.token_threshold:,}"
         if isinstance(config, SlidingWindow):  # What is left after it has a new older half.
@@ -280,7 +299,8 @@ class _Run:
             if config.batch_config is None or config.batch_config.operation == "keep":
                 return KEEPS_ALL
             return "the conversation did not go on since the last summary" if self.is_up_to_date else ""
-        return KEEPS_ALL if all(operation.operation == "keep" for operation in operations_of(config)) else ""
+        keeps_all = all(operation.operation == "keep" for operation in operations_of(config))
+        return KEEPS_ALL if config.mode == "individual" and keeps_all else ""
 
     def references(self) -> dict[tuple[int, int], int]:
         """Tokens saved on each block that is written otherwise and still says everything."""
@@ -295,6 +315,10 @@ class _Run:
             if not written.reads_as(old):
                 found[message.index, number] = count(old) - count(written)
         return found
+
+    def _thinking_tokens(self) -> int:
+        """Tokens of the thinking that would have to go now."""
+        return thinking.tokens_to_drop(self.draft.written(), self.configuration.thinking, self.model, self.draft.count)
 
     def _drop_thinking(self) -> bool:
         """Drop what the thinking mode says; whether messages went, so that windows may have moved."""

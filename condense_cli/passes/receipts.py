@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,7 +37,14 @@ class Kept(StrEnum):
     NOTHING_NEW = "nothing new to summarize"
     AT_END = "at an end of the selection"
     EXCHANGE = "its call or result stays"
+    NEEDED = "worth its tokens"
+    OUT_OF_REACH = "the pass alone cannot reach the target"
     NEWER_HALF = "in the newer half of the exchanges"
+
+
+PROTECTED: Final = frozenset({
+    Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Kept.FIRST_REQUEST, Kept.PINNED, Kept.RECENT
+})  # fmt: skip
 
 
 class Status(StrEnum):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ..models import binds_thinking
+from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Block, BlockKind, Message, Role
 
 Mode = Literal["auto", "drop", "keep"]
@@ -45,6 +46,19 @@ def to_drop(
                 bound.append((position, number))
             is_edited = is_edited or block.changed
     return bound, BOUND
+
+
+def tokens_to_drop(messages: Sequence[Message], mode: Mode, model: str | None, count: Counter) -> int:
+    """Tokens of the thinking that has to go, and of the messages that it would leave empty."""
+    gone: dict[int, list[int]] = {}
+    for position, number in to_drop(messages, mode, model)[0]:
+        gone.setdefault(position, []).append(number)
+    tokens = 0
+    for position, numbers in gone.items():
+        blocks = messages[position].blocks
+        tokens += sum(count.block(blocks[number]) for number in numbers)
+        tokens += MESSAGE_TOKENS * (len(numbers) == len(blocks))
+    return tokens
 
 
 def _open_loop(messages: Sequence[Message]) -> int:

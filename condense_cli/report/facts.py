@@ -273,7 +273,7 @@ def _shortcomings(condensation: Condensation) -> list[str]:
     if condensation.is_target_missed:
         found.append(
             f"The target of {condensation.target:,} tokens was not reached: "
-            f"this configuration gets down to {condensation.tokens_after:,}."
+            f"this configuration gets down to {condensation.tokens_after:,}." + _of_them_protected(condensation)
         )
     refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
     for why, number in refused.most_common(3):
@@ -289,6 +289,15 @@ def _shortcomings(condensation: Condensation) -> list[str]:
             + "."
         )
     return found
+
+
+def _of_them_protected(condensation: Condensation) -> str:
+    protected = condensation.protected_tokens
+    if not protected:
+        return ""
+    reason = "the target cannot be met, because" if protected > (condensation.target or 0) else "of them"
+    what = "the first request and what stands before it, standing instructions, pins and the newest turns"
+    return f" {reason.capitalize()} {protected:,} are protected: {what}."
 
 
 def _explained(receipt: Receipt) -> Explained:

@@ -1,0 +1,18 @@
+"""Kinds of lines: errors, definitions, decisions."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+ERROR: Final = re.compile(
+    r"(?i)\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic|traceback|assert(?:ion)?|denied|not found|cannot)\b|^E  "
+)
+DEFINITION: Final = re.compile(
+    r"\s*(?:export |default |async |public |private |protected |static |pub |abstract )*"
+    r"(?:def|class|function|interface|type|struct|enum|trait|impl|fn|func|module)\s+\w"
+)
+DECISION: Final = re.compile(
+    r"(?i)\b(?:decid|instead|because|root cause|the (?:problem|issue|bug|reason|fix)|must|should|never|always"
+    r"|need to|turns out|found|fixed|important|note that|remember|todo|next step|conclusion|summary)"
+)
