@@ -25,7 +25,10 @@ To = Annotated[
 
 
 class Output(NamedTuple):
-    """The bytes to write, None where the format is only read; and what the report warns of."""
+    """The bytes to write, None where the format is only read; and what the report warns of.
+
+    No Struct: a shell that completes a flag of `run` imports this module, and waits.
+    """
 
     data: bytes | None
     warnings: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ EXAMPLES = (
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
 """The names of `measuring.KNOWN_WAYS`, which is too heavy to import for a help page."""
 
-_SUFFIXES: Final = frozenset({".json", ".jsonl", ".traj"})
+_SUFFIXES: Final = frozenset({".json", ".jsonl", ".ndjson", ".traj"})
 _PICTURES: Final = (".svg", ".png")
 
 
@@ -135,12 +135,10 @@ evaluate.__doc__ = (evaluate.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n"
 
 def _names(transcripts: list[str] | None, session: str | None) -> list[str]:
     """The files that are named, and those in folders that are. Raises UsageError and UnreadableError."""
-    from .reading import input_file
+    from .reading import check_piped, input_file
 
     if session is not None or not transcripts:
         return [input_file(transcripts[0] if transcripts else None, session)]
-    if "-" in transcripts and sys.stdin.isatty():
-        raise UsageError("- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file.")
     names: list[str] = []
     for name in transcripts:
         folder = Path(name)
@@ -150,6 +148,7 @@ def _names(transcripts: list[str] | None, session: str | None) -> list[str]:
                 raise UsageError(f"There is no transcript in {name}.", f"Looked for {', '.join(sorted(_SUFFIXES))}.")
             names += map(str, inside)
         else:
+            check_piped(name)
             names.append(name)
     return list(dict.fromkeys(names))
 

@@ -117,6 +117,10 @@ NoConfig = Annotated[
 TargetTokens = Annotated[
     int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Get down to N tokens, and no further.")
 ]
+LosslessOnly = Annotated[
+    bool, typer.Option("--lossless-only", help="No pass, only references; condense restore undoes them.")
+]
+DropThinking = Annotated[bool, typer.Option("--drop-thinking", help="Leave out all thinking that may go.")]
 OverheadTokens = Annotated[
     int | None,
     typer.Option(

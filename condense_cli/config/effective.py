@@ -29,6 +29,14 @@ _FLAG_OF_KEY: Final = {
     "range": "--range",
 }
 
+_FLAG_OF_PATH: Final[dict[KeyPath, str]] = {
+    ("thinking",): "--drop-thinking",
+    ("provider",): "--lossless-only",
+    ("passes",): "--lossless-only",
+    ("keep_first",): "--lossless-only",
+    ("lossless_prelude", "enabled"): "--lossless-only",
+}
+
 
 class Settled(Protocol):
     """A configuration that knows where its values are from: of one file, or of several layers."""
@@ -103,6 +111,8 @@ def _is(values: Any, path: KeyPath, value: Any) -> bool:
 
 def _flag(path: KeyPath, value: Any) -> str:
     """The flag that set a value which the configuration does not have."""
+    if path in _FLAG_OF_PATH:
+        return _FLAG_OF_PATH[path]
     for step in reversed(path):
         if step == "tools":
             is_pin = path[0] == "pins"
