@@ -8,8 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from .errors import UsageError
-from .files import STDIO, create_bytes
+from .files import create_bytes
 from .formats.session_ids import session_files, sibling
 
 
@@ -32,13 +31,6 @@ class NewSession(Struct, frozen=True):
         """What to type in a shell whose folder is `here`."""
         command = shlex.join(self.command)
         return command if self.cwd in (None, here) else f"cd {shlex.quote(str(self.cwd))} && {command}"
-
-
-def check_new_session(file: str, format: str) -> None:
-    """Raises UsageError when a file cannot have a sibling."""
-    if file == STDIO:
-        raise UsageError("--new-session writes beside FILE, and - is no file.", "Name the session file.")
-    session_files(format)
 
 
 def write_new_session(file: Path, format: str, data: bytes) -> NewSession:

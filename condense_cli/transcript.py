@@ -96,7 +96,8 @@ class Block(Struct, frozen=True):
     `is_free_text` that they are no JSON at all, but one text as the tool takes it.
     `edits` are the string values of a tool call's arguments that were replaced, by their path
     inside the arguments; the rest of the arguments keeps its bytes.
-    A block that `summarizes` is a summary that a client wrote in place of earlier messages.
+    A block that `summarizes` is a summary that a client wrote in place of earlier messages. One that `anchors` stays:
+    without it the client would send what stands in the file before the conversation.
     `digest` is the hash of an image's data. A block that `stands_in` was an image: its `place` is that
     of the whole part, which a text part takes.
     """
@@ -118,6 +119,7 @@ class Block(Struct, frozen=True):
     digest: str = ""
     stands_in: bool = False
     summarizes: bool = False
+    anchors: bool = False
 
     @property
     def is_inserted(self) -> bool:

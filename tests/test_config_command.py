@@ -375,3 +375,24 @@ def test_help_has_examples(command: list[str]) -> None:
     done = condense_process("config", *command, "--help")
     assert done.status == ExitStatus.DONE
     assert f"condense config {' '.join(command)}".strip() in done.stdout.decode().split("Examples:")[1]
+
+
+def test_show_takes_the_flags_of_a_provider() -> None:
+    done = condense_process(
+        "config", "show", "--provider", "truncation", "--set", "maxToolResultLines=20", "--drop-thinking", "--json"
+    )
+    report = done.json
+    assert report["configuration"]["truncation"]["max_tool_result_lines"] == 20
+    origins = {key: origin for key, origin in report["origins"].items() if origin.startswith("--")}
+    assert origins == {
+        "provider": "--provider",
+        "truncation.max_tool_result_lines": "--set",
+        "thinking": "--drop-thinking",
+    }
+
+
+def test_show_says_what_lossless_only_does() -> None:
+    done = condense_process("config", "show", "--lossless-only", "--preset", "speed", "--json")
+    report = done.json
+    assert report["configuration"]["passes"] == []
+    assert report["origins"]["passes"] == "--lossless-only"

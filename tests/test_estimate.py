@@ -357,8 +357,9 @@ def test_mistakes_are_said_in_a_sentence(file: Path, arguments: tuple[str, ...],
     assert "Traceback" not in done.stderr
 
 
-def test_a_terminal_is_no_transcript() -> None:
-    done = condense_on_terminal("estimate", "-")
+@pytest.mark.parametrize("command", ["run", "estimate", "inspect", "validate", "restore", "check"])
+def test_a_terminal_is_no_transcript(command: str) -> None:
+    done = condense_on_terminal(command, "-")
     assert done.status == ExitStatus.USAGE
     assert "which is a terminal" in done.text
 

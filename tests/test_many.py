@@ -82,6 +82,13 @@ def test_a_folder_is_condensed_into_another(tree: Path, tmp_path: Path) -> None:
     assert "Passed over: 1 other file" in done.text
 
 
+def test_trajectories_in_folders_are_found(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/run.traj").write_bytes(SHORT)
+    assert run("in", "--out-dir", "out", cwd=tmp_path).status == ExitStatus.DONE
+    assert (tmp_path / "out/run.traj").read_bytes() == SHORT
+
+
 def test_the_table_fits_and_adds_up(tree: Path, tmp_path: Path) -> None:
     long = tree / ("a-very-long-name-of-a-folder-" * 4)
     long.mkdir()

@@ -255,6 +255,19 @@ def test_the_dedicated_profile_falls_back_to_the_main_one_with_a_warning(dedicat
     assert "gpt-4o-mini is used instead" in warning
 
 
+def test_a_plan_needs_no_key_and_says_so() -> None:
+    choice = choose("gpt-4o-mini", None, parse_user_configuration("", "f"), ALLOWED, {}, is_planned=True)
+    assert choice.access == Access("gpt-4o-mini", BUILT_IN["gpt-4o-mini"])
+    (warning,) = choice.warnings
+    assert "Set OPENAI_API_KEY" in warning
+
+
+def test_a_plan_uses_the_profile_that_a_run_would_fall_back_to() -> None:
+    keys = {"ANTHROPIC_API_KEY": "a"}
+    choice = choose("gpt-4o-mini", "claude-opus-5", parse_user_configuration("", "f"), ALLOWED, keys, is_planned=True)
+    assert name_of(choice) == "claude-opus-5"
+
+
 def test_without_a_usable_profile_the_first_reason_is_the_error() -> None:
     choice = chosen("nonesuch", "gpt-4o-mini", environment={})
     assert choice.access is None

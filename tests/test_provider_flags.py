@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from helpers import condense
+from helpers import as_lines, condense, session
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
@@ -84,12 +84,12 @@ def _quoted(text: str) -> Any:
     [
         ("cuont=7", "unknown key 'cuont'", "Did you mean count?"),
         ("zzz=7", "unknown key 'zzz'", "Known keys: choice, count"),
-        ("count=many", "expected a whole number, got text at count", ""),
+        ("count=many", "expected a whole number, got text.", ""),
         ("count=-1", "expected a whole number of at least 0", ""),
         ("choice=of", "'of' is not one of off, on", "Did you mean off?"),
-        ("part.shear=1", "unknown key 'shear' at part.shear", "Did you mean share?"),
+        ("part.shear=1", "unknown key 'shear'.", "Did you mean share?"),
         ("count.x=1", "expected a whole number", ""),
-        ("parts.2.share=1", "there is no number 2 in a list of 2 at parts", ""),
+        ("parts.2.share=1", "there is no number 2 in a list of 2.", ""),
         ("parts.share=1", "there is no number share in a list of 2", ""),
     ],
 )
@@ -186,3 +186,13 @@ def test_estimate_compares_providers() -> None:
 
 def test_completed_providers_are_the_providers() -> None:
     assert sorted(provider.id for provider in BUILT_IN) == list(PROVIDER_IDS)
+
+
+def test_the_second_transcript_can_be_what_a_provider_makes(tmp_path: Path) -> None:
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(as_lines(session()))
+    few = condense("diff", file, "--provider", "truncation", "--set", "max_tool_result_lines=1", "--stat", "--json")
+    more = condense("diff", file, "--provider", "truncation", "--set", "max_tool_result_lines=20", "--stat", "--json")
+    assert few.json["tokens"]["after"] < more.json["tokens"]["after"] < more.json["tokens"]["before"]
+    assert condense("diff", file, "--provider", "native", "--preset", "speed").status == ExitStatus.USAGE
+    assert "--set needs --provider" in condense("diff", file, "--preset", "speed", "--set", "a=1").message

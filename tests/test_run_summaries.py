@@ -427,6 +427,24 @@ def test_a_dry_run_prices_the_requests(desk: Desk, name: str, way: str) -> None:
     assert planned["cost"]["spent"] == used["cost"]
 
 
+# The texts that stand in for summaries differ, so none of them becomes a reference to another.
+def test_a_plan_needs_no_key_and_shortens_no_stand_in(desk: Desk) -> None:
+    done = condense("run", desk.input, "--preset", "quality", "--dry-run", "--profile", "gpt-4o-mini", "--json")
+    report = done.json
+    (used,) = report["summaries"]
+    assert done.status == ExitStatus.DONE
+    assert used["written"] > 1
+    assert report["tokens"]["lossless_saved"] == 0
+    assert "needs a key" in " ".join(report["warnings"])
+
+
+def test_an_estimate_warns_of_what_a_run_would_need(desk: Desk) -> None:
+    done = condense("estimate", desk.input, "quality", "--profile", "gpt-4o-mini", "--json")
+    (preset,) = done.json["presets"]
+    assert preset["saved"] > 0
+    assert "Set OPENAI_API_KEY" in " ".join(done.json["warnings"])
+
+
 def test_an_estimate_prices_the_requests(desk: Desk) -> None:
     with model_server(played.good(BY_MODEL)) as server:
         desk.profiles(server)

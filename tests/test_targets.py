@@ -23,7 +23,7 @@ from build import (
     thinking,
     user,
 )
-from helpers import condense_process
+from helpers import as_lines, condense_process, session
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -218,3 +218,11 @@ def test_a_target_below_what_is_protected_is_told(tmp_path: Path) -> None:
     )
     assert done.status == ExitStatus.TARGET_MISSED
     assert "The target cannot be met, because" in " ".join(done.stdout.decode().split())
+
+
+def test_passes_that_need_a_target_are_not_told_where_there_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(as_lines(session()))
+    assert "there is no target" not in condense_process("run", file, "--preset", "speed", "-n").text
+    assert "there is no target" not in condense_process("estimate", file).text
+    assert "there is no target" in condense_process("run", file, "--preset", "speed", "-n", "-v").text

@@ -12,15 +12,21 @@ from .console import exits, write_text
 
 cache_app = typer.Typer(
     help="Show or clear the cache of summaries.",
-    epilog="Examples:\n\n\b\ncondense cache info\ncondense cache clear",
-    no_args_is_help=True,
+    epilog="Examples:\n\n\b\ncondense cache\ncondense cache clear",
+    invoke_without_command=True,
     rich_markup_mode=None,
 )
 
 
+@cache_app.callback()
+def cache(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        info()
+
+
 @cache_app.command("info")
 def info(json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
-    """Show where the cache is, how many answers it holds and how large it is.
+    """Show where the cache is and what it holds.
 
     Examples:
 

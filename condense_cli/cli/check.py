@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from ..errors import ExitStatus
 from ..report.visible import visible
-from .console import exits, write_text
+from .console import console, exits, write_text
 from .needing import ContextWindow, Threshold
 from .options import File, FormatOption, NoConfig, OverheadTokens, Session
 from .profiles import complete_profile
@@ -90,8 +91,17 @@ def check(
         if json:
             write_text(to_json(found))
         elif not quiet:
-            typer.echo("".join(f"{visible(line)}\n" for line in facts.as_lines(found)), nl=False)
+            _show([visible(line) for line in facts.as_lines(found)])
         raise SystemExit(int(ExitStatus.SHOULD_CONDENSE if found.condense else ExitStatus.DONE))
+
+
+def _show(lines: list[str]) -> None:
+    """The lines; on a terminal they break between words."""
+    if not sys.stdout.isatty():
+        typer.echo("\n".join(lines))
+        return
+    for line in lines:
+        console().print(line)
 
 
 check.__doc__ = (check.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

@@ -10,9 +10,20 @@ import typer
 from ..errors import ConfigurationError, ExitStatus
 from ..report.visible import visible
 from .console import exits, say, write_text
-from .options import ExceptTools, KeepRecent, NoConfig, OnlyTools, Pins, Preset, Range, TargetTokens, overrides_of
-from .providing import check, checked, registry_of_user
-from .settings import settings_for
+from .options import (
+    DropThinking,
+    ExceptTools,
+    KeepRecent,
+    LosslessOnly,
+    NoConfig,
+    OnlyTools,
+    Pins,
+    Preset,
+    Range,
+    TargetTokens,
+    overrides_of,
+)
+from .providing import Assignments, Provider, checked, registry_of_user, settings_with
 
 config_app = typer.Typer(
     help="Check configurations, show the one in use, print the schema.",
@@ -71,12 +82,16 @@ def show(
         Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration instead.")
     ] = None,
     no_config: NoConfig = False,
+    provider: Provider = None,
+    assignments: Assignments = None,
     keep_recent: KeepRecent = None,
     only_tools: OnlyTools = None,
     except_tools: ExceptTools = None,
     range: Range = None,
     pin: Pins = None,
     target_tokens: TargetTokens = None,
+    lossless_only: LosslessOnly = False,
+    drop_thinking: DropThinking = False,
     compiled: Annotated[
         bool,
         typer.Option(
@@ -95,6 +110,7 @@ def show(
     \b
     condense config show
     condense config show --config mine.yaml --keep-recent 20
+    condense config show --provider truncation --set max_tool_result_lines=20
     condense config show --config phases.yaml --compiled > passes.yaml
     condense config show --preset speed --json | jq .origins
     """
@@ -103,16 +119,24 @@ def show(
         from ..report.facts import to_json
         from ..report.settings import as_report, as_yaml
 
-        overrides = overrides_of(keep_recent, only_tools, except_tools, range, pin, target_tokens)
-        settings = settings_for(preset, config, no_config=no_config)
+        overrides = overrides_of(
+            keep_recent,
+            only_tools,
+            except_tools,
+            range,
+            pin,
+            target_tokens,
+            lossless_only=lossless_only,
+            drop_thinking=drop_thinking,
+        )
+        registry = registry_of_user()
+        settings = settings_with(preset, config, provider, assignments, registry, no_config=no_config)
         passes = None
         if compiled:
-            registry = registry_of_user()
-            check(settings.configuration, registry, settings.layers)
-            provider = registry.get(settings.configuration.provider)
+            used = registry.get(settings.configuration.provider)
             passes = registry.compiled(settings.configuration)
-            if provider.besides:
-                say(f"condense: Provider {provider.id} {provider.besides}, which passes cannot say.")
+            if used.besides:
+                say(f"condense: Provider {used.id} {used.besides}, which passes cannot say.")
         shown = effective(settings, overrides, passes)
         write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown))
 

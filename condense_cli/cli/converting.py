@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
-from msgspec import Struct
 
 from ..errors import UsageError
 
@@ -25,8 +24,11 @@ To = Annotated[
 ]
 
 
-class Output(Struct, frozen=True):
-    """The bytes to write, None where the format is only read; and what the report warns of."""
+class Output(NamedTuple):
+    """The bytes to write, None where the format is only read; and what the report warns of.
+
+    No Struct: a shell that completes a flag of `run` imports this module, and waits.
+    """
 
     data: bytes | None
     warnings: tuple[str, ...] = ()

@@ -65,9 +65,9 @@ class Destination(Struct, frozen=True):
         if self.kind in (Kind.IN_PLACE, Kind.NEW_SESSION) and is_compressed(self.source):
             raise UsageError(f"{self.source} is compressed.", "Unpack it first, or write to another file with -o FILE.")
         if self.kind is Kind.NEW_SESSION:
-            from ..new_session import check_new_session
+            from ..formats.session_ids import session_files
 
-            check_new_session(self.source, transcript.format)
+            session_files(transcript.format)
 
     def write(self, data: bytes, before: Transcript) -> Written:
         """Write the bytes. Raises OutputError; UsageError when there is no session to write."""
@@ -158,6 +158,10 @@ def destination(
         raise UsageError(
             f"--in-place replaces FILE, and {file} is no file.", "Name the file, or write to another with -o FILE."
         )
+    if new_session and file == "-":
+        raise UsageError(
+            "--new-session writes beside FILE, and - is no file.", "Name the session, or write to a file with -o FILE."
+        )
     if json and output == "-":
         raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")
     if report is not None and str(report) == "-":
@@ -204,7 +208,7 @@ def proposal(source: str, format: str, *, is_writable: bool) -> str:
     from ..formats.session_ids import SESSION_FILES
 
     if not is_writable:
-        return "Nothing was written; this format is only read. --to anthropic -o FILE writes messages of that API."
+        return "Nothing was written; this format is only read. --to anthropic -o FILE converts it."
     if format in SESSION_FILES and source != "-":
-        return "Nothing was written; --new-session writes a session beside this one to resume, -o FILE a file."
+        return "Nothing was written; -o FILE writes a file, --new-session one to resume."
     return "Nothing was written; add -o FILE to write the condensed transcript."

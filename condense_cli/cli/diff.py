@@ -9,13 +9,14 @@ import typer
 from ..errors import UsageError
 from .console import console, exits, write_text
 from .options import Session, complete_format, complete_preset
-from .providing import checked, registry_of_user, say_error
+from .providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 from .reading import input_file, read_transcript
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense diff before.jsonl after.jsonl\n"
     "condense diff session.jsonl --preset speed       what the preset would change\n"
+    "condense diff session.jsonl --provider lossless --set keep_recent=4\n"
     "condense diff --session latest small.jsonl      the session in place of A\n"
     "condense diff before.jsonl after.jsonl --stat    the summary alone\n"
     "condense diff before.jsonl after.jsonl --json | jq '.blocks[].what'"
@@ -40,6 +41,16 @@ def diff(
             help="Compare with what this preset makes of A.",
         ),
     ] = None,
+    provider: Annotated[
+        str | None,
+        typer.Option(
+            "--provider",
+            metavar="NAME",
+            autocompletion=complete_provider,
+            help="Compare with what this provider makes of A.",
+        ),
+    ] = None,
+    assignments: Assignments = None,
     stat: Annotated[bool, typer.Option("--stat", help="The summary alone.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the difference as JSON.")] = False,
     lines: Annotated[
@@ -56,6 +67,7 @@ def diff(
             help="Format of both.  [default: recognised]",
         ),
     ] = None,
+    lenient: Annotated[bool, typer.Option("--lenient", help="Pass over lines that are not JSON.")] = False,
 ) -> None:
     """Show what differs between two transcripts, message by message.
 
@@ -64,11 +76,16 @@ def diff(
     with exits():
         if session is not None and after is None:
             before, after = None, before
-        if after is not None and preset is not None:
-            raise UsageError("diff takes a second transcript or --preset, not both.")
-        if after is None and preset is None:
+        given = [each for each in (after, preset, provider) if each is not None]
+        if len(given) > 1:
+            raise UsageError("diff takes one of a second transcript, --preset and --provider.")
+        if not given:
             raise UsageError(
-                "diff needs a second transcript or a preset.", "For example: condense diff A --preset speed"
+                "diff needs a second transcript, a preset or a provider.", "For example: condense diff A --preset speed"
+            )
+        if assignments and provider is None:
+            raise UsageError(
+                "--set needs --provider.", "For example --provider truncation --set max_tool_result_lines=20."
             )
         if before == after == "-":
             raise UsageError("Only one of the two transcripts can come from standard input.")
@@ -79,17 +96,20 @@ def diff(
         from ..tokens import Counter
         from .settings import presets_here
 
-        old = read_transcript(before, format)
+        old = read_transcript(before, format, lenient)
         counter = Counter.of(old)
-        if preset is not None:
+        if after is None:
             registry = registry_of_user()
-            result = api.condense(
-                old, checked(presets_here().named(preset), registry), counter=counter, registry=registry
+            configuration = (
+                provider_with(provider, assignments, registry)
+                if provider is not None
+                else checked(presets_here().named(str(preset)), registry)
             )
+            result = api.condense(old, configuration, counter=counter, registry=registry)
             say_error(result)
             new = result.transcript
         else:
-            new = read_transcript(str(after), format)
+            new = read_transcript(after, format, lenient)
         difference = api.diff(old, new, counter)
         if json:
             from ..report.diff_json import as_report

@@ -10,7 +10,7 @@ import typer
 from ..errors import UsageError
 from .console import console, exits, write_text
 from .options import AllowCalls, File, OverheadTokens, Profile, Session
-from .providing import Assignments, checked, complete_provider, registry_of_user, say_error, with_assignments
+from .providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
@@ -99,11 +99,14 @@ def estimate(
         encoding = encoding_for(transcript.model)
         count = Counter.of(transcript)
         found = []
+        warnings: dict[str, None] = {}
         for name, configuration in configurations:
             with summaries_for(configuration, count, calls) as summaries:
                 result = api.condense(transcript, configuration, counter=count, summarizer=summaries, registry=registry)
             say_error(result)
-            found.append((name, result, told_of(summaries).used))
+            told = told_of(summaries)
+            found.append((name, result, told.used))
+            warnings |= dict.fromkeys(told.warnings)
         estimate = facts_of_estimate.build(
             transcript,
             found,
@@ -112,6 +115,7 @@ def estimate(
             overhead=overhead_of(transcript, count, overhead_tokens),
             source=name_of(file),
             price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+            warnings=tuple(warnings),
         )
         if json:
             write_text(to_json(estimate))
@@ -134,10 +138,7 @@ def _of_providers(
             "--set needs one --provider.", "For example --provider truncation --set max_tool_result_lines=20."
         )
     for id in dict.fromkeys(ids):
-        configuration = registry.get(id).default_configuration()
-        if assignments:
-            configuration = with_assignments(configuration, assignments, registry)
-        yield id, configuration
+        yield id, provider_with(id, assignments, registry)
 
 
 estimate.__doc__ = (estimate.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

@@ -30,7 +30,7 @@ EXAMPLES = (
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
 """The names of `measuring.KNOWN_WAYS`, which is too heavy to import for a help page."""
 
-_SUFFIXES: Final = frozenset({".json", ".jsonl", ".traj"})
+_SUFFIXES: Final = frozenset({".json", ".jsonl", ".ndjson", ".traj"})
 _PICTURES: Final = (".svg", ".png")
 
 
@@ -135,12 +135,10 @@ evaluate.__doc__ = (evaluate.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n"
 
 def _names(transcripts: list[str] | None, session: str | None) -> list[str]:
     """The files that are named, and those in folders that are. Raises UsageError and UnreadableError."""
-    from .reading import input_file
+    from .reading import check_piped, input_file
 
     if session is not None or not transcripts:
         return [input_file(transcripts[0] if transcripts else None, session)]
-    if "-" in transcripts and sys.stdin.isatty():
-        raise UsageError("- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file.")
     names: list[str] = []
     for name in transcripts:
         folder = Path(name)
@@ -150,6 +148,7 @@ def _names(transcripts: list[str] | None, session: str | None) -> list[str]:
                 raise UsageError(f"There is no transcript in {name}.", f"Looked for {', '.join(sorted(_SUFFIXES))}.")
             names += map(str, inside)
         else:
+            check_piped(name)
             names.append(name)
     return list(dict.fromkeys(names))
 
@@ -158,18 +157,17 @@ def _configurations(
     presets: list[str] | None, providers: list[str] | None, files: list[Path] | None
 ) -> Iterator[tuple[str, Configuration]]:
     """What is to be measured, by the name to show. Raises ConfigurationError."""
-    import json
-
-    from ..config.loading import load_configuration, parse_configuration
+    from ..config.loading import load_with_positions
+    from .providing import checked, registry_of_user
     from .settings import presets_here
 
-    here = presets_here()
+    here, registry = presets_here(), registry_of_user()
     for name in presets or ([] if providers or files else here.names()):
-        yield name, here.load(name)
+        yield name, checked(here.named(name), registry)
     for name in providers or []:
-        yield f"provider {name}", parse_configuration(json.dumps({"provider": name}), "--provider")
+        yield f"provider {name}", registry.get(name).default_configuration()
     for path in files or []:
-        yield str(path), load_configuration(path)
+        yield str(path), checked(load_with_positions(path, here), registry)
 
 
 def _compared(names: list[str] | None) -> tuple[str, ...]:

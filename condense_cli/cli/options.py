@@ -12,7 +12,30 @@ from .profiles import complete_profile
 if TYPE_CHECKING:
     from ..config.overrides import Overrides
 
-FORMAT_NAMES: Final = ("anthropic", "claude-code", "codex", "openai-chat", "roo", "swe-agent")
+FORMAT_NAMES: Final = (
+    "anthropic",
+    "claude-code",
+    "claude-stream-json",
+    "cline",
+    "codex",
+    "gemini",
+    "gemini-log",
+    "inspect",
+    "inspect-eval",
+    "kimi",
+    "mini-swe-agent",
+    "openai-chat",
+    "opencode",
+    "opencode-events",
+    "openhands",
+    "openhands-sdk",
+    "pi",
+    "request-log",
+    "roo",
+    "sharegpt",
+    "swe-agent",
+    "tau2",
+)
 """The names of `formats.FORMATS`, which is too heavy to import while a shell waits for completions."""
 
 
@@ -94,6 +117,10 @@ NoConfig = Annotated[
 TargetTokens = Annotated[
     int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Get down to N tokens, and no further.")
 ]
+LosslessOnly = Annotated[
+    bool, typer.Option("--lossless-only", help="No pass, only references; condense restore undoes them.")
+]
+DropThinking = Annotated[bool, typer.Option("--drop-thinking", help="Leave out all thinking that may go.")]
 OverheadTokens = Annotated[
     int | None,
     typer.Option(

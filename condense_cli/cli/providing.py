@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..config.layers import Layer, Settings
     from ..config.loading import Loaded
     from ..config.models import Configuration
-    from ..config.yaml_reading import Positions
+    from ..config.yaml_reading import KeyPath, Positions
     from ..passes.condensation import Condensation
     from ..providers.registry import Registry
 
@@ -75,14 +75,17 @@ def settings_with(
         if preset is None and config is None:
             flags = _flags(found.default_configuration())
     settings = settings_for(preset, config, no_config=no_config, flags=flags)
-    configuration, name = settings.configuration, settings.name
+    configuration, name, layers = settings.configuration, settings.name, settings.layers
     if provider is not None and flags is None:
         configuration, name = replace(configuration, provider=provider), f"{name}, provider {provider}"
+        layers = _assigned(layers, "--provider", [("provider",)])
     check(configuration, registry, settings.layers)
     if assignments:
+        section = registry.get(configuration.provider).section
         configuration = with_assignments(configuration, assignments, registry)
         name = f"{name}, {', '.join(assignments)}"
-    return replace(settings, configuration=configuration, name=name)
+        layers = _assigned(layers, "--set", [_path_of(each, section) for each in assignments])
+    return replace(settings, configuration=configuration, name=name, layers=layers)
 
 
 def check(configuration: Configuration, registry: Registry, layers: Mapping[str, Layer]) -> None:
@@ -144,6 +147,12 @@ def with_assignments(configuration: Configuration, assignments: Sequence[str], r
     return configuration
 
 
+def provider_with(id: str, assignments: Sequence[str] | None, registry: Registry) -> Configuration:
+    """A provider with its own defaults, and with what --set says. Raises CondenseError."""
+    configuration = registry.get(id).default_configuration()
+    return with_assignments(configuration, assignments, registry) if assignments else configuration
+
+
 def say_error(result: Condensation) -> None:
     """Say what stopped the provider, if something did."""
     if result.error is None:
@@ -151,6 +160,23 @@ def say_error(result: Condensation) -> None:
     say(f"condense: {result.error}" + ("" if result.transcript.is_changed else "\nThe transcript is as it was."))
     if os.environ.get(DEBUG_VARIABLE):
         say(result.error.traceback)
+
+
+def _assigned(layers: Mapping[str, Layer], flag: str, paths: Sequence[KeyPath]) -> dict[str, Layer]:
+    """The layers, with the flag as where the values at these paths are from."""
+    from ..config.layers import Assigned
+
+    keys = dict.fromkeys(str(path[0]) for path in paths)
+    return {**layers, **{key: Assigned(layers.get(key), flag, tuple(paths)) for key in keys}}
+
+
+def _path_of(assignment: str, section: str) -> KeyPath:
+    """Where in a configuration the value of one `--set` stands. The settings of `smart` are its keys themselves."""
+    from ..config.yaml_reading import snake_case
+
+    keys = assignment.partition("=")[0].strip().split(".")
+    path = tuple(int(key) if key.isdecimal() else snake_case(key) for key in keys)
+    return path if section == "passes" else (section, *path)
 
 
 def _flags(configuration: Configuration) -> Layer:

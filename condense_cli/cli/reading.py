@@ -23,6 +23,7 @@ def input_file(file: str | None, session: str | None) -> str:
     if file is not None and session is not None:
         raise UsageError("FILE and --session cannot be used together.", "Name one transcript.")
     if file is not None:
+        check_piped(file)  # Before anything looks whether it is a set of rows, which would wait for it.
         return file
     if session is None:
         raise UsageError(
@@ -41,10 +42,15 @@ def input_file(file: str | None, session: str | None) -> str:
     return choice.file.path
 
 
-def read_transcript(file: str, format: str | None, lenient: bool = False) -> Transcript:
-    """The transcript in a file, or on standard input for "-". Raises UsageError and TranscriptError."""
+def check_piped(file: str) -> None:
+    """Raises UsageError when the file is standard input and nothing is piped into it."""
     if file == "-" and sys.stdin.isatty():
         raise UsageError("- reads standard input, which is a terminal.", "Pipe a transcript into it, or name a file.")
+
+
+def read_transcript(file: str, format: str | None, lenient: bool = False) -> Transcript:
+    """The transcript in a file, or on standard input for "-". Raises UsageError and TranscriptError."""
+    check_piped(file)
     from ..compressed import unpacked
     from ..files import read_bytes
     from ..plugins import parse

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense restore small.jsonl -o whole.jsonl\n"
-    "condense run session.jsonl --lossless-only | condense restore - | condense diff session.jsonl -\n"
+    "cat small.jsonl | condense restore - | condense diff session.jsonl -\n"
     "condense restore small.jsonl --json | jq .resolved"
 )
 

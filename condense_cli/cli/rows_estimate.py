@@ -100,7 +100,7 @@ def _show(name: str, reports: Sequence[facts.RowsReport]) -> None:
     if not _has_prices(reports):
         screen.print("What reading costs is unknown: name the model with --model.", style="dim", soft_wrap=True)
     for line in dict.fromkeys(line for each in reports for line in each.warnings):
-        screen.print(visible(f"Warning: {line}"), style="yellow", soft_wrap=True)
+        screen.print(visible(f"Warning: {line}"), style="yellow", soft_wrap=not screen.is_terminal)
 
 
 def _has_prices(reports: Sequence[facts.RowsReport]) -> bool:

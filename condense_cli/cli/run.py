@@ -15,11 +15,13 @@ from .needing import ContextWindow, IfNeeded, Threshold, sizing_for
 from .options import (
     AllowCalls,
     AllowPartial,
+    DropThinking,
     ExceptTools,
     Files,
     FormatOption,
     Jobs,
     KeepRecent,
+    LosslessOnly,
     MaxCost,
     MaxSummaryTokens,
     NoCache,
@@ -88,13 +90,7 @@ def run(
     except_tools: ExceptTools = None,
     range: Range = None,
     pin: Pins = None,
-    lossless_only: Annotated[
-        bool,
-        typer.Option(
-            "--lossless-only",
-            help="No pass, only references; condense restore undoes them.",
-        ),
-    ] = False,
+    lossless_only: LosslessOnly = False,
     slim: Annotated[
         bool,
         typer.Option(
@@ -103,7 +99,7 @@ def run(
             "condense restore does not bring it back.",
         ),
     ] = False,
-    drop_thinking: Annotated[bool, typer.Option("--drop-thinking", help="Leave out all thinking that may go.")] = False,
+    drop_thinking: DropThinking = False,
     strict: Annotated[
         bool,
         typer.Option(

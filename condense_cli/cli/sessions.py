@@ -52,10 +52,14 @@ def sessions(
         Path | None, typer.Option("--project", metavar="PATH", help="Only sessions of this folder and those in it.")
     ] = None,
     here: Annotated[bool, typer.Option("--here", help="Only sessions of the project you are in.")] = False,
-    client: Annotated[ClientName | None, typer.Option("--client", help="Only sessions of this client.")] = None,
+    client: Annotated[
+        ClientName | None,
+        typer.Option("--client", metavar="NAME", help="Only sessions of claude-code, codex, roo or cline."),
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="How many; 0 is all.")] = 20,
     sort: Annotated[
-        SortOrder, typer.Option("--sort", help="What comes first. The largest are found by reading all.")
+        SortOrder,
+        typer.Option("--sort", metavar="ORDER", help="newest or largest first. The largest are found by reading all."),
     ] = SortOrder.NEWEST,
     all: Annotated[
         bool, typer.Option("--all", help="Also sub-agents, archived sessions, and those without messages.")
@@ -144,7 +148,7 @@ def _say_nothing_found(report: SessionList) -> None:
 def _where(path: str) -> str:
     """A folder that was looked in; those of an extension in ten editors are said in one line."""
     _, storage, extension = path.partition("globalStorage")
-    return f"{storage}{extension} of every editor (--json names them)" if storage else path
+    return f"{storage}{extension} of every editor" if storage else path
 
 
 def _say_skipped(report: SessionList) -> None:

@@ -130,7 +130,9 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
 
         summaries = Summaries(
             count,
-            lambda dedicated: choose(dedicated, configuration.profile, user, permission, os.environ),
+            lambda dedicated: choose(
+                dedicated, configuration.profile, user, permission, os.environ, is_planned=calls.is_planned
+            ),
             caller,
             is_planned=calls.is_planned,
             installed=_unbound if calls.is_limited else Installed().summarizer,

@@ -24,8 +24,17 @@ _FLAG_OF_KEY: Final = {
     "keep_percentage": "--keep-recent",
     "keep_recent": "--keep-recent",
     "remove_obsolete_state": "--only-tools",
+    "only_tools": "--only-tools",
     "regex": "--pin",
     "range": "--range",
+}
+
+_FLAG_OF_PATH: Final[dict[KeyPath, str]] = {
+    ("thinking",): "--drop-thinking",
+    ("provider",): "--lossless-only",
+    ("passes",): "--lossless-only",
+    ("keep_first",): "--lossless-only",
+    ("lossless_prelude", "enabled"): "--lossless-only",
 }
 
 
@@ -102,6 +111,8 @@ def _is(values: Any, path: KeyPath, value: Any) -> bool:
 
 def _flag(path: KeyPath, value: Any) -> str:
     """The flag that set a value which the configuration does not have."""
+    if path in _FLAG_OF_PATH:
+        return _FLAG_OF_PATH[path]
     for step in reversed(path):
         if step == "tools":
             is_pin = path[0] == "pins"
@@ -109,5 +120,6 @@ def _flag(path: KeyPath, value: Any) -> str:
             return by if value else DEFAULT
         if step in _FLAG_OF_KEY:
             # A predicate that a new pin leaves open is not set by any flag; a key that a flag emptied is.
-            return DEFAULT if value is None and step in ("regex", "range") and path[-1] != "end" else _FLAG_OF_KEY[step]
+            is_open = value is None and step in ("regex", "range", "only_tools") and path[-1] != "end"
+            return DEFAULT if is_open else _FLAG_OF_KEY[step]
     return DEFAULT

@@ -77,6 +77,35 @@ class Flags(Struct, frozen=True):
         return self.flag if is_at(self.value, path) else None
 
 
+class Assigned(Struct, frozen=True):
+    """A layer below, of which a flag gave the values at some paths."""
+
+    below: Layer | None
+    flag: str
+    paths: tuple[KeyPath, ...]
+
+    @property
+    def title(self) -> str:
+        return self.below.title if self.below else self.flag
+
+    @property
+    def value(self) -> dict[str, Any]:
+        return self.below.value if self.below else {}
+
+    @property
+    def base(self) -> Loaded | None:
+        return self.below.base if self.below else None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return self.below.values if self.below else {}
+
+    def origin(self, path: KeyPath) -> str | None:
+        if any(path[: len(given)] == given for given in self.paths):
+            return self.flag
+        return self.below.origin(path) if self.below else None
+
+
 class Settings(Struct, frozen=True):
     """The settings in use. `layers` by the key that they give; `name` is what the configuration is called in reports.
 

@@ -49,7 +49,9 @@ class Positions(Struct, frozen=True):
 
     def error(self, path: KeyPath, what: str, hint: str = "") -> ConfigurationError:
         line, column = self.mark(path)
-        where = f" at {self._spell(path)}" if path else ""
+        spelled = self._spell(path)
+        is_said = not self.is_file and spelled in self.name  # As in "--set max_lines=3".
+        where = f" at {spelled}" if path and not is_said else ""
         place = f"{self.name}:{line}:{column}" if self.is_file else self.name
         return ConfigurationError(f"{place}: {what}{where}.", hint)
 

@@ -46,20 +46,22 @@ def choose(
     user: UserConfiguration,
     permission: Permission,
     environment: Mapping[str, str],
+    *,
+    is_planned: bool = False,
 ) -> Choice:
     """The profile for a pass that names `dedicated`, in a configuration whose main profile is `main`.
 
     The dedicated one falls back to the main one with a warning, and that to the user's own main one; where nobody
-    names any, the offline summariser works.
+    names any, the offline summariser works. Where calls are only planned and priced, a missing key is a warning.
     """
     if permission.profile is not None:
-        return _first_usable([permission.profile], user, environment)
+        return _first_usable([permission.profile], user, environment, is_planned)
     named = list(dict.fromkeys(name for name in (dedicated, main, user.profile) if name is not None))
     if not named or named[0] == OFFLINE:
         return Choice(Access(OFFLINE, user.profiles[OFFLINE].profile))
     if not (permission.allow_calls or user.allow_calls):
         return Choice(None, failure(Reason.NO_CONSENT))
-    return _first_usable(named, user, environment)
+    return _first_usable(named, user, environment, is_planned)
 
 
 def open_access(name: str, user: UserConfiguration, environment: Mapping[str, str]) -> Access | Failure:
@@ -81,14 +83,19 @@ def open_access(name: str, user: UserConfiguration, environment: Mapping[str, st
     return Access(name, known.profile, key)
 
 
-def _first_usable(names: list[str], user: UserConfiguration, environment: Mapping[str, str]) -> Choice:
+def _first_usable(
+    names: list[str], user: UserConfiguration, environment: Mapping[str, str], is_planned: bool
+) -> Choice:
     failures: list[Failure] = []
     for name in names:
         opened = open_access(name, user, environment)
         if isinstance(opened, Access):
             return Choice(opened, warnings=tuple(_fallbacks(failures, name)))
         failures.append(opened)
-    return Choice(None, failures[0], tuple(_fallbacks(failures[:-1], names[-1])))
+    first, name = failures[0], names[0]
+    if is_planned and first.reason is Reason.NO_KEY:
+        return Choice(Access(name, user.profiles[name].profile), warnings=(f"{first.what} {first.hint}",))
+    return Choice(None, first, tuple(_fallbacks(failures[:-1], names[-1])))
 
 
 def _fallbacks(failures: list[Failure], used: str) -> Iterator[str]:

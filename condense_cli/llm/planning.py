@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..economics import CallUsage
+from ..markers import content_hash
 from .cache import key_of
 from .calls import Caller, Fulfilment, Outcome
 from .prompts import Task
@@ -36,10 +37,13 @@ def _planned(task: Task, caller: Caller) -> Outcome:
     if len(requests) > 1:  # Joining the parts reads them all once more.
         read = sum(request.limit for request in requests)
         spent += spent_on(CallUsage(read, length), caller.access.profile, caller.when)
-    return Outcome(_stand_in(caller.access.name, length), spent=spent)
+    return Outcome(_stand_in(caller.access.name, length, task), spent=spent)
 
 
-def _stand_in(profile: str, tokens: int) -> str:
-    """A text of about so many tokens in place of one that nobody has written."""
-    said = f"(a summary by {profile}, of {tokens:,} tokens at most)"
-    return said + " ·" * max(0, tokens - 20)
+def _stand_in(profile: str, tokens: int, task: Task) -> str:
+    """A text of about so many tokens in place of one that nobody has written.
+
+    It is another for each content: equal ones would become references to each other, as real summaries do not.
+    """
+    said = f"(a summary of #{content_hash(''.join(task.pieces))} by {profile}, of {tokens:,} tokens at most)"
+    return said + " ·" * max(0, tokens - 26)

@@ -13,7 +13,7 @@ from ..compressed import SUFFIXES
 from ..errors import UsageError
 from ..files import STDIO
 
-_TRANSCRIPTS: Final = frozenset({".json", ".jsonl", ".ndjson", ".parquet"})
+_TRANSCRIPTS: Final = frozenset({".json", ".jsonl", ".ndjson", ".parquet", ".traj"})
 """How the names of files in a folder end that may be transcripts that can be written. What they hold decides."""
 
 

@@ -32,6 +32,7 @@ REPEATED = "the same lines stand in another block"
 MOVED = "what it can refer to changed"
 KEEPS_ALL = "it keeps everything"
 SWITCHED_OFF = "switched off by the configuration"
+NO_TARGET = "there is no target"
 
 _ROUNDS = 5
 """Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
@@ -290,7 +291,7 @@ class _Run:
         if self._is_target_reached():
             return "the target was reached before"
         if self.target is None and (config.execution.type == "target" or config.mode == "extract"):
-            return "there is no target"
+            return NO_TARGET
         if config.execution.type == "conditional" and condition and self.draft.tokens <= condition.token_threshold:
             return f"{self.draft.tokens:,} tokens are not above its {condition.token_threshold:,}"
         if isinstance(config, SlidingWindow):  # What is left after it has a new older half.

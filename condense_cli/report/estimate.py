@@ -86,8 +86,12 @@ def build(
     overhead: tuple[int, str],
     source: str,
     price_source: PriceSource,
+    warnings: Sequence[str] = (),
 ) -> Estimate:
-    """The facts. `overhead` is (tokens, where that is known from), `source` the input's name to show."""
+    """The facts. `overhead` is (tokens, where that is known from), `source` the input's name to show.
+
+    `warnings` are those of the summaries; the transcript's own come before them.
+    """
     tokens = count.transcript(transcript)
     estimated = estimated_tokens(transcript)
     price = price_source.price_for(tokens + overhead[0])
@@ -111,7 +115,7 @@ def build(
             for name, result, summaries in condensations
         ],
         assumed=assumptions(price),
-        warnings=list(transcript.warnings),
+        warnings=[*transcript.warnings, *warnings],
     )
 
 

@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..passes.pipeline import NO_TARGET
 from .cost_text import dollars, pays_after, unknown_price
 from .estimate import Estimate, Option
 from .token_text import carried, counted
@@ -72,10 +73,15 @@ def sentences(estimate: Estimate) -> Iterator[str]:
 
 
 def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
-    """Passes that do not run, with the presets they are in: the same pass often is in several."""
+    """Passes that do not run, with the presets they are in: the same pass often is in several.
+
+    Those that work to a target are not said: there seldom is one.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for option in estimate.presets:
         for skipped in option.skipped:
+            if skipped.reason == NO_TARGET:
+                continue
             found.setdefault((skipped.name, skipped.reason), []).append(option.preset)
     return found
 

@@ -24,7 +24,7 @@ def render_receipts(receipts: Iterable[Receipt], width: int, *, each_pass: bool 
     has_several = len({receipt.pass_id for receipt in ordered}) > 1
     rows = [_row(group, has_several=has_several, each_pass=each_pass) for group in groups]
     styles = ["" if any(receipt.is_change for receipt in group) else _KEPT_STYLE for group in groups]
-    return fitted_table(("block", "", "", "tokens", "why"), rows, (3,), width, flexible=4, styles=styles)
+    return fitted_table(("block", "", "", "tokens", "why"), rows, (3,), width, flexible=4, wraps=True, styles=styles)
 
 
 def _row(receipts: Sequence[Receipt], *, has_several: bool, each_pass: bool) -> list[str]:

@@ -268,7 +268,8 @@ def _shortcomings(condensation: Condensation) -> list[str]:
     unparsed = condensation.before.source.unparsed
     if unparsed:
         first = condensation.before.source.line_of(min(unparsed))
-        found.append(f"{len(unparsed)} lines are not JSON and were kept as they are (the first is line {first}).")
+        several = f"{len(unparsed)} lines are not JSON and were kept as they are (the first is line {first})."
+        found.append(several if len(unparsed) > 1 else f"Line {first} is not JSON and was kept as it is.")
     if condensation.is_target_missed:
         found.append(
             f"The target of {condensation.target:,} tokens was not reached: "

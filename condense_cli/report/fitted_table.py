@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from rich.cells import cell_len
 from rich.console import Group
@@ -28,20 +29,22 @@ def fitted_table(
     *,
     flexible: int,
     is_path: bool = False,
+    wraps: bool = False,
     bars: Sequence[Text] = (),
     styles: Sequence[str] = (),
 ) -> Group:
     """A table that fits: the flexible column gets the room that the others leave, and its texts are shortened to it.
 
-    `bars` and `styles` are those of the rows.
+    `bars` and `styles` are those of the rows. With `wraps` the texts of the flexible column, which is the last one, go
+    on in further lines instead.
 
     Not a Rich table: that would shorten every column alike, and fill each line up with spaces.
     """
     widths = column_widths(columns, rows)
     others = sum(widths) - widths[flexible] + GAP * (len(columns) - 1)
     room = max(_SHORTEST_LABEL, width - others)
-    fitted = [_fitted(row[flexible], room, is_path) for row in rows]
-    widths[flexible] = max(cell_len(label) for label in (columns[flexible], *fitted))
+    fitted = [_wrapped(row[flexible], room, others) if wraps else _fitted(row[flexible], room, is_path) for row in rows]
+    widths[flexible] = max(cell_len(line) for label in (columns[flexible], *fitted) for line in label.split("\n"))
     lines = [Text(_line(columns, widths, right), style="dim")]
     for number, (row, label) in enumerate(zip(rows, fitted, strict=True)):
         cells = [label if index == flexible else visible(cell) for index, cell in enumerate(row)]
@@ -61,6 +64,11 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> 
         space = " " * (width - cell_len(cell))
         padded.append(space + cell if index in right else cell + space)
     return (" " * GAP).join(padded).rstrip()
+
+
+def _wrapped(label: str, room: int, indent: int) -> str:
+    """A label in lines of at most `room` characters, all but the first of them behind the other columns."""
+    return f"\n{' ' * indent}".join(wrap(" ".join(visible(label).split()), room, break_on_hyphens=False))
 
 
 def _fitted(label: str, room: int, is_path: bool) -> str:

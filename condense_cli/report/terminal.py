@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..passes.pipeline import PRELUDE, SWITCHED_OFF, Condensation
+from ..passes.pipeline import NO_TARGET, PRELUDE, SWITCHED_OFF, Condensation
 from ..tokens import Counter
 from .contents import by_content
 from .cost_text import cost_figures
@@ -129,7 +129,7 @@ def _contents(contents: list[tuple[str, str, int, int]]) -> Table:
 def _passes(report: Report, verbose: bool) -> Table:
     table = _table("pass", "status", "tokens after", "changes", "", right=(2, 3))
     for entry in report.passes:
-        if entry.reason == SWITCHED_OFF:
+        if entry.reason == SWITCHED_OFF or (entry.reason == NO_TARGET and not verbose):
             continue
         note = Text(visible(entry.reason), style="dim")
         if verbose and entry.status == "completed":

@@ -43,7 +43,8 @@ def choose(wanted: str, places: Sequence[Place], folder: Path) -> Choice:
     matches = exact or [file for file in begun if not file.is_side] or begun
     if not matches:
         raise UnreadableError(
-            f"There is no session {wanted!r} on this machine.", "condense sessions lists them, --all those aside too."
+            f"There is no session {wanted!r} on this machine.",
+            "condense sessions lists them; with --all also those of sub-agents and archived ones.",
         )
     if len(matches) > 1:
         named = ", ".join(file.path if exact else f"{file.id} ({file.client})" for file in matches[:_NAMED])
