@@ -269,7 +269,7 @@ def test_bad_values_are_usage_errors_and_nothing_is_written(file: Path, flags: l
 @pytest.mark.parametrize(
     ("typed", "found"),
     [
-        ("condense run --preset ", ["cost", "quality", "speed"]),
+        ("condense run --preset ", preset_names()),
         ("condense run x.jsonl -p q", ["quality"]),
         ("condense diff --preset s", ["speed"]),
         ("condense run --format ", [*FORMAT_NAMES, "rows"]),
