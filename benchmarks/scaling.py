@@ -100,7 +100,8 @@ def cost(command: Sequence[str], variables: dict[str, str]) -> Cost:
     therefore written by a process of their own.
     """
     started = time.perf_counter()
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=variables) as process:
+    nowhere = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, env=variables) as process:
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)

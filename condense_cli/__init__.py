@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .report.diff import Diff
     from .transcript import Transcript
 
+_HOMES = {"evaluate": ".measuring", "Conversion": ".formats.converting", "Diff": ".report.diff"}
+
 
 def __dir__() -> list[str]:
     return __all__
@@ -36,10 +38,6 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "evaluate":
-        from .measuring import evaluate
+    from importlib import import_module
 
-        return evaluate
-    from . import api
-
-    return getattr(api, name)
+    return getattr(import_module(_HOMES.get(name, ".api"), __name__), name)

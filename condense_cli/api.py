@@ -20,8 +20,6 @@ from .config.presets import DEFAULT_PRESET, load_preset
 from .config.user import UserConfiguration
 from .errors import BrokenOutputError, UsageError
 from .files import read_bytes
-from .formats import converting
-from .formats.converting import Conversion
 from .formats.rereading import reads_back
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
@@ -33,17 +31,18 @@ from .providers.manager import Manager, Sizing
 from .providers.registry import Registry
 from .providers.run import Context
 from .providers.window import Asked, window_of
-from .report.diff import Diff, compare
 from .report.facts import overhead_of
 from .tokens import Counter, encoding_for
 from .transcript import Container, Transcript
 from .validity import validate
 
 if TYPE_CHECKING:
+    from .formats.converting import Conversion
+    from .report.diff import Diff
     from .report.estimate import Estimate
 
 __all__ = [
-    "Condensation", "Configuration", "Conversion", "Diff", "Restoration", "Transcript",
+    "Condensation", "Configuration", "Restoration", "Transcript",
     "condense", "convert", "diff", "dump", "dump_messages", "estimate", "load", "loads", "restore",
 ]  # fmt: skip
 
@@ -232,10 +231,12 @@ def convert(result: Transcript | Condensation, to: str) -> Conversion:
     that API, before they are returned. Raises UsageError for any other format and where there is no conversation,
     BrokenOutputError for a defect.
     """
+    from .formats.converting import convert as converted
+
     transcript = result.transcript if isinstance(result, Condensation) else result
     if not transcript.messages:
         raise UsageError("There is no conversation to convert.", "Name a transcript that holds messages.")
-    conversion = converting.convert(transcript, to)
+    conversion = converted(transcript, to)
     for violation in validate(formats.parse(conversion.data, format=to)):
         raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
     return conversion
@@ -256,4 +257,6 @@ _REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:
     """What differs between two transcripts, message by message and block by block."""
+    from .report.diff import compare
+
     return compare(before, after, counter or Counter.of(before))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -125,6 +124,8 @@ def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Call
 
     It has the permissions of a third one, if there is one. It is gone afterwards, or has another name.
     """
+    import tempfile  # It imports random, and that much else.
+
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     temporary = Path(name)
     file: BinaryIO | None = None

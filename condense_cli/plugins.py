@@ -69,8 +69,8 @@ class Installed:
 
     def formats(self) -> tuple[list[Format], list[str]]:
         """The formats that packages bring, and what is wrong with the others, in sentences."""
-        from .formats import FORMATS
         from .formats.base import Format
+        from .formats.table import TABLE
 
         formats: list[Format] = []
         warnings = []
@@ -79,7 +79,7 @@ class Installed:
             fault = one.error
             if not fault and not (isinstance(one.thing, Format) and one.thing.name == name):
                 fault = f"it is no Format named {name!r}"
-            if not fault and any(form.name == name for form in FORMATS):
+            if not fault and any(row.name == name for row in TABLE):
                 fault = "there is a built-in format of that name"
             if fault:
                 warnings.append(f"The format {name!r} of {one.origin} cannot be used: {fault}.")

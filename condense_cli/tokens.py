@@ -15,7 +15,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from .transcript import Block, BlockKind, Message, Text, Transcript, compact
+from .spelled import Text, compact, size_of
+from .transcript import Block, BlockKind, Message, Transcript
 
 MESSAGE_TOKENS: Final = 3
 """What each message costs besides its content: OpenAI's chat encoding spends three tokens on it."""
@@ -28,8 +29,8 @@ _ENCODING_OF_MODEL: Final = (
 )
 """After tiktoken's own table of models (tiktoken/model.py); first match at the start of a name wins."""
 
-_MUCH: Final = 8_000_000
-"""From so many bytes on the counter that starts slower is done sooner."""
+_MUCH: Final = 3_500_000
+"""From so many bytes of text on the counter that starts slower is done sooner."""
 
 _CHUNK: Final = 65_536
 _BOUNDARY: Final = re.compile(r"(?<=[A-Za-z0-9])(?=[ !-&(-/:-@\[-`{-~])")
@@ -80,7 +81,8 @@ class Counter:
     @classmethod
     def of(cls, transcript: Transcript) -> Counter:
         """The counter for a transcript and the model it names."""
-        return cls(encoding_for(transcript.model).name, len(transcript.source.data))
+        size = sum(size_of(block.content) for message in transcript.messages for block in message.blocks)
+        return cls(encoding_for(transcript.model).name, size)
 
     def anew(self, text: str) -> int:
         """Tokens of a text that is not asked for again: nothing is remembered."""

@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from .markers import GO_ON, PREFIX, parse_summary
+from .spelled import LONG as LONG
+from .spelled import Spelled as Spelled
+from .spelled import Text as Text
+from .spelled import compact as compact
 
 TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
@@ -25,47 +28,6 @@ JsonPath = tuple[str | int, ...]
 
 IN_STRING: Final = "\0json"
 """A step of a path: the string reached so far holds a JSON text, and the rest of the path leads on inside that."""
-
-
-LONG: Final = 500
-"""Texts of fewer characters are held as strings: the way to their spelling would take as much memory."""
-_read = msgspec.json.Decoder(str).decode
-
-
-class Spelled(Struct, frozen=True):
-    """A text as the JSON literal that spells it, which is read each time somebody asks.
-
-    In a string every character takes the two or four bytes that the widest one needs: an arrow doubles a text. A
-    literal is UTF-8, and in a file that was read it is a stretch of the bytes that are there anyway.
-    """
-
-    literal: Raw
-
-    def __str__(self) -> str:
-        return _read(self.literal)
-
-    def __hash__(self) -> int:
-        return hash(bytes(self.literal))
-
-    def __contains__(self, word: str) -> bool:
-        """Whether a word of ASCII characters, none of them a quote, a slash or a control character, is in the text."""
-        literal = bytes(self.literal)
-        # Any other spelling of such a character is an escape of its number.
-        return word in str(self) if b"\\u00" in literal else word.encode() in literal
-
-
-Text = str | Spelled
-"""A text in either form: `str(text)` gives it. The two forms of one text are not equal."""
-
-
-def compact(text: Text) -> Text:
-    """The text in the form that takes less memory, which for all but long ones is the string."""
-    if not isinstance(text, str) or len(text) < LONG:
-        return text
-    try:
-        return Spelled(Raw(msgspec.json.encode(text)))
-    except UnicodeEncodeError:
-        return text  # A lone surrogate
 
 
 class Role(StrEnum):
@@ -134,7 +96,8 @@ class Block(Struct, frozen=True):
     `is_free_text` that they are no JSON at all, but one text as the tool takes it.
     `edits` are the string values of a tool call's arguments that were replaced, by their path
     inside the arguments; the rest of the arguments keeps its bytes.
-    A block that `summarizes` is a summary that a client wrote in place of earlier messages.
+    A block that `summarizes` is a summary that a client wrote in place of earlier messages. One that `anchors` stays:
+    without it the client would send what stands in the file before the conversation.
     `digest` is the hash of an image's data. A block that `stands_in` was an image: its `place` is that
     of the whole part, which a text part takes.
     """
@@ -156,6 +119,7 @@ class Block(Struct, frozen=True):
     digest: str = ""
     stands_in: bool = False
     summarizes: bool = False
+    anchors: bool = False
 
     @property
     def is_inserted(self) -> bool:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from condense_cli.errors import CondenseError
 from condense_cli.formats import parse
 from condense_cli.transcript import Transcript
 
+T = TypeVar("T")
 PROJECT = Path(__file__).resolve().parent.parent
 FOLDER = PROJECT.parent / "shared" / "transcripts"
 SAMPLES = sorted(
@@ -107,3 +111,19 @@ def is_readable(path: Path) -> bool:
     except CondenseError:
         return False
     return True
+
+
+def spread(files: list[Path], ways: Sequence[T]) -> list[tuple[Path, T]]:
+    """Pairs of files and ways: every way for the largest file of each format, and one in turn for every other file.
+
+    With HYPOTHESIS_PROFILE=thorough every way for every file, which takes several times as long.
+    """
+    if os.environ.get("HYPOTHESIS_PROFILE") == "thorough":
+        return [(file, way) for file in files for way in ways]
+    whole = set(largest())
+    return [
+        (file, way)
+        for position, file in enumerate(files)
+        for number, way in enumerate(ways)
+        if file in whole or number == position % len(ways)
+    ]

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import claude_cases
+import laws
 import pytest
 from build import (
     LONG,
@@ -183,6 +184,23 @@ def test_nothing_new_in_the_window_is_no_task() -> None:
     second = batch(again(first, user("Next.")), noting, selection={"type": "preserve_recent", "keep_recent_count": 2})
     assert noting.tasks == []
     assert not second.changes
+
+
+# The summary of a second pass stands where that of the first stood, and takes it in: the first is gone.
+def test_the_second_pass_takes_in_the_summary_of_the_first() -> None:
+    passes = [
+        {
+            "id": id,
+            "mode": "batch",
+            "selection": {"type": "preserve_recent", "keep_recent_count": recent},
+            "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
+        }
+        for id, recent in (("first", 5), ("second", 1))
+    ]
+    configured = configuration(*passes, lossless_prelude={"enabled": True})
+    done = laws.check_all(anthropic(*conversation()), configured, summarizer=Short())
+    gone = [receipt for receipt in done.changes if receipt.pass_id == "second" and receipt.message == 1]
+    assert [receipt.tokens_after for receipt in gone if receipt.block == 0] == [0]
 
 
 # Roles alternate where the API wants that; a line leads on from one to the next.

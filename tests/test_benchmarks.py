@@ -136,3 +136,50 @@ def test_the_benchmark_of_rows_measures_runs(capsys: pytest.CaptureFixture[str],
     assert "from 500 to 1,000 rows: exponent " in printed
     assert "MB, under 500 MB" in printed
     assert list(tmp_path.iterdir()) == []
+
+
+# --- How fast it is ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def speed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
+    return runpy.run_path(str(PROJECT / "benchmarks" / "speed.py"))
+
+
+def headings(page: str) -> set[str]:
+    """The first lines of the tables of a page."""
+    return set(re.findall(r"^(\|.*\|)\n\| ---", page, re.MULTILINE))
+
+
+def test_the_benchmark_of_speed_writes_the_tables_of_the_document(
+    speed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    speed["main"](["--sizes", "0.05", "0.1", "--formats", "anthropic", "--rounds", "1", "--starts", "1", "--peers"])
+    printed = capsys.readouterr().out
+    assert headings(printed) < headings((PROJECT / "docs" / "speed.md").read_text())
+    assert len(re.findall(r"^\| anthropic \| 0\.10 \| (?:speed|cost) \|", printed, re.MULTILINE)) == 4
+    assert "| `condense --help` |" in printed
+    assert re.search(r"^\| anthropic, preset cost: growth of time, exponent \| -?\d", printed, re.MULTILINE)
+
+
+# A target that was missed stays in the table and says so.
+def test_the_benchmark_of_speed_says_what_was_missed(speed: dict[str, Any]) -> None:
+    cost, row, run = (speed[name] for name in ("Cost", "Row", "Run"))
+
+    def measured(size: int, seconds: float) -> Any:
+        runs = {preset: run(cost(seconds, seconds, 300_000_000), [seconds]) for preset in ("speed", "cost")}
+        return row("anthropic", size, cost(1.0, 1.0, 1), runs)
+
+    names = ("python -I -c pass", "condense --help", "condense run (10 KB)")
+    starts = {name: [cost(0.05, 0.05, 1)] for name in names}
+    found = speed["Found"](starts, [measured(10_000, 0.1), measured(5_000_000, 1.1), measured(50_000_000, 2.1)])
+    found.asked.append(speed["Asked"]("LangChain, results cleared", "", "anthropic", 0.5, 2.0))
+    verdicts = {what: (value, value <= most) for what, value, most, _ in speed["targets"](found)}
+    assert verdicts["`condense --help`"] == (50, True)
+    assert verdicts["anthropic, 5 MB, preset cost, times LangChain, results cleared: whole process"] == (0.55, True)
+    assert verdicts["anthropic, 5 MB, preset cost, times LangChain, results cleared: work alone"] == (2.2, False)
+    assert verdicts["anthropic, 50 MB, preset speed: time for 25 MB"] == (1.05, False)
+    assert verdicts["anthropic, 50 MB, preset speed: memory, times the file"] == (6, False)
+    lines = list(speed["tables"](found, "2030-01-01", "here"))
+    assert sum(line.endswith("| missed |") for line in lines) == sum(not met for _, met in verdicts.values())

@@ -12,6 +12,7 @@ from build import LONG, condense, configuration, cut_to, one_pass, written
 from hypothesis import given
 from rollouts import ENVIRONMENT, message, record, rollout_records
 from strategies import ANY_TURNS, configurations, spelled
+from summarizers import Short
 
 from condense_cli import api, patches
 from condense_cli.config.models import Configuration
@@ -368,6 +369,23 @@ def test_words_of_the_client_that_are_counted_stay() -> None:
     cut = {"defaults": {"message_text": {"operation": "suppress"}}}
     result = condense(rollout(*records), one_pass(individual_config=cut, selection={"type": "custom"}))
     assert told["content"][0]["text"] in texts(result.transcript)
+
+
+# A compaction that a summary writes repeats them behind the rollback: they read back as they were, and stay.
+@pytest.mark.parametrize("selection", [{"type": "preserve_recent", "keep_recent_count": 3}, {"type": "custom"}])
+def test_words_that_were_counted_stay_behind_a_new_compaction(selection: dict[str, Any]) -> None:
+    told = message("user", "<user_shell_command>\n" + LONG)
+    taken_back = record("event_msg", type="thread_rolled_back", num_turns=1)
+    done = [message("assistant", f"{number} {LONG}") for number in range(4)]
+    turns = [item for number, answer in enumerate(done) for item in (answer, message("user", f"More, {number}."))]
+    records = [*items(told, REQUEST, *turns, DONE), taken_back, *items(*turns, DONE)]
+    batch = one_pass(id="batch", mode="batch", selection=selection, batch_config={"operation": "summarize"})
+    shorter = {"operation": "truncate", "params": {"truncate": {"max_chars": 60}}}
+    cut = one_pass(individual_config={"defaults": {"message_text": shorter}}, selection=selection)
+    for configured in (configuration(batch), configuration(cut, batch)):
+        result = laws.check_all(rollout(*records), configured, summarizer=Short())
+        assert result.transcript.has_new_summary
+        assert told["content"][0]["text"] in texts(result.transcript)
 
 
 # The first usage is that of the first request whose answer is in the conversation.

@@ -195,6 +195,7 @@ EVERY_KEY: dict[str, Any] = {
                 "keep_recent_count": 3,
                 "keep_percentage": 30,
                 "tools": {"include": ["Read*"], "exclude": ["ReadMe"]},
+                "only_tools": ["Read*"],
                 "range": {"start": 2, "end": -2},
                 "age": {"min": 1, "max": 90},
                 "min_tokens": 12,

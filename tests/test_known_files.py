@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import real
+from hypothesis import given
+from hypothesis import strategies as st
 
 from condense_cli.errors import TranscriptError
 from condense_cli.formats import FORMATS, parse
-from condense_cli.formats.base import Evidence
+from condense_cli.formats.base import Evidence, claims_nothing
 from condense_cli.formats.container import open_document
+from condense_cli.formats.table import TABLE, Row, keys_of
 
 SEVERAL = "several|conversations"
 EXPECTED: dict[str, str] = {
@@ -115,6 +119,54 @@ def test_no_format_takes_files_of_another(path: Path) -> None:
             assert proven[0] == own
             assert len(proven) == 1 or (own, *proven[1:]) in SHARED
             return
+
+
+# A format is asked of a record only where its proof may be in it: what it would have said of the others is known.
+@pytest.mark.parametrize("path", READABLE, ids=lambda path: path.name[-50:])
+def test_no_record_proves_a_format_without_the_keys_of_its_proof(path: Path) -> None:
+    for value in open_document(path.read_bytes(), path.name).values:
+        keys = keys_of(value)
+        unasked = [row for row in TABLE if not row.may_be_proved(keys)]
+        assert not [row.name for row in unasked if row.format.evidence(value) is Evidence.YES]
+
+
+KEYS = sorted({key.removeprefix("content.") for row in TABLE for key in row.proof})
+VALUES = st.sampled_from(
+    [
+        "user",
+        "assistant",
+        "system",
+        "gpt",
+        "request",
+        "metadata",
+        "session",
+        "message",
+        "event",
+        "run",
+        "finish",
+        "text",
+    ]
+)
+PARTS: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
+    st.sampled_from(KEYS), VALUES | st.just({"event": {"properties": {}}}), max_size=4
+)
+RECORDS = st.dictionaries(
+    st.sampled_from([*KEYS, "content", "id", "uuid", "parentUuid", "messages", "args", "sessionId", "$set"]),
+    VALUES | st.integers() | PARTS | st.lists(PARTS, max_size=2),
+)
+
+
+@given(RECORDS | st.lists(VALUES | PARTS))
+def test_no_made_up_record_does_either(value: Any) -> None:
+    keys = keys_of(value)
+    unasked = [row for row in TABLE if not row.may_be_proved(keys)]
+    assert not [row.name for row in unasked if row.format.evidence(value) is Evidence.YES]
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+def test_the_table_says_of_a_format_what_it_says_of_itself(row: Row) -> None:
+    assert row.format.name == row.name
+    assert row.may_claim == (row.format.claims is not claims_nothing)
 
 
 SHARED = {("cline", "roo"), ("roo", "anthropic"), ("tau2", "openai-chat")}

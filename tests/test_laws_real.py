@@ -41,8 +41,8 @@ passes:
 """
 
 
-def _id(path: Path) -> str:
-    return path.name[-40:]
+def _id(value: object) -> str:
+    return value.name[-40:] if isinstance(value, Path) else getattr(value, "id", "") or str(value)
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +57,13 @@ def test_round_trip_is_the_identity(path: Path) -> None:
 
 
 # Every law holds for each preset and example configuration.
-@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=lambda path: path.stem)
-@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+@pytest.mark.parametrize(("path", "configuration"), real.spread(real.all_files(), CONFIGURATIONS), ids=_id)
 def test_laws_hold(path: Path, configuration: Path, count: Counter) -> None:
     laws.check_all(real.transcript(path), load_configuration(configuration), count)
 
 
 # Every law holds for each provider with its default settings, and for a fallback.
-@pytest.mark.parametrize("provider", BUILT_IN, ids=lambda provider: provider.id)
-@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+@pytest.mark.parametrize(("path", "provider"), real.spread(real.all_files(), BUILT_IN), ids=_id)
 def test_laws_hold_for_each_provider(path: Path, provider: Provider[Any], count: Counter) -> None:
     config = provider.default_configuration()
     if provider.id == "lossless":
@@ -107,8 +105,7 @@ SECTIONS = {
 
 
 # Every law holds for provider truncation, and for phases up to each of the fallbacks.
-@pytest.mark.parametrize("name", SECTIONS)
-@pytest.mark.parametrize("path", [*real.SAMPLES, *real.largest()], ids=_id)
+@pytest.mark.parametrize(("path", "name"), real.spread([*real.SAMPLES, *real.largest()], list(SECTIONS)), ids=_id)
 def test_laws_hold_for_sections(path: Path, name: str, count: Counter) -> None:
     laws.check_all(real.transcript(path), SECTIONS[name], count)
 
@@ -122,21 +119,19 @@ PRELUDES = {
 
 
 # Every law holds for the prelude alone, with each of its finders, and nothing is lost.
-@pytest.mark.parametrize("prelude", PRELUDES)
-@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+@pytest.mark.parametrize(("path", "prelude"), real.spread(real.all_files(), list(PRELUDES)), ids=_id)
 def test_laws_hold_for_the_prelude_alone(path: Path, prelude: str, count: Counter) -> None:
     result = laws.check_all(real.transcript(path), configuration(lossless_prelude=PRELUDES[prelude]), count)
     assert laws.restored(result.transcript) == laws.restored(result.before)
 
 
 # Every law holds for a preset on what another configuration condensed.
-@pytest.mark.parametrize("path", real.all_files(), ids=_id)
-def test_laws_hold_on_condensed_transcripts(path: Path, count: Counter) -> None:
+@pytest.mark.parametrize(("path", "preset"), real.spread(real.all_files(), preset_names()), ids=_id)
+def test_laws_hold_on_condensed_transcripts(path: Path, preset: str, count: Counter) -> None:
     first = configuration(lossless_prelude=PRELUDES["all, the earliest stay"])
     result = api.condense(real.transcript(path), first, counter=count)
     again = parse(api.dump(result), format=result.transcript.format)
-    for preset in preset_names():
-        laws.check_all(again, load_configuration(presets_folder() / f"{preset}.yaml"), count)
+    laws.check_all(again, load_configuration(presets_folder() / f"{preset}.yaml"), count)
 
 
 SUMMARIES = configuration(
@@ -156,8 +151,7 @@ SUMMARIES = configuration(
 
 
 # Every law holds where a model writes summaries, where it fails, and where it says more than it was told.
-@pytest.mark.parametrize("summarizer", SUMMARIZERS, ids=lambda summarizer: repr(summarizer))
-@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+@pytest.mark.parametrize(("path", "summarizer"), real.spread(real.all_files(), SUMMARIZERS), ids=_id)
 def test_laws_hold_with_summaries(path: Path, summarizer: Summarizer, count: Counter) -> None:
     result = laws.check_all(real.transcript(path), SUMMARIES, count, summarizer)
     if summarizer == Failing():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import laws
 import pytest
 import real
 from build import LONG, condense, configuration, cut_to, one_pass
+from summarizers import Short
 
 from condense_cli import api, tools
 from condense_cli.errors import UnknownFormatError
@@ -121,6 +123,19 @@ def test_the_conversation_begins_at_a_compaction(tail: str | None, first: str | 
     assert transcript.messages[0].blocks[0].text == (first or "What did we do so far?")
     assert transcript.messages[-2].is_summary
     assert transcript.messages[-2].role is Role.ASSISTANT
+
+
+# A summary of all that is sent leaves the compaction: without it everything before it would be sent again.
+@pytest.mark.parametrize("tail", [None, "msg_2"])
+def test_a_summary_leaves_the_compaction(tail: str | None) -> None:
+    marker = {"type": "compaction", "auto": True} | ({"tail_start_id": tail} if tail else {})
+    summary = message(7, "assistant", text("Summary."), parentID="msg_6", summary=True, finish="stop")
+    more = [message(8, "user", text("Next.")), message(9, "assistant", text(LONG)), message(10, "user", text("More."))]
+    transcript = export(*session(), message(6, "user", marker), summary, *more)
+    done = laws.check_all(transcript, configuration(BATCH | {"selection": {"type": "custom"}}), summarizer=Short())
+    assert done.transcript.has_new_summary
+    ids = [entry["info"]["id"] for entry in json.loads(api.dump(done))["messages"]]
+    assert {"msg_6", "msg_7"} < set(ids)
 
 
 # What opencode says for a call without an output, or with one that it cleared, is nothing that a pass could cut.

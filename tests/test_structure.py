@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "condense_cli"
 FLOORS = [
-    {"errors", "transcript", "markers", "models", "nearest"},
+    {"errors", "transcript", "spelled", "markers", "models", "nearest"},
     {"jsontext", "patches", "textactions", "xmlcalls"},
     {"tools", "facts", "tokens", "exchanges", "validity", "prices", "economics"},
     {"formats", "config"},
@@ -41,6 +41,7 @@ FLOORS = [
 FLOOR_OF = {name: level for level, names in enumerate(FLOORS) for name in names}
 CORE = {
     "transcript",
+    "spelled",
     "markers",
     "models",
     "jsontext",

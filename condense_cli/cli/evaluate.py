@@ -157,18 +157,17 @@ def _configurations(
     presets: list[str] | None, providers: list[str] | None, files: list[Path] | None
 ) -> Iterator[tuple[str, Configuration]]:
     """What is to be measured, by the name to show. Raises ConfigurationError."""
-    import json
-
-    from ..config.loading import load_configuration, parse_configuration
+    from ..config.loading import load_with_positions
+    from .providing import checked, registry_of_user
     from .settings import presets_here
 
-    here = presets_here()
+    here, registry = presets_here(), registry_of_user()
     for name in presets or ([] if providers or files else here.names()):
-        yield name, here.load(name)
+        yield name, checked(here.named(name), registry)
     for name in providers or []:
-        yield f"provider {name}", parse_configuration(json.dumps({"provider": name}), "--provider")
+        yield f"provider {name}", registry.get(name).default_configuration()
     for path in files or []:
-        yield str(path), load_configuration(path)
+        yield str(path), checked(load_with_positions(path, here), registry)
 
 
 def _compared(names: list[str] | None) -> tuple[str, ...]:

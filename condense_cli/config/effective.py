@@ -24,6 +24,7 @@ _FLAG_OF_KEY: Final = {
     "keep_percentage": "--keep-recent",
     "keep_recent": "--keep-recent",
     "remove_obsolete_state": "--only-tools",
+    "only_tools": "--only-tools",
     "regex": "--pin",
     "range": "--range",
 }
@@ -119,5 +120,6 @@ def _flag(path: KeyPath, value: Any) -> str:
             return by if value else DEFAULT
         if step in _FLAG_OF_KEY:
             # A predicate that a new pin leaves open is not set by any flag; a key that a flag emptied is.
-            return DEFAULT if value is None and step in ("regex", "range") and path[-1] != "end" else _FLAG_OF_KEY[step]
+            is_open = value is None and step in ("regex", "range", "only_tools") and path[-1] != "end"
+            return DEFAULT if is_open else _FLAG_OF_KEY[step]
     return DEFAULT

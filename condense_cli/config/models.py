@@ -142,10 +142,14 @@ class Age(_Base, frozen=True, kw_only=True):
 
 
 class Predicates(_Base, frozen=True, kw_only=True):
-    """Conditions on a block and its message. All that are given must hold."""
+    """Conditions on a block and its message. All that are given must hold.
+
+    `only_tools` are globs, for messages that hold nothing but calls and results of such tools (and thinking).
+    """
 
     roles: tuple[RoleName, ...] | None = None
     tools: Globs | None = None
+    only_tools: tuple[str, ...] | None = None
     range: IndexRange | None = None
     age: Age | None = None
     min_tokens: Count | None = None

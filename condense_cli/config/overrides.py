@@ -103,7 +103,7 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
         # Results and calls of other tools; a pass with globs of its own leaves text alone already.
         if prelude.enabled or any(_has_own_tools(config.selection) for config in passes):
             pins.append(Predicates(tools=Globs(exclude=overrides.only_tools)))
-        passes = _with_selections(passes, lambda selection: _only_tools(selection, overrides.only_tools))
+        passes = tuple(_of_only_tools(config, overrides.only_tools) for config in passes)
         prelude = structs.replace(prelude, operations=structs.replace(prelude.operations, remove_obsolete_state=False))
     if overrides.except_tools:
         # A condition on tools would leave message text out of every pass, so this is always a pin.
@@ -142,14 +142,20 @@ def _preserving(selection: Selection, count: int) -> Selection:
 
 
 def _has_own_tools(selection: Selection) -> bool:
-    return selection.tools is not None and bool(selection.tools.include)
+    return bool(selection.tools and selection.tools.include) or selection.only_tools is not None
 
 
-def _only_tools(selection: Selection, globs: tuple[str, ...]) -> Selection:
-    if _has_own_tools(selection):
-        return selection
-    exclude = selection.tools.exclude if selection.tools else ()
-    return structs.replace(selection, tools=Globs(include=globs, exclude=exclude))
+def _of_only_tools(config: PassConfig, globs: tuple[str, ...]) -> PassConfig:
+    """The pass for these tools. A summary takes whole messages, so that nothing else may stand in them."""
+    selection = config.selection
+    if config.mode == "batch":
+        changed = selection if selection.only_tools is not None else structs.replace(selection, only_tools=globs)
+    elif _has_own_tools(selection):
+        changed = selection
+    else:
+        exclude = selection.tools.exclude if selection.tools else ()
+        changed = structs.replace(selection, tools=Globs(include=globs, exclude=exclude))
+    return structs.replace(config, selection=changed)
 
 
 def _within(selection: Selection, span: IndexRange) -> Selection:

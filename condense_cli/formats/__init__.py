@@ -4,69 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from ..errors import UnknownFormatError, UsageError
 from ..transcript import Message, Transcript
-from . import (
-    anthropic,
-    claude_code,
-    claude_stream,
-    cline,
-    codex,
-    gemini,
-    gemini_log,
-    inspect_log,
-    kimi,
-    mini_swe_agent,
-    openai_chat,
-    opencode,
-    opencode_events,
-    openhands,
-    openhands_sdk,
-    pi,
-    request_log,
-    roo,
-    sharegpt,
-    swe_agent,
-    tau2,
-)
 from .base import Evidence, Format
 from .container import Document, describe, open_document
-from .foreign import foreign
 from .slimming import slimmed as _slimmed
+from .table import TABLE, AddedRow, Candidate, Row, keys_of
 from .writing import write as _write
 
-FORMATS: Final[tuple[Format, ...]] = (
-    claude_code.FORMAT,
-    claude_stream.FORMAT,
-    codex.FORMAT,
-    cline.FORMAT,
-    roo.FORMAT,
-    swe_agent.FORMAT,
-    opencode.FORMAT,
-    opencode_events.FORMAT,
-    pi.FORMAT,
-    gemini.FORMAT,
-    gemini_log.FORMAT,
-    kimi.FORMAT,
-    mini_swe_agent.FORMAT,
-    inspect_log.FORMAT,
-    inspect_log.ARCHIVES,
-    request_log.FORMAT,
-    tau2.FORMAT,
-    openhands.FORMAT,
-    openhands_sdk.FORMAT,
-    sharegpt.FORMAT,
-    openai_chat.FORMAT,
-    anthropic.FORMAT,
-)
-"""Asked in this order. Plain text turns that fit both chat formats are taken for the last that fits."""
+if TYPE_CHECKING:
+    FORMATS: tuple[Format, ...]
+
+_ZIP: Final = b"PK\x03\x04"
+_ADDED: Final[dict[str, Row]] = {}
 
 
-_ADDED: Final[dict[str, Format]] = {}
+def __getattr__(name: str) -> tuple[Format, ...]:
+    """`FORMATS`, the whole table: it imports every format, so whoever needs one or a name asks for that."""
+    if name != "FORMATS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return tuple(row.format for row in TABLE)
 
 
 def add(formats: Iterable[Format]) -> None:
@@ -74,20 +35,20 @@ def add(formats: Iterable[Format]) -> None:
 
     A transcript carries the name of its format, and whoever writes it has to find that. Names in the table stay.
     """
-    known = {form.name for form in FORMATS}
-    _ADDED.update({form.name: form for form in formats if form.name not in known})
+    known = {row.name for row in TABLE}
+    _ADDED.update({form.name: AddedRow(form) for form in formats if form.name not in known})
 
 
-def _all() -> tuple[Format, ...]:
-    return (*FORMATS, *_ADDED.values())
+def _all() -> tuple[Row, ...]:
+    return (*TABLE, *_ADDED.values())
 
 
 def format_named(name: str) -> Format:
     """Raises UsageError when no format has the name."""
-    for form in _all():
-        if form.name == name:
-            return form
-    known = ", ".join(form.name for form in _all())
+    for row in _all():
+        if row.name == name:
+            return row.format
+    known = ", ".join(row.name for row in _all())
     raise UsageError(f"There is no format named {name!r}.", f"Formats: {known}.")
 
 
@@ -96,8 +57,10 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
 
     Raises NotJsonError and UnknownFormatError. With `lenient`, lines that are not JSON are kept as they are.
     """
-    if data.startswith(inspect_log.ZIP):
-        return inspect_log.read_archive(data, name)
+    if data.startswith(_ZIP):
+        from .inspect_log import read_archive
+
+        return read_archive(data, name)
     document = open_document(data, name, lenient=lenient)
     if format is not None:
         form, values = format_named(format), document.values
@@ -140,26 +103,32 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
 
     Takes values until one of them proves a format that none before it excluded.
     """
-    for form in FORMATS:
-        if form.claims(document):
-            return form, document.values
+    for row in TABLE:
+        if row.claims(document):
+            return row.format, document.values
     taken: list[Any] = []
-    candidates = list(_all())
+    seen: list[Any] = []
+    candidates = [Candidate(row) for row in _all()]
     for record, value in enumerate(document.values):
         taken.append(value)
         if record in document.source.unparsed:
             continue
-        verdicts = {form.name: form.evidence(value) for form in candidates}
-        candidates = [form for form in candidates if verdicts[form.name] is not Evidence.NO]
-        for form in candidates:
-            if verdicts[form.name] is Evidence.YES:
-                return form, chain(taken, document.values)
-        if not candidates:
-            break
-    defaults = [form for form in candidates if form.is_default]
+        seen.append(value)
+        keys = keys_of(value)
+        for one in candidates:
+            is_asked = one.verdict is not None or one.row.may_be_proved(keys)
+            if is_asked and one.ask(seen) is Evidence.YES:
+                return one.row.format, chain(taken, document.values)
+        if not any(one.verdict for one in candidates):
+            candidates = [one for one in candidates if one.ask(seen) is not Evidence.NO]
+            if not candidates:
+                break
+    defaults = [one for one in candidates if one.row.format.is_default and one.ask(seen) is not Evidence.NO]
     if defaults and taken:
-        return defaults[-1], chain(taken, document.values)
-    known = ", ".join(form.name for form in _all())
+        return defaults[-1].row.format, chain(taken, document.values)
+    from .foreign import foreign
+
+    known = ", ".join(row.name for row in _all())
     first = taken[0] if taken else None
     kind = foreign(first)
     if kind:

@@ -44,9 +44,8 @@ class Item(Struct, frozen=True):
     @property
     def is_request(self) -> bool:
         """Whether the user wrote it. One text of the client makes a whole message the client's."""
-        if self.kind == SUMMARY:
-            return not is_injected(str(self.value.get("message")))
-        return self.value.get("role") == "user" and self.kind == "message" and not any(map(is_injected, self._texts()))
+        is_of_user = self.kind == SUMMARY or (self.kind == "message" and self.value.get("role") == "user")
+        return is_of_user and not any(map(is_injected, self.texts))
 
     @property
     def is_context(self) -> bool:
@@ -54,10 +53,13 @@ class Item(Struct, frozen=True):
         role = self.value.get("role")
         return self.kind == "message" and (role == "developer" or (role == "user" and not self.is_request))
 
-    def _texts(self) -> list[str]:
+    @property
+    def texts(self) -> list[str]:
+        """The texts of a message."""
         content = self.value.get("content")
         parts = content if isinstance(content, list) else []
         found = [part.get("text") for part in parts if isinstance(part, dict)]
+        found.append(self.value.get("message") if self.kind == SUMMARY else None)
         return [text for text in found if isinstance(text, str)]
 
 
@@ -74,11 +76,12 @@ def item_path(path: JsonPath) -> JsonPath:
 class History:
     """The items so far. `outside` are results without a call, which the client leaves out of what it sends.
 
-    `counted` is the last record for which the client tells requests of the user from its own words before it.
+    `counted` are texts by whose beginnings the client told requests of the user from its own words. They are known by
+    what they say, not by where they stand: a later compaction may repeat them.
     """
 
     def __init__(self) -> None:
-        self.counted = -1
+        self.counted: set[str] = set()
         self._items: list[Item] = []
         self._is_paginated: bool | None = None
 
@@ -101,7 +104,7 @@ class History:
         elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
             turns = payload.get("num_turns")
             if isinstance(turns, int) and turns > 0:
-                self.counted = record
+                self._count()
                 self._roll_back(turns)
 
     @property
@@ -118,11 +121,14 @@ class History:
         if item.kind not in _NOT_SENT:
             self._items.append(item)
 
+    def _count(self) -> None:
+        self.counted.update(text for item in self._items for text in item.texts if is_injected(text))
+
     def _compact(self, record: int, payload: dict[str, Any]) -> None:
         replacement = payload.get("replacement_history")
         if not isinstance(replacement, list):
             # Older clients wrote the summary alone; what the user said stays beside it.
-            self.counted = record
+            self._count()
             self._items = [item for item in self._items if item.is_request]
             self._items.append(Item(record, ("payload",), {"type": SUMMARY, "message": payload.get("message")}))
             return

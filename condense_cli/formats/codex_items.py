@@ -6,7 +6,7 @@ A message has parts; a call's arguments are JSON in a string, an object, or plai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -53,16 +53,16 @@ def role_of(item: Item) -> Role:
 class ItemReader:
     """Reads items in order, remembering each call so that its output knows the tool.
 
-    Up to the record `counted` the client knows its own words by how they begin, so no pass may rewrite them.
+    The client knows the words of its own that are `counted` by how they begin, so no pass may rewrite them.
     """
 
-    def __init__(self, counted: int) -> None:
+    def __init__(self, counted: Set[str]) -> None:
         self._tools: dict[str, str] = {}
         self._counted = counted
 
     def blocks(self, item: Item) -> Iterator[Block]:
         for block in self._blocks(item):
-            is_fixed = item.record < self._counted and block.injected and block.kind is BlockKind.TEXT
+            is_fixed = block.injected and block.kind is BlockKind.TEXT and block.text in self._counted
             yield replace(block, kind=BlockKind.OPAQUE) if is_fixed else block
 
     def _blocks(self, item: Item) -> Iterator[Block]:

@@ -27,7 +27,6 @@ from .openai_chat import ROLES
 from .spelling import as_spelled
 from .turns import Turn, joined
 
-ZIP: Final = b"PK\x03\x04"
 ARCHIVE: Final = "inspect-eval"
 
 _BESIDE: Final = ("input", "output", "events", "attachments", "transcript", "store", "scores")

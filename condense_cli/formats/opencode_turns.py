@@ -34,11 +34,15 @@ class Entry(Struct, frozen=True):
 
 
 def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
-    sent = [entry for entry in entries[_beginning(entries) :] if not _has_failed(entry)]
+    beginning, compaction = _beginning(entries)
+    sent = [entry for entry in entries[beginning:] if not _has_failed(entry)]
     messages: list[Message] = []
     usage = None
     for entry in sent:
+        is_anchor = compaction is not None and _is_of(entry.info, compaction)
         for role, blocks in _turns(entry, source):
+            if is_anchor:
+                blocks = [replace(block, anchors=True) for block in blocks]
             if role is Role.ASSISTANT:
                 usage = usage or _usage(len(messages), entry.info)
             messages.append(Message(len(messages), role, tuple(blocks)))
@@ -47,8 +51,8 @@ def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
     return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, first_usage=usage)
 
 
-def _beginning(entries: list[Entry]) -> int:
-    """Position of the first message that is sent."""
+def _beginning(entries: list[Entry]) -> tuple[int, str | None]:
+    """Position of the first message that is sent, and the id of the request whose compaction says so."""
     finished: set[str] = set()
     for position in reversed(range(len(entries))):
         info = entries[position].info
@@ -57,10 +61,17 @@ def _beginning(entries: list[Entry]) -> int:
                 if part.get("type") == "compaction":
                     kept = part.get("tail_start_id")
                     ids = [entry.info.get("id") for entry in entries[:position]]
-                    return ids.index(kept) if kept in ids else position
+                    return ids.index(kept) if kept in ids else position, str(info.get("id"))
         if info.get("summary") is True and info.get("finish") and not info.get("error"):
             finished.add(str(info.get("parentID")))
-    return 0
+    return 0, None
+
+
+def _is_of(info: dict[str, Any], compaction: str) -> bool:
+    """Whether it is the request of the compaction, or the summary that answers it."""
+    return str(info.get("id")) == compaction or (
+        info.get("summary") is True and str(info.get("parentID")) == compaction
+    )
 
 
 def _values(entry: Entry) -> Iterator[dict[str, Any]]:

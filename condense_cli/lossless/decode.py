@@ -54,6 +54,7 @@ def decode(
         parse_reference(line) is not None
         for place in holders
         for text in _texts(decoder.messages[place.message].blocks[place.block])
+        if REFERENCE_PREFIX in text
         for line in text.split("\n")
     )
     named = {place: frozenset(others) for place, others in decoder.named.items()}
@@ -124,6 +125,8 @@ class _Decoder:
 
     def _text(self, place: Place, text: str, is_backward: bool, is_user_text: bool) -> str:
         """The text with references of one direction resolved; what takes their place is not looked at again."""
+        if REFERENCE_PREFIX not in text:
+            return text
         lines = text.split("\n")
         offset = len(text) + 1
         # From the end, where elements before a line still stand as they did.

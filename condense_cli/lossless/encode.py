@@ -9,7 +9,7 @@ arguments of its own call (a client shows what an edit changed), and lines furth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -143,6 +143,7 @@ class _Encoder:
                 self.whole[number] = original
                 self.hashed[number] = self.cut[place]
         if written:
+            self._use(written.named)
             self.texts[number] = compact(written.text)
         return written
 
@@ -153,7 +154,7 @@ class _Encoder:
         if not (runs or own):
             return None
         written = WrittenText(lines(), self.count, self.lines_of, piece.head, piece.tail)
-        self._use(written.take(runs, lambda source: self._address(piece, source)))
+        written.take(runs, lambda source: self._address(piece, source))
         written.take(own, lambda source: self._address(piece, source))
         return written if written.is_changed else None
 
@@ -172,7 +173,7 @@ class _Encoder:
         other = self.pieces[source]
         return self.addresses.address(piece.place, other.place, field=other.field, tag=other.tag)
 
-    def _use(self, runs: Sequence[Run]) -> None:
+    def _use(self, runs: Iterable[Run]) -> None:
         """Remember the lines that are referred to: they have to stay."""
         for run in runs:
             used = self.used.get(run.source)

@@ -124,11 +124,12 @@ def readings(source: Lines, start: int, size: int, numbering: str, before: str, 
 def _numbered(source: Lines, start: int, size: int, style: Numbering) -> str:
     """The lines numbered in a style: those that the source numbers, or all where it numbers none."""
     has_numbers = source.has_numbers(start, size)
+    number, width, separator = style.number, style.width, style.separator
     lines = []
     for line in range(start, start + size):
         if has_numbers and not source.is_numbered(line):
             lines.append(source.lines[line])
         else:
-            lines.append(f"{style}{source.keys[line]}")
-            style = style.moved(1)
+            lines.append(f"{number:>{width}}{separator}{source.keys[line]}")
+            number += 1
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import count, islice
+from itertools import chain, takewhile
 from typing import Final
 
 from msgspec import Struct
@@ -32,6 +32,11 @@ class Numbering(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.number:>{self.width}}{self.separator}"
+
+    @property
+    def next(self) -> str:
+        """How the line below is numbered in a listing."""
+        return f"{self.number + 1:>{self.width}}{self.separator}"
 
     def moved(self, lines: int) -> Numbering:
         return replace(self, number=self.number + lines)
@@ -93,35 +98,31 @@ def read_lines(text: str) -> Lines:
         if line < position or content[:1] not in _BEGINNINGS:
             continue
         numbering = numbering_of(content)
-        if numbering is None:
+        if numbering is None or not lines[line + 1 : line + 2] or not lines[line + 1].startswith(numbering.next):
             continue
         bodies = _bodies(lines, line, numbering)
         position = line + len(bodies)
-        if len(bodies) > 1:
-            if not listings:
-                keys, numbered = lines.copy(), bytearray(len(lines))
-            listings.append(Listing(line, position, numbering))
-            keys[line:position] = bodies
-            numbered[line:position] = b"\x01" * len(bodies)
+        if not listings:
+            keys, numbered = lines.copy(), bytearray(len(lines))
+        listings.append(Listing(line, position, numbering))
+        keys[line:position] = bodies
+        numbered[line:position] = b"\x01" * len(bodies)
     return Lines(lines, keys, tuple(listings), bytes(numbered))
 
 
 def _bodies(lines: list[str], start: int, numbering: Numbering) -> list[str]:
     """What is numbered in a listing that begins at a line."""
-    bodies: list[str] = []
-    for prefix, line in zip(_prefixes(numbering), islice(lines, start, None), strict=False):
-        if not line.startswith(prefix):
-            break
-        bodies.append(line[len(prefix) :])
-    return bodies
+    lines = lines[start:]
+    fitting = sum(takewhile(bool, map(str.startswith, lines, _prefixes(numbering, len(lines)))))
+    return list(map(str.removeprefix, lines[:fitting], _prefixes(numbering, fitting)))
 
 
-def _prefixes(first: Numbering) -> Iterator[str]:
+def _prefixes(first: Numbering, size: int) -> Iterator[str]:
     """The numbers of a listing as they are printed, from the first on. Most listings have the same few thousand."""
     known = _printed(first.width, first.separator)
-    yield from known[first.number :]
-    for number in count(max(first.number, len(known))):
-        yield f"{number:>{first.width}}{first.separator}"
+    last = first.number + size
+    others = range(max(first.number, len(known)), last)
+    return chain(known[first.number : last], (f"{number:>{first.width}}{first.separator}" for number in others))
 
 
 @cache

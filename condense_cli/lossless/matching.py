@@ -136,23 +136,27 @@ class Index:
 
     def runs(self, text: Hashed, allows: Callable[[int], bool]) -> Iterator[Run]:
         """Every longest run of the text that stands in another text that is allowed, in the order it is found."""
-        newest, mask = self._newest, (1 << _SHIFT) - 1
+        newest, places, before, mask = self._newest, self._places, self._before, (1 << _SHIFT) - 1
         # A text that stands elsewhere as a whole may have no line that is rare enough to start a run.
         whole = self._whole.get(text.text)
         if whole is not None and whole not in self._gone and allows(whole):
             yield Run(0, len(text.keys), whole, 0)
             return
-        walked: dict[tuple[int, int], int] = {}
+        keys = text.keys
+        # By the place that line 0 would agree with: lines on one diagonal of one text have the same.
+        walked: dict[int, int] = {}
         for line in self._repeated.lines(text):
-            chain = newest.get(text.keys[line], _NONE)
+            chain = newest.get(keys[line], _NONE)
             while chain >= 0:
-                place, chain = self._places[chain], self._before[chain]
+                place, chain = places[chain], before[chain]
+                if walked.get(place - line, -1) > line:
+                    continue
                 source, there = place >> _SHIFT, place & mask
-                diagonal = (source, there - line)
                 gone = self._gone.get(source)
-                if walked.get(diagonal, -1) <= line and not (gone and gone[there]) and allows(source):
-                    start, walked[diagonal] = self._grow(text, line, source, there)
-                    yield Run(start, walked[diagonal] - start, source, there - line + start)
+                if not (gone and gone[there]) and allows(source):
+                    start, end = self._grow(text, line, source, there)
+                    walked[place - line] = end
+                    yield Run(start, end - start, source, there - line + start)
 
     def _grow(self, text: Hashed, line: int, source: int, there: int) -> tuple[int, int]:
         """First and last (not included) line of the run around a line that agrees."""

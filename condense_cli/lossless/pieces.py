@@ -49,8 +49,7 @@ def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece
     calls = calls_by_id(messages)
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
-            text = block.text
-            if len(text) < _SHORTEST:
+            if isinstance(block.content, str) and len(block.content) < _SHORTEST:
                 continue
             place = Place(position, number)
             if block.kind is BlockKind.TOOL_RESULT:
@@ -60,6 +59,7 @@ def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece
             elif block.kind is BlockKind.TOOL_CALL:
                 yield from _values(place, block, finders)
             elif block.kind is BlockKind.TEXT and message.role is Role.USER:
+                text = block.text
                 found = outermost(text, finders.state_tags)
                 if block.injected and not found:
                     yield Piece(place, Category.INJECTED, block.content, head=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -39,6 +39,11 @@ class WrittenText:
     @property
     def is_changed(self) -> bool:
         return bool(self._taken)
+
+    @property
+    def named(self) -> Iterator[Run]:
+        """The runs of other texts that references name."""
+        return (run for run, _ in self._taken.values() if run.source != ITSELF)
 
     def take(self, runs: Iterable[Run], address_of: Callable[[int], Address]) -> list[Run]:
         """Replace the runs that are worth it, longest first, and tell which they are."""

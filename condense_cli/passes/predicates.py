@@ -26,6 +26,9 @@ def compile_predicates(predicates: Predicates, messages: Sequence[Message], coun
         tests.append(lambda message, block: (Role.TOOL if block.answers else message.role).value in roles)
     if (globs := predicates.tools) is not None:
         tests.append(lambda message, block: block.tool is not None and matches(block.tool, globs))
+    if (only := predicates.only_tools) is not None:
+        alone = frozenset(message.index for message in messages if _holds_only(message, Globs(include=only)))
+        tests.append(lambda message, block: message.index in alone)
     if (span := predicates.range) is not None:
         start, end, _ = slice(span.start, span.end).indices(length)
         tests.append(lambda message, block: start <= message.index < end)
@@ -43,6 +46,12 @@ def compile_predicates(predicates: Predicates, messages: Sequence[Message], coun
         renewed = superseded_results(messages)
         tests.append(lambda message, block: _is_result(block) and (block.answers in renewed) is superseded)
     return lambda message, block: all(test(message, block) for test in tests)
+
+
+def _holds_only(message: Message, globs: Globs) -> bool:
+    """Whether all that is said in a message are calls and results of these tools; thinking goes with what it led to."""
+    said = [block for block in message.blocks if block.kind is not BlockKind.THINKING]
+    return bool(said) and all(block.tool is not None and matches(block.tool, globs) for block in said)
 
 
 def _ages(messages: Sequence[Message]) -> dict[int, int]:

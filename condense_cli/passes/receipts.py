@@ -21,6 +21,7 @@ class Kept(StrEnum):
     BEFORE_REQUEST = "before the first request"
     FIRST_REQUEST = "the first request of the user"
     PINNED = "pinned"
+    ANCHOR = "the conversation begins by it"
     RECENT = "among the preserved turns"
     NOT_SELECTED = "not selected by the pass"
     SMALL = "below the pass's min_tokens"

@@ -45,7 +45,8 @@ def reconcile(
     seen: set[BlockKey] = set()
     for receipt in receipts:
         key = places.get((receipt.message, receipt.block))
-        if key is None or key not in before:
+        # A summary may stand where an earlier one stood, which it takes in: nothing but the place is the same.
+        if key is None or key not in before or (receipt.is_change and after[key][2].is_inserted):
             found.append(receipt)
             continue
         old, (message, number, new) = before[key][2], after[key]
@@ -61,7 +62,7 @@ def reconcile(
         else:
             found.append(replace(receipt, tokens_before=tokens, tokens_after=tokens))
     for key, (message, number, new) in after.items():
-        if key not in seen and key in before and not before[key][2].reads_as(new):
+        if key not in seen and key in before and not (new.is_inserted or before[key][2].reads_as(new)):
             old = before[key][2]
             found.append(changed(pass_id, message, number, REFER, count.block(old), count.block(new), reason))
     return found

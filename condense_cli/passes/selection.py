@@ -68,6 +68,8 @@ class Protection(Struct, frozen=True):
     pins: tuple[Predicate, ...]
 
     def of(self, message: Message, block: Block) -> Kept | None:
+        if block.anchors:
+            return Kept.ANCHOR
         if block.is_summary:
             return Kept.SUMMARY
         reason = self.messages.get(message.index)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from .. import formats
 from ..errors import NotJsonError
 from ..files import STDIO, input_errors
-from ..formats.base import Evidence
 from ..formats.container import BOM
+from ..formats.table import TABLE, keys_of
 from .reading import beginning
 from .row import Kind, find, named_kind, parse_row
 
@@ -62,7 +61,8 @@ def kind_of(lines: list[bytes]) -> Kind | None:
         value = _value(line)
         if value is None:
             continue
-        if any(form.evidence(value) is Evidence.YES for form in formats.FORMATS):
+        keys = keys_of(value)
+        if any(row.is_proved(value, keys) for row in TABLE):
             return None
         found = find(value, kind)
         if found is None:

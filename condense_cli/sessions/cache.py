@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from .. import __version__
-from ..formats import FORMATS
+from ..formats.table import TABLE
 from .finding import SessionFile
 from .summary import Facts
 
@@ -40,7 +40,7 @@ class FactsCache:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
-        self._program = f"{__version__} {_SHAPE} {' '.join(form.name for form in FORMATS)}"
+        self._program = f"{__version__} {_SHAPE} {' '.join(row.name for row in TABLE)}"
         self._database = self._opened()
 
     def get(self, file: SessionFile) -> Facts | None:

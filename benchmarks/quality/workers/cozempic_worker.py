@@ -1,4 +1,4 @@
-"""cozempic: `cozempic treat FILE -rx PRESCRIPTION --execute`, which writes into the file."""
+"""cozempic: `cozempic treat FILE -rx PRESCRIPTION --execute`, into the file; a dry run without the last."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from serving import serve
 
 
 def work(path: str, setting: dict[str, Any]) -> str:
-    sys.argv = ["cozempic", "treat", path, "-rx", setting["prescription"], "--execute"]
+    sys.argv = ["cozempic", "treat", path, "-rx", setting["prescription"]]
+    if setting.get("execute", True):
+        sys.argv.append("--execute")
     main()
     return path
 

@@ -1,7 +1,15 @@
-"""LangChain: `ContextEditingMiddleware` with `ClearToolUsesEdit`, as an agent calls it before each request."""
+"""LangChain: `ContextEditingMiddleware` with `ClearToolUsesEdit`, as an agent calls it before each request.
+
+It counts tokens as characters / 4. With the setting `tokenizer`, a folder that holds the package splintr, the messages
+are counted by that, before and after, in the place of the model that an agent would ask.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +19,7 @@ from serving import serve
 
 
 def work(messages: list[dict[str, Any]], setting: dict[str, Any]) -> list[dict[str, Any]]:
+    tokenizer = setting.pop("tokenizer", None)
     given: list[Any] = []
     origins: list[tuple[int, int]] = []
     for number, message in enumerate(messages):
@@ -18,10 +27,41 @@ def work(messages: list[dict[str, Any]], setting: dict[str, Any]) -> list[dict[s
             given.append(converted)
             origins.append((number, part))
     seen: list[Any] = []
-    middleware = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=0, **setting)])
-    request = SimpleNamespace(messages=given, override=lambda messages: SimpleNamespace(messages=messages))
+    edits = [ClearToolUsesEdit(trigger=0, **setting)]
+    middleware = ContextEditingMiddleware(edits=edits, token_count_method="model" if tokenizer else "approximate")
+    model = SimpleNamespace(get_num_tokens_from_messages=lambda found, tools: _tokens(found, _counter(tokenizer)))
+    request = SimpleNamespace(
+        messages=given,
+        model=model,
+        system_message=None,
+        system_prompt=None,
+        tools=[],
+        override=lambda messages: SimpleNamespace(messages=messages),
+    )
     middleware.wrap_model_call(request, lambda request: seen.extend(request.messages))
+    if tokenizer:
+        _tokens(seen, _counter(tokenizer))
     return _back(messages, dict(zip(origins, seen, strict=True)))
+
+
+@cache
+def _counter(folder: str) -> Callable[[str], int]:
+    sys.path.append(folder)
+    import splintr
+
+    encode = splintr.Tokenizer.from_pretrained("o200k_base").encode_flat
+    return lambda text: len(encode(text)) // 4
+
+
+def _tokens(messages: Sequence[Any], count: Callable[[str], int]) -> int:
+    texts = (part for message in messages for part in _texts(message))
+    return sum(map(count, texts))
+
+
+def _texts(message: Any) -> list[str]:
+    content = message.content
+    texts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
+    return [*texts, *(json.dumps(call["args"]) for call in getattr(message, "tool_calls", ()))]
 
 
 def _converted(message: dict[str, Any]) -> list[Any]:

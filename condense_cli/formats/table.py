@@ -1,0 +1,113 @@
+"""The table of formats: what each is called, which module reads it, and what has to be there before it can be proved.
+
+A module of a format is imported when a file may be of it: there are many formats, and a run needs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Final
+
+from ..transcript import Container
+from .base import Evidence, Format
+from .container import Document
+
+
+class Row:
+    """A format of the table, imported when it is first looked at.
+
+    Its `evidence` is never YES for a record without any of the keys `proof` (see `keys_of`), so until one comes it need
+    not be asked. Only a format that `may_claim` looks at a whole file.
+    """
+
+    def __init__(self, name: str, module: str, *proof: str, may_claim: bool = False, attribute: str = "FORMAT") -> None:
+        self.name = name
+        self._module, self._attribute = module, attribute
+        self.proof = frozenset(proof)
+        self.may_claim = may_claim
+
+    @cached_property
+    def format(self) -> Format:
+        form: Format = getattr(import_module(f".{self._module}", __package__), self._attribute)
+        return form
+
+    def may_be_proved(self, keys: frozenset[str]) -> bool:
+        """Whether a record with these keys could be one that only files of the format hold."""
+        return not self.proof.isdisjoint(keys)
+
+    def is_proved(self, value: Any, keys: frozenset[str]) -> bool:
+        """Whether only files of the format hold this record, which has these keys."""
+        return self.may_be_proved(keys) and self.format.evidence(value) is Evidence.YES
+
+    def claims(self, document: Document) -> bool:
+        """Whether the whole file says that it is of the format, as no JSON lines do where there are several."""
+        source = document.source
+        is_one = source.container is not Container.LINES or len(source.spans) == 1
+        return is_one and self.may_claim and self.format.claims(document)
+
+
+class AddedRow(Row):
+    """A format that is there already, and of which nothing is known but what it says itself."""
+
+    def __init__(self, form: Format) -> None:
+        super().__init__(form.name, "")
+        self.format = form
+
+    def may_be_proved(self, keys: frozenset[str]) -> bool:
+        return True
+
+
+class Candidate:
+    """A format while a file is being recognised: what it says of the records seen so far, once it was asked."""
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+        self.verdict: Evidence | None = None
+        self._asked = 0
+
+    def ask(self, seen: Sequence[Any]) -> Evidence:
+        """The verdict on the newest record; NO as soon as one of them excludes the format."""
+        while self._asked < len(seen) and self.verdict is not Evidence.NO:
+            self.verdict = self.row.format.evidence(seen[self._asked])
+            self._asked += 1
+        return Evidence.MAYBE if self.verdict is None else self.verdict
+
+
+TABLE: Final = (
+    Row("claude-code", "claude_code", "type"),
+    Row("claude-stream-json", "claude_stream", "session_id"),
+    Row("codex", "codex", "payload"),
+    Row("cline", "cline", "ts"),
+    Row("roo", "roo", "ts"),
+    Row("swe-agent", "swe_agent", "trajectory"),
+    Row("opencode", "opencode", "parts"),
+    Row("opencode-events", "opencode_events", "[]"),
+    Row("pi", "pi", "cwd"),
+    Row("gemini", "gemini", "timestamp"),
+    Row("gemini-log", "gemini_log", "projectHash"),
+    Row("kimi", "kimi", "type"),
+    Row("mini-swe-agent", "mini_swe_agent", may_claim=True),
+    Row("inspect", "inspect_log", "eval", "tool_calls", "source", may_claim=True),
+    Row("inspect-eval", "inspect_log", attribute="ARCHIVES"),
+    Row("request-log", "request_log", "type"),
+    Row("tau2", "tau2", "turn_idx"),
+    Row("openhands", "openhands", "action", "observation", may_claim=True),
+    Row("openhands-sdk", "openhands_sdk", "kind"),
+    Row("sharegpt", "sharegpt", "value", "content.value", may_claim=True),
+    Row("openai-chat", "openai_chat", "role"),
+    Row("anthropic", "anthropic", "role"),
+)
+"""Asked in this order. Plain text turns that fit both chat formats are taken for the last that fits."""
+
+
+def keys_of(value: Any) -> frozenset[str]:
+    """The keys of a record, and as `content.KEY` those of the first part of its content; `[]` for a list."""
+    if isinstance(value, list):
+        return frozenset(("[]",))
+    if not isinstance(value, dict):
+        return frozenset()
+    content = value.get("content")
+    first = content[0] if isinstance(content, list) and content else None
+    return frozenset((*value, *(f"content.{key}" for key in (first if isinstance(first, dict) else ()))))
