@@ -320,7 +320,7 @@ def test_bad_values_are_usage_errors_and_nothing_is_written(file: Path, flags: l
         ("condense run x.jsonl -p q", ["quality"]),
         ("condense diff --preset s", ["speed"]),
         ("condense run --format ", [*FORMAT_NAMES, "rows"]),
-        ("condense diff -f openai", ["openai-chat"]),
+        ("condense diff -f open", ["openai-chat", "opencode", "opencode-events", "openhands", "openhands-sdk"]),
     ],
 )
 def test_names_are_completed(typed: str, found: list[str]) -> None:

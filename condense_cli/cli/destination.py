@@ -62,12 +62,12 @@ class Destination(Struct, frozen=True):
         if not self.writes_anything:
             return
         formats.check_writable(transcript)
+        if self.kind in (Kind.IN_PLACE, Kind.NEW_SESSION) and is_compressed(self.source):
+            raise UsageError(f"{self.source} is compressed.", "Unpack it first, or write to another file with -o FILE.")
         if self.kind is Kind.NEW_SESSION:
             from ..formats.session_ids import session_files
 
             session_files(transcript.format)
-        if self.kind in (Kind.IN_PLACE, Kind.NEW_SESSION) and is_compressed(self.source):
-            raise UsageError(f"{self.source} is compressed.", "Unpack it first, or write to another file with -o FILE.")
 
     def write(self, data: bytes, before: Transcript) -> Written:
         """Write the bytes. Raises OutputError; UsageError when there is no session to write."""
