@@ -539,6 +539,13 @@ def test_nothing_to_do_shows_the_help() -> None:
     assert "Commands:" in done.text + done.stderr
 
 
+@pytest.mark.parametrize(("group", "usual"), [("presets", "list"), ("profiles", "list"), ("cache", "info")])
+def test_a_group_alone_shows_what_there_is(group: str, usual: str) -> None:
+    """The same as its first command."""
+    assert condense(group) == condense(group, usual)
+    assert condense(group).text
+
+
 def test_an_unknown_command_is_a_usage_error() -> None:
     """It is named."""
     done = condense("compress")
