@@ -297,7 +297,7 @@ def test_ctrl_c_leaves_whole_files_and_the_next_run_goes_on(tmp_path: Path) -> N
         env=environment(),
         start_new_session=True,
     ) as process:
-        while len(list((tmp_path / "out").glob("*.jsonl"))) < 5:
+        while len(list((tmp_path / "out").glob("[0-9]*.jsonl"))) < 5:
             assert process.poll() is None
             time.sleep(0.02)
         os.killpg(process.pid, signal.SIGINT)

@@ -84,6 +84,9 @@ class Cache:
         self._is_off = False
 
     def get(self, key: bytes) -> Stored | None:
+        """The answer for a key. A file that is not there is not created."""
+        if self._connection is None and not os.path.lexists(self.path):
+            return None
         row = self._do(lambda db: db.execute("SELECT text, reason FROM answers_1 WHERE key = ?", (key,)).fetchone())
         if row is None:
             return None
