@@ -160,7 +160,7 @@ def test_the_benchmark_of_speed_writes_the_tables_of_the_document(
     assert headings(printed) < headings((PROJECT / "docs" / "speed.md").read_text())
     assert len(re.findall(r"^\| anthropic \| 0\.10 \| (?:speed|cost) \|", printed, re.MULTILINE)) == 4
     assert "| `condense --help` |" in printed
-    assert re.search(r"^\| anthropic, preset cost: growth of time, exponent \| -?\d", printed, re.MULTILINE)
+    assert re.search(r"^\| anthropic, preset cost: growth of time, exponent \| \S", printed, re.MULTILINE)
 
 
 # A target that was missed stays in the table and says so.
