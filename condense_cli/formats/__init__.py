@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from ..errors import UnknownFormatError, UsageError
-from ..transcript import Message, Transcript
+from ..transcript import Container, Message, Transcript
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .slimming import slimmed as _slimmed
@@ -134,10 +134,14 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
     if kind:
         raise UnknownFormatError(f"{name} is {kind.what}.", kind.instead)
     if len(taken) and isinstance(first, dict) and isinstance(first.get("messages", first.get("conversations")), list):
-        raise UnknownFormatError(
-            f"{name} is not a transcript that condense knows. It holds several conversations, each record one.",
+        hint = (
             "condense run, restore, estimate, inspect and validate take such rows where their messages are of a known "
-            "format. For one row: sed -n 1p FILE | condense … -",
+            "format. For one row: sed -n 1p FILE | condense … -"
+        )
+        if document.source.container is Container.ARRAY:
+            hint = "Put each on a line of its own: jq -c '.[]' FILE > rows.jsonl"
+        raise UnknownFormatError(
+            f"{name} is not a transcript that condense knows. It holds several conversations, each record one.", hint
         )
     raise UnknownFormatError(
         f"{name} is not a transcript that condense knows. It is {describe(taken, document.source)}.",
