@@ -97,7 +97,8 @@ class Block(Struct, frozen=True):
     `edits` are the string values of a tool call's arguments that were replaced, by their path
     inside the arguments; the rest of the arguments keeps its bytes.
     A block that `summarizes` is a summary that a client wrote in place of earlier messages. One that `anchors` stays:
-    without it the client would send what stands in the file before the conversation.
+    without it the client would send what stands in the file before the conversation. One that `demonstrates` is from
+    an example that the client put before the conversation.
     `digest` is the hash of an image's data. A block that `stands_in` was an image: its `place` is that
     of the whole part, which a text part takes.
     """
@@ -120,6 +121,7 @@ class Block(Struct, frozen=True):
     stands_in: bool = False
     summarizes: bool = False
     anchors: bool = False
+    demonstrates: bool = False
 
     @property
     def is_inserted(self) -> bool:
@@ -195,6 +197,10 @@ class Message(Struct, frozen=True):
     @property
     def is_inserted(self) -> bool:
         return any(block.is_inserted for block in self.blocks)
+
+    @property
+    def is_demonstration(self) -> bool:
+        return any(block.demonstrates for block in self.blocks)
 
     @property
     def is_only_thinking(self) -> bool:

@@ -13,9 +13,9 @@ from strategies import TEXTS
 
 from condense_cli.extractive import editable, mentions
 from condense_cli.extractive.parts import Key
-from condense_cli.extractive.shorten import shorten_each, shorten_together
-from condense_cli.extractive.summary import summarise
+from condense_cli.extractive.shorten import shorten_each
 from condense_cli.extractive.survey import Survey
+from condense_cli.extractive.together import shorten_together, summarise
 from condense_cli.extractive.units import LONG_LINE, pieces, render, split
 from condense_cli.extractive.weights import FACTS, LINES
 from condense_cli.markers import ELLIPSIS, Gap, content_hash, gaps_in, parse_gap

@@ -109,7 +109,8 @@ class BatchConfig(_Base, frozen=True, kw_only=True):
 class ExtractConfig(_Base, frozen=True, kw_only=True):
     """What a pass in mode `extract` may shorten, and what it does where that cannot reach the target.
 
-    It then cuts all it may (`cut`), or leaves everything to the passes that follow (`leave`).
+    It then cuts all it may (`cut`), or leaves everything to the passes that follow (`leave`). With `may_summarize` the
+    oldest messages may become one summary, as far as more of what later work needs stays that way.
     """
 
     content: tuple[Literal["message_text", "tool_parameters", "tool_results"], ...] = (
@@ -118,6 +119,7 @@ class ExtractConfig(_Base, frozen=True, kw_only=True):
         "tool_results",
     )
     out_of_reach: Literal["cut", "leave"] = "cut"
+    may_summarize: bool = False
 
 
 class Globs(_Base, frozen=True, kw_only=True):

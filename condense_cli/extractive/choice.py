@@ -73,7 +73,7 @@ class Choice:
         self.spent = 0
         self._stretch_of = [0] * size
         self._chosen_in = [0] * len(candidates.stretches)
-        self._covered = covered
+        self.covered = covered
         self._taken: list[tuple[Sequence[int], int]] = []
         for number, stretch in enumerate(candidates.stretches):
             self._stretch_of[stretch.start : stretch.stop] = [number] * (stretch.stop - stretch.start)
@@ -120,13 +120,13 @@ class Choice:
                 self._chosen_in[self._stretch_of[unit]] -= 1
                 self._too_large.append(unit)
                 for key in self.all.keys[unit]:
-                    self._covered[key] -= 1
+                    self.covered[key] -= 1
         return had_any
 
     def _ratio(self, unit: int) -> float:
         """What the unit adds for each token."""
         value = self.all.values[unit]
-        weights, covered = self.all.weights, self._covered
+        weights, covered = self.all.weights, self.covered
         for key in self.all.keys[unit]:
             times = covered[key]
             if not times:
@@ -175,7 +175,7 @@ class Choice:
             self.kept[unit] = 1
             self._chosen_in[self._stretch_of[unit]] += 1
             for key in self.all.keys[unit]:
-                self._covered[key] += 1
+                self.covered[key] += 1
         for unit in (added[0] - 1, added[-1] + 1):
             if 0 <= unit < len(self.kept) and not self.kept[unit]:
                 heapq.heappush(self._heap, (-self._ratio(unit), -unit))

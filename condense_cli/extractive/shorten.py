@@ -1,4 +1,4 @@
-"""Shortening texts of a conversation to a number of tokens: each to a limit of its own, or several to one budget.
+"""Shortening texts of a conversation, each to a number of tokens of its own.
 
 The lines stay that later work needs and no other text says; the rest becomes markers. A text within its limit is never
 touched, so what was shortened once stays as it is.
@@ -6,7 +6,7 @@ touched, so what was shortened once stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ..markers import Gap
@@ -33,6 +33,44 @@ defines something; one of the assistant's that decides something."""
 _TYPICAL: Final = Gap("5f2c91d8", 123)
 
 
+class Priced:
+    """What units of a conversation cost, and what each is worth besides its facts: worked out once for each part."""
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        self._known: dict[Key, tuple[list[int], list[float]]] = {}
+
+    def of(self, key: Key) -> tuple[list[int], list[float]]:
+        """Tokens and values of the units of a part."""
+        known = self._known.get(key)
+        if known is None:
+            units, count = self.survey.units[key], self.survey.count
+            tokens = [
+                count(text if stop > unit + 1 else text + "\\n")
+                for unit, (text, stop) in enumerate(zip(units.texts, units.stops, strict=True))
+            ]
+            known = self._known[key] = tokens, _own_values(self.survey, self.survey.parts[key], tokens)
+        return known
+
+    def candidates(self, keys: Sequence[Key], stretches: Sequence[Stretch]) -> Candidates:
+        """All units of some parts, to be chosen from."""
+        survey = self.survey
+        tokens: list[int] = []
+        values: list[float] = []
+        unit_keys: list[tuple[int, ...]] = []
+        starts: list[int] = []
+        stops: list[int] = []
+        for key in keys:
+            units, offset = survey.units[key], len(tokens)
+            own_tokens, own_values = self.of(key)
+            tokens += own_tokens
+            values += own_values
+            unit_keys += survey.keys[key]
+            starts += [offset + start for start in units.starts]
+            stops += [offset + stop for stop in units.stops]
+        return Candidates(tokens, values, unit_keys, survey.weights, starts, stops, stretches, marker_tokens(survey))
+
+
 def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
     """Each part within its limit of tokens. What the parts without a limit say counts as said.
 
@@ -43,66 +81,11 @@ def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
     texts: dict[Key, str] = {}
     for key in sorted(limits, reverse=True):
         if survey.count(survey.parts[key].text) > limits[key]:
-            texts |= _shortened(survey, [key], limits[key], said)
+            texts |= _shortened(survey, key, limits[key], said)
         else:
             texts[key] = survey.parts[key].text
             survey.add_said(said, key)
     return texts
-
-
-def shorten_together(survey: Survey, keys: Iterable[Key], budget: int) -> dict[Key, str]:
-    """Parts that have at most `budget` tokens together, shared so that most of what later work needs stays.
-
-    Where not even a marker for each fits, each is a marker, or as it was where that is no larger.
-    """
-    return Together(survey, keys).within(budget)
-
-
-class Together:
-    """Parts that share a budget of tokens, to be shortened to as many budgets as wanted."""
-
-    def __init__(self, survey: Survey, keys: Iterable[Key]) -> None:
-        self._survey = survey
-        chosen = sorted(set(keys))
-        self._texts = {key: survey.parts[key].text for key in chosen}
-        tokens = {key: survey.count(text) for key, text in self._texts.items()}
-        self.tokens = sum(tokens.values())
-        # A text hardly longer than a marker is not worth one.
-        self._long = [key for key in chosen if tokens[key] > 2 * marker_tokens(survey)]
-        among = set(self._long)
-        self._said = survey.said_by(key for key in survey.parts if key not in among)
-        self._short = sum(tokens[key] for key in chosen if key not in among)
-        self._stretches = stretches_of(survey, self._long)
-        self._candidates: Candidates | None = None
-
-    def within(self, budget: int) -> dict[Key, str]:
-        """The texts within a budget; see `shorten_together`."""
-        if self.tokens <= budget:
-            return self._texts
-        if self._candidates is None:
-            self._candidates = candidates_of(self._survey, self._long, self._stretches)
-        choice = Choice(self._candidates, self._said.copy())
-        return self._texts | _fitted(self._survey, self._long, self._stretches, choice, budget - self._short)
-
-
-def candidates_of(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch]) -> Candidates:
-    """All units of some parts, to be chosen from."""
-    tokens: list[int] = []
-    values: list[float] = []
-    unit_keys: list[tuple[int, ...]] = []
-    starts: list[int] = []
-    stops: list[int] = []
-    for key in keys:
-        units, offset = survey.units[key], len(tokens)
-        tokens += [
-            survey.count(text if stop > unit + 1 else text + "\\n")
-            for unit, (text, stop) in enumerate(zip(units.texts, units.stops, strict=True))
-        ]
-        values += _own_values(survey, survey.parts[key], tokens[offset:])
-        unit_keys += survey.keys[key]
-        starts += [offset + start for start in units.starts]
-        stops += [offset + stop for stop in units.stops]
-    return Candidates(tokens, values, unit_keys, survey.weights, starts, stops, stretches, marker_tokens(survey))
 
 
 def marker_tokens(survey: Survey) -> int:
@@ -110,14 +93,15 @@ def marker_tokens(survey: Survey) -> int:
 
 
 def stretches_of(survey: Survey, keys: Sequence[Key], opening: Mapping[Key, int] | None = None) -> list[Stretch]:
-    """Where the units of each part stand among those of all; with `opening` a part without any leaves no marker."""
+    """Where the units of each part stand among those of all. A part with an `opening` leaves no marker without any."""
     stretches: list[Stretch] = []
     start = 0
     for key in keys:
         units = survey.units[key]
         gaps = frozenset(start + unit for unit in units.gaps)
         stop = start + len(units.texts)
-        stretches.append(Stretch(start, stop, gaps, opening[key] if opening else 0, opening is not None))
+        cost = opening.get(key) if opening else None
+        stretches.append(Stretch(start, stop, gaps, cost or 0, cost is not None))
         start = stop
     return stretches
 
@@ -144,19 +128,14 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
     return values
 
 
-def _shortened(survey: Survey, keys: Sequence[Key], budget: int, said: list[int]) -> dict[Key, str]:
-    stretches = stretches_of(survey, keys)
-    return _fitted(survey, keys, stretches, Choice(candidates_of(survey, keys, stretches), said), budget)
+def _shortened(survey: Survey, key: Key, budget: int, said: list[int]) -> dict[Key, str]:
+    stretches = stretches_of(survey, [key])
+    choice = Choice(Priced(survey).candidates([key], stretches), said)
+    fit(choice, budget, lambda: sum(map(survey.count, rendered(survey, [key], stretches, choice).values())))
+    return rendered(survey, [key], stretches, choice)
 
 
-def _fitted(
-    survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch], choice: Choice, budget: int
-) -> dict[Key, str]:
-    fit(choice, budget, lambda: sum(map(survey.count, _rendered(survey, keys, stretches, choice).values())))
-    return _rendered(survey, keys, stretches, choice)
-
-
-def _rendered(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch], choice: Choice) -> dict[Key, str]:
+def rendered(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch], choice: Choice) -> dict[Key, str]:
     texts = {}
     for key, stretch in zip(keys, stretches, strict=True):
         text = render(survey.units[key], choice.kept[stretch.start : stretch.stop])

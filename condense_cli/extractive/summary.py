@@ -1,4 +1,4 @@
-"""The body of a summary: lines picked from a run of messages, under short headings that tell whose they are.
+"""The body of a summary: lines picked from messages, under short headings that tell whose they are.
 
     Lines picked from 42 messages, as they stood. 17 texts are left out whole.
 
@@ -16,71 +16,67 @@ What the user wrote and the todos are not in it: the ledger has them, word for w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from ..tools import TASK_TOOLS, TODO_LISTS, has_failed, main_argument
 from ..transcript import Block
-from .choice import Choice, Stretch, fit
+from .choice import Stretch
 from .parts import Key, Part
-from .shorten import candidates_of, stretches_of
 from .survey import Survey
 from .units import render
 
 _LONGEST_NAME: Final = 120
 
 
-def summarise(survey: Survey, first: int, stop: int, budget: int) -> str:
-    """Lines of the messages at positions `[first, stop)` that have at most `budget` tokens with their headings.
+class Sections:
+    """The parts of the messages at some positions that may be told in a summary, each with its heading.
 
-    What the messages outside say, and what the user wrote, counts as said. Empty where nothing fits.
+    `keys` are those parts in order, `opening` the tokens of the heading of each. `titles` are parts that stand in a
+    heading alone, as the path of a call does.
     """
-    inside = [key for key in survey.parts if first <= key[0] < stop]
-    name = _names()
-    keys = [key for key in inside if _is_told(survey.parts[key], name)]
-    chosen_from = set(keys)
-    said = survey.said_by(key for key in survey.parts if key not in chosen_from)
-    headings = {key: _heading(survey.parts[key], name) for key in keys}
-    opening = {
-        key: survey.count("\n".join([heading, *_label(survey.parts[key]), ""])) for key, heading in headings.items()
-    }
-    stretches = stretches_of(survey, keys, opening)
-    choice = Choice(candidates_of(survey, keys, stretches), said)
 
-    def text() -> str:
-        return _written(survey, keys, headings, stretches, choice, stop - first)
+    def __init__(self, survey: Survey, positions: Collection[int]) -> None:
+        self._survey = survey
+        self._messages = len(positions)
+        self.keys: list[Key] = []
+        self.titles: list[Key] = []
+        self._headings: dict[Key, str] = {}
+        name = _names()
+        for key, part in survey.parts.items():
+            if key[0] not in positions:
+                continue
+            if part.is_argument and part.call is not None and part.text.strip() in name(part.call):
+                self.titles.append(key)
+            elif _is_told(part):
+                self.keys.append(key)
+                self._headings[key] = _heading(part, name)
+        self.opening = {
+            key: survey.count("\n".join([heading, *_label(survey.parts[key]), ""]))
+            for key, heading in self._headings.items()
+        }
 
-    fit(choice, budget, lambda: survey.count(text()))
-    found = text()
-    return found if survey.count(found) <= budget else ""
-
-
-def _written(
-    survey: Survey,
-    keys: Sequence[Key],
-    headings: dict[Key, str],
-    stretches: Sequence[Stretch],
-    choice: Choice,
-    messages: int,
-) -> str:
-    sections: dict[str, list[str]] = {}
-    left_out = 0
-    for key, stretch in zip(keys, stretches, strict=True):
-        kept = choice.kept[stretch.start : stretch.stop]
-        if any(kept):
-            part = survey.parts[key]
-            # Arguments and result of a call stand together, where the first of them is.
-            place = part.call.call_id if part.call and part.call.call_id else f"{key[0]} {key[1]}"
-            lines = render(survey.units[key], kept).removesuffix("\n")
-            sections.setdefault(place, [headings[key]]).extend([*_label(part), lines])
-        else:
-            left_out += 1
-    if not sections:
-        return ""
-    noun = "text is" if left_out == 1 else "texts are"
-    missing = f" {left_out} {noun} left out whole." if left_out else ""
-    opening = f"Lines picked from {messages} messages, as they stood.{missing}\n"
-    return "\n".join([opening, *("\n".join(section) for section in sections.values())])
+    def written(self, stretches: Sequence[Stretch], kept: Sequence[int]) -> str:
+        """The text with the units that are kept; `stretches` are those of `keys`. Without any it says that alone."""
+        survey = self._survey
+        sections: dict[str, list[str]] = {}
+        left_out = 0
+        for key, stretch in zip(self.keys, stretches, strict=True):
+            inside = kept[stretch.start : stretch.stop]
+            if any(inside):
+                part = survey.parts[key]
+                # Arguments and result of a call stand together, where the first of them is.
+                place = part.call.call_id if part.call and part.call.call_id else f"{key[0]} {key[1]}"
+                lines = render(survey.units[key], inside).removesuffix("\n")
+                sections.setdefault(place, [self._headings[key]]).extend([*_label(part), lines])
+            else:
+                left_out += 1
+        noun = "text is" if left_out == 1 else "texts are"
+        missing = f"{left_out} {noun} left out whole." if left_out else ""
+        if not sections:
+            return f"No lines of {self._messages} messages stand here. {missing}".rstrip()
+        opening = f"Lines picked from {self._messages} messages, as they stood. {missing}".rstrip()
+        return "\n".join([opening, "", *("\n".join(section) for section in sections.values())])
 
 
 def _heading(part: Part, name: Callable[[Block], str]) -> str:
@@ -109,10 +105,8 @@ def _label(part: Part) -> list[str]:
     return [f"{name}:"] if part.is_argument and name else []
 
 
-def _is_told(part: Part, name: Callable[[Block], str]) -> bool:
-    """Whether lines may be picked from a part: what the ledger holds, or the heading, is not told again."""
+def _is_told(part: Part) -> bool:
+    """Whether lines may be picked from a part: what the ledger holds is not told again."""
     if part.call is None:
         return not part.is_request
-    if (part.call.tool or "").lower() in TODO_LISTS | TASK_TOOLS:
-        return False
-    return not (part.is_argument and part.text.strip() in name(part.call))
+    return (part.call.tool or "").lower() not in TODO_LISTS | TASK_TOOLS

@@ -31,7 +31,9 @@ from .summaries import SUMMARIZE, BatchTask, Refused, Summarizer, Written
 
 _LONGEST_LEDGER: Final = 3_000
 _LEDGER_SHARE: Final = 10
-"""Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed."""
+_ROOM_SHARE: Final = 5
+"""Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed, at most
+a fifth of the room that is left of a target."""
 
 _FRAME: Final = 30
 """Tokens of the mark, and of what stands between summary and ledger."""
@@ -70,7 +72,7 @@ def run_batch(
             room = target - (draft.tokens - costs)
         earlier = _earlier(old)
         new = [message for message in old if not message.is_summary]
-        ledger = _ledger(earlier.ledger, new, costs, summarization.max_tokens, draft.count)
+        ledger = _ledger(old, costs, summarization.max_tokens, room, draft.count)
         spare = draft.count(ledger) + _FRAME
         task = BatchTask(
             tuple(new),
@@ -106,7 +108,8 @@ class _Earlier(Struct, frozen=True):
 
 
 def _earlier(messages: Sequence[Message]) -> _Earlier:
-    texts = [block.text for message in messages for block in message.blocks if block.is_summary and block.text != GO_ON]
+    blocks = [block for message in messages if message.is_summary for block in message.blocks if block.is_summary]
+    texts = [text for text in (block.text for block in blocks) if text != GO_ON]
     bodies = [text.partition("\n")[2] if parse_summary(text) else text for text in texts]
     ledgers = [parse_ledger(body) for body in bodies]
     said = [
@@ -116,10 +119,32 @@ def _earlier(messages: Sequence[Message]) -> _Earlier:
     return _Earlier("\n\n".join(said), merge_all([ledger for ledger in ledgers if ledger]))
 
 
-def _ledger(earlier: Ledger, messages: Sequence[Message], costs: int, max_tokens: int | None, count: Counter) -> str:
+def _ledger(messages: Sequence[Message], costs: int, max_tokens: int | None, room: int | None, count: Counter) -> str:
     """The ledger up to now as text, short enough that the summary stays the larger part."""
     allowed = min(_LONGEST_LEDGER, costs // _LEDGER_SHARE, (max_tokens or costs) // 2)
-    return render(fit(merge(earlier, collect(messages)), allowed, count))
+    if room is not None:
+        allowed = min(allowed, max(0, room) // _ROOM_SHARE)
+    collected = collect([message for message in messages if not message.is_summary])
+    return render(fit(merge(_earlier(messages).ledger, collected), allowed, count))
+
+
+def frame_tokens(messages: Sequence[Message], room: int, count: Counter) -> int:
+    """Tokens of what a summary of messages holds besides its words: mark and ledger."""
+    return _FRAME + count(_ledger(messages, sum(map(count.message, messages)), None, room, count))
+
+
+def said_by_summary(message: Message) -> Message:
+    """What an earlier summary says in words, as a message of the assistant."""
+    blocks = (message.blocks[0].with_text(_earlier([message]).body),)
+    return replace(message, role=Role.ASSISTANT, blocks=blocks)
+
+
+def to_summarize(
+    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection
+) -> list[int]:
+    """Positions of the messages that a pass would summarize; none where no message is new."""
+    positions = _choose(messages, config, selected, protection).positions
+    return [] if all(messages[position].is_summary for position in positions) else positions
 
 
 def _choose(
@@ -132,6 +157,8 @@ def _choose(
     ]
     said = [position for position in window if not messages[position].is_summary]
     at_ends = {*said[: config.keep_first], *said[max(0, len(said) - config.keep_last) :]}
+    # A summary of what was before the first request and after it would stand before it, as if nothing were done yet.
+    request = next((p for p, m in enumerate(messages) if protection.messages.get(m.index) is Kept.FIRST_REQUEST), 0)
     stay: dict[int, Kept] = {}
     chosen = set()
     for position, message in enumerate(messages):
@@ -143,6 +170,8 @@ def _choose(
             reason = Kept.NOT_SELECTED
         elif reason is None and position in at_ends:
             reason = Kept.AT_END
+        elif reason is None and position < request and not message.is_summary:
+            reason = Kept.BEFORE_REQUEST
         if reason is None:
             chosen.add(position)
         else:

@@ -1,12 +1,14 @@
 """A pass in mode extract: all that it selects is shortened together, to what is left of the target.
 
-The lines that later work needs least go first, wherever they stand. A block is never larger than it was, and what was
-cut once is recognised by its markers.
+The lines that later work needs least go first, wherever they stand. Where the pass may summarize, the oldest messages
+become one summary with lines of theirs, as far as more of what later work needs stays that way: a text in its place
+costs its marker and the frame of its message, however little of it is left. A block is never larger than it was, and
+what was cut once is recognised by its markers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -22,11 +24,15 @@ from .selection import Protection, Selected
 
 if TYPE_CHECKING:
     from ..extractive.parts import Key
+    from .older import Older
 
 EXTRACT: Final = "extract"
 
 _LEAST: Final = 10
 """Fewer tokens than any marker has."""
+
+_MOST_RECENT: Final = 0.5
+"""Where the newest turns take more of the target, little of all that was before them would be left."""
 
 
 class _Chosen(Struct):
@@ -43,44 +49,62 @@ def run_extract(
     protection: Protection,
     target: int,
     freed: Callable[[], int],
+    older: Older | None = None,
 ) -> list[Receipt]:
     """Shorten what the pass selects, and give a receipt for every block.
 
-    `freed` tells how many tokens of the draft as it stands go besides, once the pass is done.
+    `freed` tells how many tokens of the draft as it stands go besides, once the pass is done; `older` summarizes.
     """
     extraction = config.extract_config or ExtractConfig()
     chosen = _choose(draft, config, extraction, selected, protection)
     before = draft.saved()
     is_left = extraction.out_of_reach == "leave"
-    if is_left and draft.tokens - _most_saved(draft, chosen) > target:
-        return [*chosen.stay, *_receipts(draft, config, selected, before, chosen, Kept.OUT_OF_REACH)]
+    if is_left and not _is_in_reach(draft, chosen, target, older):
+        return [*chosen.stay, *_receipts(draft, config, selected, before, chosen.keys, {}, Kept.OUT_OF_REACH)]
 
-    from ..extractive.shorten import Together
-    from ..extractive.survey import Survey
+    from .division import divide  # With the extraction: it is imported where a target is to be met.
 
-    keys = [key for keys in chosen.keys.values() for key in keys]
-    together = Together(Survey(draft.messages, draft.count), keys)
+    division = divide(draft, chosen.keys, target, older)
+    put: dict[tuple[int, int], Block] = {}
+    summarized: list[Receipt] = []
 
     def left_with(budget: int) -> int:
         """Tokens free of the target when the texts have so many; below 0 those that are too many."""
-        _put(draft, before, chosen, together.within(budget))
+        draft.restore(before)
+        shortened = division.together.within(budget)
+        put.clear()
+        put.update(_put(draft, chosen, shortened.texts))
+        summarized[:] = (
+            older.write(draft, division.end, division.room, shortened.summary) if older and division.end else []
+        )
+        draft.write()
         return target - (draft.tokens - freed())
 
     # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
-    budget = together.tokens - (draft.plain_tokens - target)
     why = Kept.NEEDED
-    if approach(target, left_with, budget, together.tokens) < 0:
+    if approach(target, left_with, division.budget, division.together.tokens) < 0:
         why = Kept.OUT_OF_REACH
         if is_left:
+            put, summarized = {}, []
             draft.restore(before)
             draft.write()
-    return [*chosen.stay, *_receipts(draft, config, selected, before, chosen, why)]
+    gone = {(receipt.message, receipt.block) for receipt in summarized}
+    receipts = [*chosen.stay, *_receipts(draft, config, selected, before, chosen.keys, put, why)]
+    return [receipt for receipt in receipts if (receipt.message, receipt.block) not in gone] + summarized
 
 
-def _most_saved(draft: Draft, chosen: _Chosen) -> int:
-    """No fewer tokens than shortening can save: every text is a marker."""
-    blocks = (draft.messages[position].blocks[number] for position, number in chosen.keys)
-    return sum(max(0, draft.count.block(block) - _LEAST) for block in blocks)
+def _is_in_reach(draft: Draft, chosen: _Chosen, target: int, older: Older | None) -> bool:
+    """Whether a target can be met that leaves enough room beside the newest turns."""
+    recent = sum(receipt.tokens_after for receipt in chosen.stay if receipt.kept is Kept.RECENT)
+    return recent <= _MOST_RECENT * target and draft.tokens - _most_saved(draft, chosen, older) <= target
+
+
+def _most_saved(draft: Draft, chosen: _Chosen, older: Older | None) -> int:
+    """No fewer tokens than shortening can save: every text is a marker, or all that may go is summarized."""
+    summarized = set(older.positions(draft, len(draft.messages))) if older else set()
+    blocks = (draft.messages[position].blocks[number] for position, number in chosen.keys if position not in summarized)
+    saved = sum(max(0, draft.count.block(block) - _LEAST) for block in blocks)
+    return saved + sum(draft.count.message(draft.messages[position]) for position in summarized)
 
 
 def _choose(
@@ -121,19 +145,22 @@ def _paths(draft: Draft, block: Block) -> list[JsonPath]:
     return [path for path, _ in long_values(block, draft.count)]
 
 
-def _put(draft: Draft, before: Saved, chosen: _Chosen, texts: Mapping[Key, str]) -> None:
-    """Make the draft what it was before the pass, with these texts."""
-    draft.restore(before)
+def _put(draft: Draft, chosen: _Chosen, texts: Mapping[Key, str]) -> dict[tuple[int, int], Block]:
+    """Put texts into the draft; the blocks that this makes smaller, as they are now."""
+    put = {}
     for (position, number), keys in chosen.keys.items():
         block = draft.messages[position].blocks[number]
-        new = _rewritten(block, {key[2]: texts[key] for key in keys})
+        new = _rewritten(block, {key[2]: texts[key] for key in keys if key in texts})
         if draft.count.block(new) < draft.count.block(block):
             draft.put(position, number, new)
+            put[position, number] = new
     draft.settle()
-    draft.write()
+    return put
 
 
 def _rewritten(block: Block, texts: Mapping[JsonPath, str]) -> Block:
+    if not texts:
+        return block
     if block.kind is not BlockKind.TOOL_CALL:
         return block if texts[()] == block.text else block.with_text(texts[()])
     old = dict(string_values(arguments_of(block)))
@@ -142,16 +169,21 @@ def _rewritten(block: Block, texts: Mapping[JsonPath, str]) -> Block:
 
 
 def _receipts(
-    draft: Draft, config: PassConfig, selected: Selected, before: Saved, chosen: _Chosen, why: Kept
+    draft: Draft,
+    config: PassConfig,
+    selected: Selected,
+    before: Saved,
+    places: Collection[tuple[int, int]],
+    put: Mapping[tuple[int, int], Block],
+    why: Kept,
 ) -> list[Receipt]:
-    """Receipts for the blocks that may be shortened; `why` those stay that do."""
+    """Receipts for the blocks that may be shortened; `why` those stay that were not `put`."""
     receipts = []
-    for position, number in chosen.keys:
-        message = draft.messages[position]
-        old, new = before.messages[position].blocks[number], message.blocks[number]
-        tokens = draft.count.block(old)
-        if new is not old:
-            after = draft.count.block(new)
+    for position, number in places:
+        message = before.messages[position]
+        tokens = draft.count.block(message.blocks[number])
+        if (position, number) in put:
+            after = draft.count.block(put[position, number])
             receipts.append(changed(config.id, message, number, EXTRACT, tokens, after, selected.reason))
         else:
             receipts.append(kept(config.id, message, number, tokens, why))

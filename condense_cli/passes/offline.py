@@ -55,7 +55,7 @@ class Offline:
         return {task: texts[key] for task, key in keys.items()}
 
     def _batch(self, task: BatchTask, messages: Sequence[Message]) -> Outcome:
-        from ..extractive.summary import summarise
+        from ..extractive.together import summarise
 
         gone = {message.index for message in task.messages}
         first = next(position for position, message in enumerate(messages) if message.index in gone)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from ..config.models import Configuration, Selection
 from ..errors import ConfigurationError
 from ..exchanges import cut_before
+from ..formats.injected import is_injected
 from ..tokens import Counter
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role
 from .predicates import Predicate, compile_predicates
@@ -84,16 +85,23 @@ def protect(configuration: Configuration, messages: Sequence[Message], count: Co
     for message in messages:
         if message.role in STANDING_ROLES:
             protected[message.index] = Kept.STANDING
-    for message in conversation[: configuration.keep_first]:
+    own = [message for message in conversation if not message.is_demonstration]
+    for message in own[: configuration.keep_first]:
         protected[message.index] = Kept.FIRST
     request = next((position for position, message in enumerate(conversation) if _is_request(message)), None)
     if request is not None:
-        # What the client injected before it stays as well: cut, it could be taken for the request the next time.
-        for message in conversation[:request]:
+        # What only its words tell to be the client's stays as well: cut, it could be taken for the request later.
+        for message in filter(_begins_as_injected, conversation[:request]):
             protected.setdefault(message.index, Kept.BEFORE_REQUEST)
         protected[conversation[request].index] = Kept.FIRST_REQUEST
     pins = tuple(compile_predicates(pin, messages, count) for pin in configuration.pins)
     return Protection(protected, pins)
+
+
+def _begins_as_injected(message: Message) -> bool:
+    return message.role is Role.USER and any(
+        block.kind is BlockKind.TEXT and is_injected(block.text) for block in message.blocks
+    )
 
 
 def _is_request(message: Message) -> bool:

@@ -7,9 +7,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from ..extractive.parts import Key
-from ..extractive.shorten import shorten_together
-from ..extractive.summary import summarise
 from ..extractive.survey import Survey
+from ..extractive.together import shorten_together, summarise
 from ..tokens import MESSAGE_TOKENS
 from ..tools import replace_arguments
 from ..transcript import Block, BlockKind, JsonPath, Message, Place, Role

@@ -90,6 +90,9 @@ class Questions:
                 self._read_line(line, facts, lines)
         for ledger in ledgers_in(condensed):
             named |= self._paths(ledger)
+            for request in ledger.requests:
+                for line in request.text.split("\n"):
+                    self._read_line(line, facts, lines)
         return Recall(
             Score(len(self.asked.facts), len(facts), len(named - facts)),
             Score(len(self.asked.lines), len(lines)),

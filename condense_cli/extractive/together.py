@@ -1,0 +1,104 @@
+"""Texts of a conversation that share one budget of tokens: each shortened in its place, or told as one summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from .choice import Candidates, Choice, Stretch, fit
+from .parts import Key
+from .shorten import Priced, marker_tokens, rendered, stretches_of
+from .summary import Sections
+from .survey import Survey
+
+
+class Shortened(Struct, frozen=True):
+    """What fits into a budget: the texts that stay in their places, and the summary of the others.
+
+    `tokens` are those of both; where not even markers fit they are more than the budget.
+    """
+
+    texts: dict[Key, str]
+    summary: str
+    tokens: int
+
+
+class Together:
+    """Parts that share a budget, to be shortened to as many budgets as wanted.
+
+    `keys` are shortened in their places, where each needs a marker at least; the parts of `sections` become lines of
+    one text. `tokens` is what all of them take whole.
+    """
+
+    def __init__(self, priced: Priced, keys: Iterable[Key], sections: Sections | None = None) -> None:
+        self._survey = survey = priced.survey
+        self._priced, self._sections = priced, sections
+        placed = sorted(set(keys))
+        self._texts = {key: survey.parts[key].text for key in placed}
+        tokens = {key: survey.count(text) for key, text in self._texts.items()}
+        # A text hardly longer than a marker is not worth one.
+        self._long = [key for key in placed if tokens[key] > 2 * marker_tokens(survey)]
+        told, opening = (sections.keys, sections.opening) if sections else ([], {})
+        among = {*self._long, *told, *(sections.titles if sections else ())}
+        self._said = survey.said_by(key for key in survey.parts if key not in among)
+        self._short = sum(tokens.values()) - sum(tokens[key] for key in self._long)
+        self._keys = [*told, *self._long]
+        self._stretches = stretches_of(survey, self._keys, opening)
+        self._told = len(told)
+        self._candidates: Candidates | None = None
+        self.tokens = sum(tokens.values()) + sum(opening[key] + survey.count(survey.parts[key].text) for key in told)
+
+    def within(self, budget: int) -> Shortened:
+        """As much of the parts as fits into a budget, shared so that most of what later work needs stays."""
+        if self._sections is None and self.tokens <= budget:
+            return Shortened(self._texts, "", self.tokens)
+        choice = self._choice()
+        fit(choice, budget - self._short, lambda: self._tokens(choice))
+        texts = self._texts | rendered(self._survey, self._long, self._placed, choice)
+        return Shortened(texts, self._summary(choice), self._short + self._tokens(choice))
+
+    def worth(self, budget: int) -> float | None:
+        """How many of the facts and lines that later work is expected to need stand within a budget, about.
+
+        None where not even markers fit into it.
+        """
+        choice = self._choice()
+        choice.fill(budget - self._short)
+        if choice.spent + self._short > budget:
+            return None
+        return sum(weight for weight, times in zip(self._survey.weights, choice.covered, strict=True) if times)
+
+    @property
+    def _placed(self) -> list[Stretch]:
+        return self._stretches[self._told :]
+
+    def _choice(self) -> Choice:
+        if self._candidates is None:
+            self._candidates = self._priced.candidates(self._keys, self._stretches)
+        return Choice(self._candidates, self._said.copy())
+
+    def _tokens(self, choice: Choice) -> int:
+        texts = rendered(self._survey, self._long, self._placed, choice)
+        return self._survey.count(self._summary(choice)) + sum(map(self._survey.count, texts.values()))
+
+    def _summary(self, choice: Choice) -> str:
+        return self._sections.written(self._stretches[: self._told], choice.kept) if self._sections else ""
+
+
+def shorten_together(survey: Survey, keys: Iterable[Key], budget: int) -> dict[Key, str]:
+    """Parts that have at most `budget` tokens together, shared so that most of what later work needs stays.
+
+    Where not even a marker for each fits, each is a marker, or as it was where that is no larger.
+    """
+    return Together(Priced(survey), keys).within(budget).texts
+
+
+def summarise(survey: Survey, first: int, stop: int, budget: int) -> str:
+    """Lines of the messages at positions `[first, stop)` that have at most `budget` tokens with their headings.
+
+    What the messages outside say, and what the user wrote, counts as said. Empty where not even that fits that there is
+    no line.
+    """
+    found = Together(Priced(survey), (), Sections(survey, range(first, stop))).within(budget)
+    return found.summary if found.tokens <= budget else ""

@@ -1,0 +1,69 @@
+"""The oldest messages of what an extraction may touch, as one summary with lines of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..config.models import BatchConfig, PassConfig, SummarizationConfig
+from ..tokens import MESSAGE_TOKENS
+from ..transcript import Message
+from .batch import frame_tokens, run_batch, said_by_summary, to_summarize
+from .draft import Draft
+from .offline import NAME
+from .receipts import Receipt
+from .reconcile import View
+from .selection import Protection, Selected
+from .summaries import Outcome, Task, Written
+
+_ALL: Final = SummarizationConfig(keep_first=0, keep_last=0)
+
+
+class Older(Struct, frozen=True):
+    """The messages of an extraction that may be summarized, up to any end.
+
+    `before` are the blocks as they were written before the pass.
+    """
+
+    config: PassConfig
+    selected: Selected
+    protection: Protection
+    format: str
+    before: View
+
+    def positions(self, draft: Draft, end: int) -> list[int]:
+        """The messages before `end` that a summary would stand for."""
+        return to_summarize(draft.messages, _ALL, self._up_to(end), self.protection)
+
+    def frame(self, draft: Draft, positions: Sequence[int], room: int) -> int:
+        """Tokens of a summary of these messages besides its lines, where it has so much room."""
+        return MESSAGE_TOKENS + frame_tokens([draft.messages[position] for position in positions], room, draft.count)
+
+    def write(self, draft: Draft, end: int, room: int, text: str) -> list[Receipt]:
+        """Put the text, with the ledger, in place of the messages before `end`; receipts of what changed."""
+        config = replace(
+            self.config, mode="batch", batch_config=BatchConfig(operation="summarize", summarization_config=_ALL)
+        )
+        receipts = run_batch(
+            draft, config, self._up_to(end), self.protection, None, _Given(text), self.format, self.before, room
+        )
+        return [receipt for receipt in receipts if receipt.is_change]
+
+    def read(self, messages: Sequence[Message]) -> list[Message]:
+        """The conversation with what earlier summaries say in place of their messages, without marks and ledgers."""
+        return [said_by_summary(message) if message.is_summary else message for message in messages]
+
+    def _up_to(self, end: int) -> Selected:
+        return replace(self.selected, end=min(end, self.selected.end))
+
+
+class _Given(Struct, frozen=True):
+    """A summariser that was told what to say."""
+
+    text: str
+
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
+        return [Written(self.text, NAME) for _ in tasks]
