@@ -11,6 +11,8 @@ from itertools import accumulate
 from itertools import count as count_up
 from typing import Final
 
+from msgspec import Struct
+
 from ..facts import facts_of
 from ..spelled import Text
 from ..tokens import Counter
@@ -32,6 +34,15 @@ def _kilotokens(characters: int) -> float:
     return characters / (1_000 * TOKEN)
 
 
+class _Text(Struct, frozen=True):
+    """What is read of a text once, however many parts have it: units with their keys, all keys, and its characters."""
+
+    units: Units
+    keys: Sequence[tuple[int, ...]]
+    said: Sequence[int]
+    size: int
+
+
 class Survey:
     """Parts of a conversation with their units, keys and weights.
 
@@ -42,16 +53,15 @@ class Survey:
         self.messages = messages
         self.count = count
         self.parts: dict[Key, Part] = {part.key: part for part in parts_of(messages) if part.content}
+        self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
         self.units: dict[Key, Units] = {}
+        self.keys: dict[Key, Sequence[tuple[int, ...]]] = {}
         self.positions: dict[Key, int] = {}
         self.end = 0
-        self._read_units()
-        self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
-        self.keys: dict[Key, list[tuple[int, ...]]] = {}
-        self._numbers: dict[str, int] = defaultdict(count_up().__next__)
+        self.facts: list[str] = []
         self._of_body: dict[str, tuple[int, ...]] = {}
         self._mentions = Mentions()
-        self._read_facts()
+        self._read()
         self.weights: list[float] = likelihoods(self.fact_features(), model.facts)
         self.lines = editable_lines(
             self.parts.values(), {key: units.bodies for key, units in self.units.items()}, self.positions
@@ -76,14 +86,9 @@ class Survey:
         """Thousands of tokens, about, that follow the beginning of a part."""
         return _kilotokens(self.end - self.positions[key])
 
-    @property
-    def facts(self) -> list[str]:
-        """The facts by their numbers."""
-        return list(self._numbers)
-
     def fact_features(self) -> Iterator[tuple[float, ...]]:
         """The features of every fact."""
-        for number, fact in enumerate(self._numbers):
+        for number, fact in enumerate(self.facts):
             yield self._mentions.features(number, fact, self.end)
 
     def line_features(self) -> Iterator[tuple[float, ...]]:
@@ -117,33 +122,33 @@ class Survey:
                         found[body] = (sums[stop] - sums[start]) / (stop - start)
         return found
 
-    def _read_units(self) -> None:
-        known: dict[str, str] = {}
-        read: dict[Text, tuple[Units, int]] = {}
-        for key, part in self.parts.items():
-            if part.content not in read:
-                text = part.text
-                read[part.content] = split(text, known), len(text)
-            self.units[key], size = read[part.content]
-            self.positions[key] = self.end
-            self.end += size
-
-    def _read_facts(self) -> None:
+    def _read(self) -> None:
+        numbers: dict[str, int] = defaultdict(count_up().__next__)
+        same: dict[str, str] = {}
+        known: dict[Text, _Text] = {}
         mentions = self._mentions
-        read: dict[int, tuple[list[tuple[int, ...]], frozenset[int]]] = {}
         for key, part in self.parts.items():
-            units, position = self.units[key], self.positions[key]
-            known = read.get(id(units))
-            if known is None:
-                keys = [*map(self._facts, units.bodies)]
-                known = read[id(units)] = keys, frozenset().union(*keys)
-                mentions.grow(len(self._numbers), position)
-            self.keys[key], numbers = known
-            if numbers:
-                mentions.tell(numbers, position, self._flags(part), is_written=part.is_written)
+            read = known.get(part.content)
+            if read is None:
+                read = known[part.content] = self._read_text(part.text, numbers, same)
+                mentions.grow(len(numbers), self.end)
+            self.units[key], self.keys[key], self.positions[key] = read.units, read.keys, self.end
+            if read.said:
+                mentions.tell(read.said, self.end, self._flags(part), is_written=part.is_written)
+            self.end += read.size
         for body, facts in self._of_body.items():
             if facts:
                 mentions.stand_together(facts, IN_ERROR if tells_an_error(body) else 0)
+        self.facts += numbers
+
+    def _read_text(self, text: str, numbers: dict[str, int], same: dict[str, str]) -> _Text:
+        """Read a text: its facts get `numbers`, and its lines are the `same` strings as equal ones before."""
+        units, of_body = split(text, same), self._of_body
+        for body in units.bodies:
+            if body not in of_body:
+                of_body[body] = tuple(dict.fromkeys(map(numbers.__getitem__, facts_of(body))))
+        keys = tuple(map(of_body.__getitem__, units.bodies))
+        return _Text(units, keys, keys[0] if len(keys) == 1 else tuple(set().union(*keys)), len(text))
 
     def _flags(self, part: Part) -> int:
         """What is true of the facts that a part mentions."""
@@ -160,20 +165,13 @@ class Survey:
                 flags |= IN_EDIT
         return flags
 
-    def _facts(self, body: str) -> tuple[int, ...]:
-        known = self._of_body.get(body)
-        if known is None:
-            known = self._of_body[body] = tuple(dict.fromkeys(map(self._numbers.__getitem__, facts_of(body))))
-        return known
-
     def _number_lines(self, weights: Sequence[float]) -> None:
         numbers = count_up(len(self.weights))
         self.weights += weights
         numbered = {body: (*self._of_body[body], number) for body, number in zip(self.lines, numbers, strict=False)}
-        read: dict[int, list[tuple[int, ...]]] = {}
+        known: dict[int, Sequence[tuple[int, ...]]] = {}
         for key, units in self.units.items():
-            if id(units) not in read:
-                facts = self.keys[key]
-                is_numbered = not numbered.keys().isdisjoint(units.bodies)
-                read[id(units)] = [*map(numbered.get, units.bodies, facts)] if is_numbered else facts
-            self.keys[key] = read[id(units)]
+            if id(units) not in known:
+                facts, bodies = self.keys[key], units.bodies
+                known[id(units)] = facts if numbered.keys().isdisjoint(bodies) else (*map(numbered.get, bodies, facts),)
+            self.keys[key] = known[id(units)]
