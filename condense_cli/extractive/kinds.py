@@ -8,6 +8,24 @@ from typing import Final
 ERROR: Final = re.compile(
     r"(?i)\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic|traceback|assert(?:ion)?|denied|not found|cannot)\b|^E  "
 )
+_ERRORS: Final = (
+    "error", "exception", "fail", "fatal", "panic", "traceback", "assert", "denied", "not found", "cannot", "e  ",
+)  # fmt: skip
+"""Small letters of what `ERROR` finds in a line of ASCII."""
+
+
+def tells_an_error(line: str) -> bool:
+    """Whether `ERROR` is found in the line. Most lines have no such word, which is known sooner."""
+    if line.isascii():
+        small = line.lower()
+        for word in _ERRORS:
+            if word in small:
+                break
+        else:
+            return False
+    return ERROR.search(line) is not None
+
+
 DEFINITION: Final = re.compile(
     r"\s*(?:export |default |async |public |private |protected |static |pub |abstract )*"
     r"(?:def|class|function|interface|type|struct|enum|trait|impl|fn|func|module)\s+\w"

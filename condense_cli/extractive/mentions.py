@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from math import log2
 from typing import Final
-
-from msgspec import Struct
 
 FEATURES: Final = (
     "one", "written", "times written", "said", "an argument", "in an edit", "requested", "in the newest request",
@@ -26,51 +25,83 @@ def doublings(characters: float) -> float:
     return log2(1 + characters / (10 * TOKEN))
 
 
-class Mentions(Struct):
-    """What is known of one fact while a conversation is read: positions in characters, numbers of texts, and whether.
+SAID, ARGUMENT, IN_EDIT, REQUESTED, IN_NEWEST_REQUEST, IN_ERROR, SHOWN, BESIDE_WRITTEN = (1 << bit for bit in range(8))
+"""What is true of a fact once it is true of one mention; `SHOWN`: by anything but the output of a command."""
 
-    `beside` are the facts on the shortest line that holds it; `shown`: by anything but the output of a command.
+_TRUE: Final = tuple(tuple(flags >> bit & 1 == 1 for bit in range(8)) for flags in range(256))
+"""Which of these are in flags, in their order, which is that of the features."""
+
+
+class Mentions:
+    """What is known of facts while a conversation is read: for each a number, and by it an entry of every list.
+
+    Positions are in characters; `texts` and `written` are numbers of texts, `beside` is that of the facts on the
+    shortest line that holds this one, `flags` is what is true of it.
     """
 
-    first: int
-    last: int = 0
-    texts: int = 0
-    written: int = 0
-    beside: int = 1_000
-    said: bool = False
-    argument: bool = False
-    in_edit: bool = False
-    requested: bool = False
-    in_newest_request: bool = False
-    in_error: bool = False
-    shown: bool = False
-    beside_written: bool = False
+    def __init__(self) -> None:
+        self.first: list[int] = []
+        self.last: list[int] = []
+        self.texts: list[int] = []
+        self.written: list[int] = []
+        self.beside: list[int] = []
+        self.flags = bytearray()
 
-    def features(self, fact: str, end: int) -> tuple[float, ...]:
-        """The features of the fact, at the end of a conversation of so many characters."""
+    def grow(self, size: int, position: int) -> None:
+        """Take in the facts up to a number, which are mentioned here for the first time."""
+        new = size - len(self.first)
+        self.first += [position] * new
+        for column in (self.last, self.texts, self.written):
+            column += [0] * new
+        self.beside += [1_000] * new
+        self.flags += bytes(new)
+
+    def tell(self, numbers: Iterable[int], position: int, flags: int, *, is_written: bool) -> None:
+        """Take in the facts of one text, each once; whether the assistant wrote it."""
+        last, texts, written, known = self.last, self.texts, self.written, self.flags
+        for number in numbers:
+            last[number] = position
+            texts[number] += 1
+            known[number] |= flags
+            if is_written:
+                written[number] += 1
+
+    def stand_together(self, numbers: Sequence[int], flags: int) -> None:
+        """Take in the facts of one line, once all texts are told."""
+        beside, known, size = self.beside, self.flags, len(numbers)
+        written = [number for number in numbers if self.written[number]]
+        if len(written) > 1:
+            flags |= BESIDE_WRITTEN
+        for number in numbers:
+            if size < beside[number]:
+                beside[number] = size
+            known[number] |= flags
+        if len(written) == 1:
+            for number in numbers:
+                if number != written[0]:
+                    known[number] |= BESIDE_WRITTEN
+
+    def is_in_newest_request(self, number: int) -> bool:
+        return self.flags[number] & IN_NEWEST_REQUEST != 0
+
+    def features(self, number: int, fact: str, end: int) -> tuple[float, ...]:
+        """The features of a fact, at the end of a conversation of so many characters."""
         has_slash = "/" in fact or "\\" in fact
-        age = doublings(end - self.last)
-        is_number = fact[:1].isdigit()
+        written = self.written[number]
+        age = doublings(end - self.last[number])
         return (
             1.0,
-            self.written > 0,
-            log2(1 + self.written),
-            self.said,
-            self.argument,
-            self.in_edit,
-            self.requested,
-            self.in_newest_request,
-            self.in_error,
-            self.shown,
-            self.beside_written,
+            written > 0,
+            log2(1 + written),
+            *_TRUE[self.flags[number]],
             age,
-            age if self.written else 0.0,
-            doublings(end - self.first),
-            log2(self.texts),
-            log2(self.beside),
+            age if written else 0.0,
+            doublings(end - self.first[number]),
+            log2(self.texts[number]),
+            log2(self.beside[number]),
             log2(1 + len(fact)),
             has_slash,
-            is_number,
+            fact[:1].isdigit(),
             fact[:1].isupper(),
             not has_slash and "." in fact,
             not fact.isdigit() and _HASH.fullmatch(fact) is not None,

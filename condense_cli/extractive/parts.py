@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from msgspec import Struct
 
 from ..exchanges import calls_by_id
+from ..spelled import Text, compact
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Role
+
+# A member of an enumeration takes a while to look up, and these are asked for each part many times.
+_CALL: Final = BlockKind.TOOL_CALL
+_RESULT: Final = BlockKind.TOOL_RESULT
+_TEXT: Final = BlockKind.TEXT
+_USER: Final = Role.USER
+_ASSISTANT: Final = Role.ASSISTANT
 
 Key = tuple[int, int, JsonPath]
 """Position of a message in the conversation, number of the block in it, and for an argument its path in the call."""
@@ -18,28 +27,32 @@ class Part(Struct, frozen=True):
     """One text with where it stands; `call` is the call that it belongs to, as an argument or as a result."""
 
     key: Key
-    text: str
+    content: Text
     role: Role
     block: Block
     call: Block | None = None
 
     @property
+    def text(self) -> str:
+        return str(self.content)
+
+    @property
     def is_argument(self) -> bool:
-        return self.block.kind is BlockKind.TOOL_CALL
+        return self.block.kind is _CALL
 
     @property
     def is_result(self) -> bool:
-        return self.block.kind is BlockKind.TOOL_RESULT
+        return self.block.kind is _RESULT
 
     @property
     def is_written(self) -> bool:
         """Whether the assistant wrote it."""
-        return self.role is Role.ASSISTANT and not self.is_result
+        return self.role is _ASSISTANT and self.block.kind is not _RESULT
 
     @property
     def is_request(self) -> bool:
         """Whether the user wrote it."""
-        return self.role is Role.USER and self.block.kind is BlockKind.TEXT and not self.block.injected
+        return self.role is _USER and self.block.kind is _TEXT and not self.block.injected
 
 
 def parts_of(messages: Sequence[Message]) -> Iterator[Part]:
@@ -47,11 +60,11 @@ def parts_of(messages: Sequence[Message]) -> Iterator[Part]:
     calls = calls_by_id(messages)
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
-            if block.kind is BlockKind.TOOL_CALL:
+            if block.kind is _CALL:
                 arguments = arguments_of(block)
                 values = string_values(arguments) if arguments is not None else [((), block.text)]
                 for path, value in values:
-                    yield Part((position, number, path), value, message.role, block, block)
-            elif block.kind in (BlockKind.TEXT, BlockKind.TOOL_RESULT):
+                    yield Part((position, number, path), compact(value), message.role, block, block)
+            elif block.kind in (_TEXT, _RESULT):
                 call = calls.get(block.answers) if block.answers else None
-                yield Part((position, number, ()), block.text, message.role, block, call)
+                yield Part((position, number, ()), block.content, message.role, block, call)

@@ -5,18 +5,23 @@ How likely that is comes from two models that were fitted to real conversations,
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import accumulate
+from itertools import count as count_up
 from typing import Final
 
+from msgspec import Struct
+
 from ..facts import facts_of
+from ..spelled import Text
 from ..tokens import Counter
 from ..tools import command_lines, writes_a_file
 from ..transcript import Message
 from .editable import Conversation, of_line, of_text
-from .kinds import ERROR
+from .kinds import tells_an_error
 from .likelihood import MODEL, Model, likelihoods
-from .mentions import TOKEN, Mentions
+from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
 from .parts import Key, Part, parts_of
 from .units import Units, split
 from .versions import editable_lines
@@ -29,6 +34,15 @@ def _kilotokens(characters: int) -> float:
     return characters / (1_000 * TOKEN)
 
 
+class _Text(Struct, frozen=True):
+    """What is read of a text once, however many parts have it: units with their keys, all keys, and its characters."""
+
+    units: Units
+    keys: Sequence[tuple[int, ...]]
+    said: Sequence[int]
+    size: int
+
+
 class Survey:
     """Parts of a conversation with their units, keys and weights.
 
@@ -38,20 +52,16 @@ class Survey:
     def __init__(self, messages: Sequence[Message], count: Counter, model: Model = MODEL) -> None:
         self.messages = messages
         self.count = count
-        self.parts: dict[Key, Part] = {part.key: part for part in parts_of(messages) if part.text}
+        self.parts: dict[Key, Part] = {part.key: part for part in parts_of(messages) if part.content}
+        self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
         self.units: dict[Key, Units] = {}
+        self.keys: dict[Key, Sequence[tuple[int, ...]]] = {}
         self.positions: dict[Key, int] = {}
         self.end = 0
-        for key, part in self.parts.items():
-            self.units[key] = split(part.text)
-            self.positions[key] = self.end
-            self.end += len(part.text)
-        self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
-        self.keys: dict[Key, list[tuple[int, ...]]] = {}
-        self._numbers: dict[str, int] = {}
+        self.facts: list[str] = []
         self._of_body: dict[str, tuple[int, ...]] = {}
-        self._mentions: list[Mentions] = []
-        self._read_facts()
+        self._mentions = Mentions()
+        self._read()
         self.weights: list[float] = likelihoods(self.fact_features(), model.facts)
         self.lines = editable_lines(
             self.parts.values(), {key: units.bodies for key, units in self.units.items()}, self.positions
@@ -76,15 +86,10 @@ class Survey:
         """Thousands of tokens, about, that follow the beginning of a part."""
         return _kilotokens(self.end - self.positions[key])
 
-    @property
-    def facts(self) -> list[str]:
-        """The facts by their numbers."""
-        return list(self._numbers)
-
     def fact_features(self) -> Iterator[tuple[float, ...]]:
         """The features of every fact."""
-        for fact, mentions in zip(self._numbers, self._mentions, strict=True):
-            yield mentions.features(fact, self.end)
+        for number, fact in enumerate(self.facts):
+            yield self._mentions.features(number, fact, self.end)
 
     def line_features(self) -> Iterator[tuple[float, ...]]:
         """The features of every line of `lines`; `weights` are those of the facts."""
@@ -97,71 +102,76 @@ class Survey:
             yield of_all + of_line(
                 body,
                 [self.weights[number] for number in facts],
-                any(self._mentions[number].written for number in facts),
-                any(self._mentions[number].in_newest_request for number in facts),
+                any(self._mentions.written[number] for number in facts),
+                any(map(self._mentions.is_in_newest_request, facts)),
                 nearby[body],
             )
 
     def _nearby(self, positions: Set[int]) -> dict[str, float]:
         """For every line of the texts at some positions the share of lines around it that name what was written."""
         found: dict[str, float] = {}
-        is_written = [fact.written > 0 for fact in self._mentions]
+        written = self._mentions.written
+        names_written = {body for body, facts in self._of_body.items() if any(map(written.__getitem__, facts))}
         for key, units in self.units.items():
             if self.positions[key] in positions:
                 bodies = units.bodies
-                sums = [
-                    0,
-                    *accumulate(any(is_written[n] for n in unit) for unit in map(self._of_body.__getitem__, bodies)),
-                ]
+                sums = [0, *accumulate(map(names_written.__contains__, bodies))]
                 for unit, body in enumerate(bodies):
-                    start, stop = max(0, unit - _AROUND), min(len(bodies), unit + _AROUND + 1)
-                    found[body] = (sums[stop] - sums[start]) / (stop - start)
+                    if body in self.lines:
+                        start, stop = max(0, unit - _AROUND), min(len(bodies), unit + _AROUND + 1)
+                        found[body] = (sums[stop] - sums[start]) / (stop - start)
         return found
 
-    def _read_facts(self) -> None:
-        seen = self._mentions
+    def _read(self) -> None:
+        numbers: dict[str, int] = defaultdict(count_up().__next__)
+        same: dict[str, str] = {}
+        known: dict[Text, _Text] = {}
+        mentions = self._mentions
         for key, part in self.parts.items():
-            bodies, position = self.units[key].bodies, self.positions[key]
-            keys = self.keys[key] = [self._facts(body) for body in bodies]
-            seen += [Mentions(position) for _ in range(len(self._numbers) - len(seen))]
-            is_printed = part.is_result and part.call is not None and bool(command_lines(part.call))
-            is_newest = key == self.newest_request
-            in_edit = part.is_argument and part.call is not None and writes_a_file(part.call)
-            for number in {number for unit in keys for number in unit}:
-                fact = seen[number]
-                fact.last = position
-                fact.texts += 1
-                fact.shown |= not is_printed
-                fact.requested |= part.is_request
-                fact.in_newest_request |= is_newest
-                if part.is_written:
-                    fact.written += 1
-                    fact.said |= not part.is_argument
-                    fact.argument |= part.is_argument
-                    fact.in_edit |= in_edit
-        for body, unit in self._of_body.items():
-            if not unit:
-                continue
-            is_error, written = ERROR.search(body) is not None, sum(seen[number].written > 0 for number in unit)
-            for number in unit:
-                fact = seen[number]
-                fact.beside = min(fact.beside, len(unit))
-                fact.in_error |= is_error
-                fact.beside_written |= written > (fact.written > 0)
+            read = known.get(part.content)
+            if read is None:
+                read = known[part.content] = self._read_text(part.text, numbers, same)
+                mentions.grow(len(numbers), self.end)
+            self.units[key], self.keys[key], self.positions[key] = read.units, read.keys, self.end
+            if read.said:
+                mentions.tell(read.said, self.end, self._flags(part), is_written=part.is_written)
+            self.end += read.size
+        for body, facts in self._of_body.items():
+            if facts:
+                mentions.stand_together(facts, IN_ERROR if tells_an_error(body) else 0)
+        self.facts += numbers
 
-    def _facts(self, body: str) -> tuple[int, ...]:
-        known = self._of_body.get(body)
-        if known is None:
-            facts = dict.fromkeys(facts_of(body))
-            known = tuple(self._numbers.setdefault(fact, len(self._numbers)) for fact in facts)
-            self._of_body[body] = known
-        return known
+    def _read_text(self, text: str, numbers: dict[str, int], same: dict[str, str]) -> _Text:
+        """Read a text: its facts get `numbers`, and its lines are the `same` strings as equal ones before."""
+        units, of_body = split(text, same), self._of_body
+        for body in units.bodies:
+            if body not in of_body:
+                of_body[body] = tuple(dict.fromkeys(map(numbers.__getitem__, facts_of(body))))
+        keys = tuple(map(of_body.__getitem__, units.bodies))
+        return _Text(units, keys, keys[0] if len(keys) == 1 else tuple(set().union(*keys)), len(text))
+
+    def _flags(self, part: Part) -> int:
+        """What is true of the facts that a part mentions."""
+        flags = 0
+        if not (part.is_result and part.call is not None and command_lines(part.call)):
+            flags |= SHOWN
+        if part.is_request:
+            flags |= REQUESTED
+        if part.key == self.newest_request:
+            flags |= IN_NEWEST_REQUEST
+        if part.is_written:
+            flags |= ARGUMENT if part.is_argument else SAID
+            if part.is_argument and part.call is not None and writes_a_file(part.call):
+                flags |= IN_EDIT
+        return flags
 
     def _number_lines(self, weights: Sequence[float]) -> None:
-        numbers = {body: len(self.weights) + number for number, body in enumerate(self.lines)}
+        numbers = count_up(len(self.weights))
         self.weights += weights
+        numbered = {body: (*self._of_body[body], number) for body, number in zip(self.lines, numbers, strict=False)}
+        known: dict[int, Sequence[tuple[int, ...]]] = {}
         for key, units in self.units.items():
-            self.keys[key] = [
-                (*facts, numbers[body]) if body in numbers else facts
-                for facts, body in zip(self.keys[key], units.bodies, strict=True)
-            ]
+            if id(units) not in known:
+                facts, bodies = self.keys[key], units.bodies
+                known[id(units)] = facts if numbered.keys().isdisjoint(bodies) else (*map(numbered.get, bodies, facts),)
+            self.keys[key] = known[id(units)]

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
 
 from ..lossless.lines import read_lines
-from ..markers import ELLIPSIS, PREFIX, Gap, content_hash, gaps_in, parse_gap
+from ..markers import ELLIPSIS, PREFIX, Gap, content_hash, parse_gap
 
 LONG_LINE: Final = 480
 """Lines of more characters are taken in pieces."""
@@ -32,11 +34,11 @@ class Units(Struct, frozen=True):
     `gaps[n]` is what is left out already before unit n, or at the end; `has_final_break`: a line break ends the text.
     """
 
-    texts: list[str]
-    bodies: list[str]
-    starts: list[int]
-    stops: list[int]
-    gaps: dict[int, Gap]
+    texts: Sequence[str]
+    bodies: Sequence[str]
+    starts: Sequence[int]
+    stops: Sequence[int]
+    gaps: Mapping[int, Gap]
     hash: str
     has_final_break: bool
 
@@ -45,21 +47,62 @@ class Units(Struct, frozen=True):
         return self.starts[unit] != unit
 
 
-def split(text: str) -> Units:
-    """The units of a text."""
+_NO_GAPS: Final[Mapping[int, Gap]] = MappingProxyType({})
+
+
+def split(text: str, known: dict[str, str] | None = None) -> Units:
+    """The units of a text. For equal strings of several texts that share what is `known`, there is one."""
     read = read_lines(text)
-    has_final_break = len(read.lines) > 1 and not read.lines[-1]
+    lines, bodies = read.lines, read.keys
+    has_final_break = len(lines) > 1 and not lines[-1]
+    if has_final_break:
+        lines = lines[:-1]
+        bodies = lines if bodies is read.lines else bodies[:-1]
+    marks = _marks(lines) if PREFIX in text else {}
+    own = {gap.hash for gap in marks.values()}
+    hash = own.pop() if len(own) == 1 else content_hash(text)
+    starts, stops, gaps = *_whole(len(lines)), _NO_GAPS
+    if marks or (len(text) > LONG_LINE and max(map(len, lines)) > LONG_LINE):
+        lines, bodies, starts, gaps = _taken_apart(lines, bodies, marks, hash)
+        starts, stops = _whole(len(lines)) if starts == [*range(len(lines))] else (starts, _stops(starts))
+    is_same = bodies is lines or bodies == lines
+    known = {} if known is None else known
+    texts = tuple(map(known.setdefault, lines, lines))
+    return Units(
+        texts,
+        texts if is_same else tuple(map(known.setdefault, bodies, bodies)),
+        starts,
+        stops,
+        gaps,
+        hash,
+        has_final_break,
+    )
+
+
+@lru_cache(1_000)
+def _whole(size: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Where lines start and stop that are units as they are."""
+    return range(size), range(1, size + 1)
+
+
+def _marks(lines: Sequence[str]) -> dict[int, Gap]:
+    """The lines that are markers of what is left out, by their numbers."""
+    gaps = {number: parse_gap(line) for number, line in enumerate(lines) if line.startswith(PREFIX)}
+    return {number: gap for number, gap in gaps.items() if gap is not None and not gap.is_image}
+
+
+def _taken_apart(
+    lines: Sequence[str], bodies: Sequence[str], marks: Mapping[int, Gap], hash: str
+) -> tuple[list[str], list[str], list[int], dict[int, Gap]]:
+    """Texts, bodies, starts and gaps of lines among which there are markers, or long ones."""
     texts: list[str] = []
-    bodies: list[str] = []
+    units: list[str] = []
     starts: list[int] = []
     gaps: dict[int, Gap] = {}
-    own = {gap.hash for gap in gaps_in(text) if not gap.is_image}
-    hash = own.pop() if len(own) == 1 else content_hash(text)
     is_continued = False
-    for number in range(len(read.lines) - has_final_break):
-        line, body = read.lines[number], read.keys[number]
-        gap = parse_gap(line) if line.startswith(PREFIX) else None
-        if gap is not None and not gap.is_image:
+    for number, line in enumerate(lines):
+        gap = marks.get(number)
+        if gap is not None:
             before = gaps.get(len(texts), Gap(hash))
             gaps[len(texts)] = before.plus(gap)
             # Characters alone are missing inside a line, whose two ends go together.
@@ -67,14 +110,14 @@ def split(text: str) -> Units:
             continue
         if len(line) <= LONG_LINE:
             parts = [line]
-            bodies.append(body)
+            units.append(bodies[number])
         else:
             parts = list(pieces(line))
-            bodies += parts
+            units += parts
         starts += [starts[-1] if is_continued else len(texts)] * len(parts)
         texts += parts
         is_continued = False
-    return Units(texts, bodies, starts, _stops(starts), gaps, hash, has_final_break)
+    return texts, units, starts, gaps
 
 
 def _stops(starts: Sequence[int]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -80,7 +80,7 @@ class _Deed(Struct, frozen=True):
 
 
 def editable_lines(
-    parts: Iterable[Part], bodies: Mapping[Key, list[str]], positions: Mapping[Key, int]
+    parts: Iterable[Part], bodies: Mapping[Key, Sequence[str]], positions: Mapping[Key, int]
 ) -> dict[str, Line]:
     """Lines of the newest known state of every file, by the line.
 

@@ -33,10 +33,10 @@ class _Appended:
         summaries = [block.text for block in blocks if block.is_inserted]
         records = sorted({block.place.record for block in (*blocks, *transcript.removed)})
         self.rewrite = rewrite
-        self.live: list[dict[str, Any]] = [jsontext.parse(transcript.source.raw(record)) for record in records]
-        self.newest = self.live[-1]
+        self.records = records
+        self.newest: dict[str, Any] = jsontext.parse(transcript.source.view(records[-1]))
         self.seed = derived_uuid(*summaries, str(self.newest.get("uuid")))
-        self.lines: list[str] = []
+        self.lines: list[bytes] = []
         self.uuids: dict[str, str] = {}
         self.parent: str | None = None
 
@@ -52,7 +52,8 @@ class _Appended:
                 self._copy(record)
         data = slimmed_source(self.rewrite.transcript)
         between = b"" if data.endswith(b"\n") else b"\n"
-        return data + between + b"".join(jsontext.encode(line) + b"\n" for line in self.lines)
+        # At once: a sum of such sizes would hold the whole file once more.
+        return b"".join([data, between, *self.lines])
 
     def _id(self, name: str) -> str:
         return derived_uuid(self.seed, name)
@@ -73,7 +74,8 @@ class _Appended:
 
     def _tokens_sent(self) -> int:
         """Tokens of the last request, as the API reported them; the client shows this number."""
-        for value in reversed(self.live):
+        for record in reversed(self.records):
+            value = jsontext.parse(self.rewrite.transcript.source.view(record))
             message = value.get("message")
             usage = message.get("usage") if isinstance(message, dict) else None
             if isinstance(usage, dict):
@@ -90,7 +92,7 @@ class _Appended:
         line: dict[str, Any] = {"parentUuid": self.parent, "isSidechain": self.newest.get("isSidechain", False)}
         line |= {key: self.newest[key] for key in _COMMON if key in self.newest}
         line |= {**members, "uuid": uuid, "timestamp": self.newest.get("timestamp")}
-        self.lines.append(self.rewrite.style.dump(line))
+        self._add(self.rewrite.style.dump(line))
         self.parent = uuid
 
     def _copy(self, record: int) -> None:
@@ -108,8 +110,11 @@ class _Appended:
         line = self.rewrite.record(record, literals)
         if "parentUuid" not in value:
             line = jsontext.with_member(line, "parentUuid", json.dumps(self.parent))
-        self.lines.append(line)
+        self._add(line)
         self.parent = uuid
+
+    def _add(self, line: str) -> None:
+        self.lines.append(jsontext.encode(line) + b"\n")
 
     def _reply(self, old: str) -> str:
         return "msg_" + self._id(old).replace("-", "")

@@ -26,7 +26,8 @@ def write(rewrite: Rewrite) -> bytes:
         record["ordinal"] = last["ordinal"] + 1
     data = slimmed_source(rewrite.transcript)
     between = b"" if data.endswith(b"\n") else b"\n"
-    return data + between + jsontext.encode(rewrite.style.dump(record)) + b"\n"
+    # At once: a sum of such sizes would hold the whole file once more.
+    return b"".join([data, between, jsontext.encode(rewrite.style.dump(record)), b"\n"])
 
 
 def _items(rewrite: Rewrite) -> Iterator[Any]:

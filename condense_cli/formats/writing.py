@@ -86,6 +86,8 @@ def _edits(
 
 def slimmed_source(transcript: Transcript) -> bytes:
     """The bytes of the source without what only a client shows, and nothing else changed."""
+    if not transcript.slimmed:
+        return transcript.source.data
     edits: RecordEdits = defaultdict(dict)
     for slimmed in transcript.slimmed:
         edits[slimmed.place.record][slimmed.place.path] = slimmed.literal
