@@ -12,7 +12,7 @@ from typing import Final
 from ..markers import Gap
 from ..tools import has_failed
 from .choice import Candidates, Choice, Stretch, fit
-from .kinds import DECISION, DEFINITION, ERROR
+from .kinds import DECISION, DEFINITION, tells_an_error
 from .parts import Key, Part
 from .survey import Survey
 from .units import render
@@ -39,17 +39,25 @@ class Priced:
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         self._known: dict[Key, tuple[list[int], list[float]]] = {}
+        self._lines: dict[str, int] = {}
 
     def of(self, key: Key) -> tuple[list[int], list[float]]:
         """Tokens and values of the units of a part."""
         known = self._known.get(key)
         if known is None:
-            units, count = self.survey.units[key], self.survey.count
+            units = self.survey.units[key]
             tokens = [
-                count(text if stop > unit + 1 else text + "\\n")
+                # Pieces of long lines hardly ever come again, and the counter would remember every single one.
+                self.survey.count.anew(text) if stop > unit + 1 else self._line(text)
                 for unit, (text, stop) in enumerate(zip(units.texts, units.stops, strict=True))
             ]
             known = self._known[key] = tokens, _own_values(self.survey, self.survey.parts[key], tokens)
+        return known
+
+    def _line(self, text: str) -> int:
+        known = self._lines.get(text)
+        if known is None:
+            known = self._lines[text] = self.survey.count.anew(text + "\\n")
         return known
 
     def candidates(self, keys: Sequence[Key], stretches: Sequence[Stretch]) -> Candidates:
@@ -118,7 +126,7 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
     values = []
     for body, count in zip(units.bodies, tokens, strict=True):
         value = base * count if body.strip() else 0.0
-        if ERROR.search(body):
+        if tells_an_error(body):
             value += error
         elif DEFINITION.match(body):
             value += _DEFINED

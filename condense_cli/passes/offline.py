@@ -62,6 +62,8 @@ class Offline:
         after = [message for message in messages[first:] if message.index not in gone]
         ours = [*_said_before(task), *task.messages]
         survey = self._survey([*messages[:first], *ours, *after])
+        if task.room is None:  # It is asked once then.
+            self._last = None
         text = summarise(survey, first, first + len(ours), self._budget(task))
         return Written(text, NAME) if text else Refused("not one line fits into its tokens")
 
