@@ -18,13 +18,14 @@ from ..tools import arguments_of, replace_arguments, string_values
 from ..transcript import Block, BlockKind, ContentType, JsonPath
 from .approach import approach
 from .draft import Draft, Saved
+from .older import Older
 from .operations import long_values
 from .receipts import Kept, Receipt, changed, kept
+from .reconcile import View
 from .selection import Protection, Selected
 
 if TYPE_CHECKING:
     from ..extractive.parts import Key
-    from .older import Older
 
 EXTRACT: Final = "extract"
 
@@ -49,13 +50,16 @@ def run_extract(
     protection: Protection,
     target: int,
     freed: Callable[[], int],
-    older: Older | None = None,
+    before_pass: View,
+    format: str | None,
 ) -> list[Receipt]:
     """Shorten what the pass selects, and give a receipt for every block.
 
-    `freed` tells how many tokens of the draft as it stands go besides, once the pass is done; `older` summarizes.
+    `freed` tells how many tokens of the draft as it stands go besides, once the pass is done; `before_pass` are the
+    blocks as they are written before it. A summary is only written where the `format` is given that it is written in.
     """
     extraction = config.extract_config or ExtractConfig()
+    older = Older(config, selected, protection, format, before_pass) if extraction.may_summarize and format else None
     chosen = _choose(draft, config, extraction, selected, protection)
     before = draft.saved()
     is_left = extraction.out_of_reach == "leave"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -20,13 +19,10 @@ from .individual import run_individual
 from .limits import cuts_summaries, is_offline, operations_of, strictnesses, summarizes_blocks, target_of
 from .prelude import Writer, key_of
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
-from .reconcile import View, reconcile, view
+from .reconcile import reconcile, view
 from .selection import FindSelector, Selected, no_selectors, protect, select
 from .sliding_window import SlidingWindow, drop_older_half
 from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
-
-if TYPE_CHECKING:
-    from .older import Older
 
 __all__ = ["Condensation", "condense"]
 
@@ -277,10 +273,10 @@ class _Run:
         if config.mode == "extract":
             from .extract import run_extract  # With the extraction: only where there is a target.
 
+            format = None if self.is_up_to_date else self.transcript.format
             return run_extract(
-                self.draft, config, selected, self.protection, self.target or 0, self._thinking_tokens,
-                self._older(config, selected, before),
-            )  # fmt: skip
+                self.draft, config, selected, self.protection, self.target or 0, self._thinking_tokens, before, format
+            )
         if isinstance(config, SlidingWindow):
             return drop_older_half(self.draft, config, selected, self.protection, before)
         from .batch import run_batch  # With the ledger: only where messages are summarized.
@@ -292,14 +288,6 @@ class _Run:
         if target is None or not is_offline(config, self.summarizer):
             return run()
         return fitted(self.draft, target, run, self._thinking_tokens)
-
-    def _older(self, config: PassConfig, selected: Selected, before: View) -> Older | None:
-        """What an extraction may summarize, if it may."""
-        if self.is_up_to_date or not (config.extract_config and config.extract_config.may_summarize):
-            return None
-        from .older import Older
-
-        return Older(config, selected, self.protection, self.transcript.format, before)
 
     def _reason_to_skip(self, config: PassConfig) -> str:
         condition = config.execution.condition
