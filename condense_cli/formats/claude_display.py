@@ -28,23 +28,28 @@ def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -
         raw = transcript.source.raw(block.place.record)
         if b'"' + KEY.encode() + b'"' not in raw:
             continue
+        written = block.text
+        gaps = set(gaps_in(written))
+        if not (gaps or block.stands_in):
+            continue  # Nothing was left out: lines are said by reference, or restored.
         value = jsontext.parse(raw)
         if not isinstance(value, dict) or KEY not in value:
             continue
         if block.stands_in:
             for path in _image_copies(value, block):
-                edits[block.place.record][path] = style.literal(block.text)
+                edits[block.place.record][path] = style.literal(written)
             continue
-        old = _text_at(value, block)
-        if set(gaps_in(block.text)) <= set(gaps_in(old)):
-            continue  # Nothing was left out: lines are said by reference, or restored.
+        shown = list(long_strings(value[KEY], (KEY,)))
+        old = _text_at(value, block) if shown else ""
+        if not shown or gaps <= set(gaps_in(old)):
+            continue
         known = known_lines(old)
         if REFERENCE_PREFIX in old:
             everywhere = everywhere or _all_lines(transcript)
             known |= everywhere
-        for path, text in long_strings(value[KEY], (KEY,)):
+        for path, text in shown:
             if repeats_lines(text, known):
-                edits[block.place.record][path] = style.literal(marker_of(text, block.text))
+                edits[block.place.record][path] = style.literal(marker_of(text, written))
 
 
 def _image_copies(value: Any, block: Block) -> set[JsonPath]:
