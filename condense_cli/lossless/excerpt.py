@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .lines import Lines, Numbering, Shape, numbering_of
+from .lines import Lines, Numbering, Shape, numbering_of, prefixes
 
 _RANGE: Final = re.compile(r"lines? (\d+)(?:-(\d+))?", re.ASCII)
 _COUNT: Final = re.compile(r"(\d+) lines", re.ASCII)
@@ -123,13 +123,10 @@ def readings(source: Lines, start: int, size: int, numbering: str, before: str, 
 
 def _numbered(source: Lines, start: int, size: int, style: Numbering) -> str:
     """The lines numbered in a style: those that the source numbers, or all where it numbers none."""
-    has_numbers = source.shape.has_numbers(start, size)
-    number, width, separator = style.number, style.width, style.separator
-    lines = []
-    for line, body in enumerate(source.bodies(start, size), start):
-        if has_numbers and not source.shape.is_numbered(line):
-            lines.append(body)
-        else:
-            lines.append(f"{number:>{width}}{separator}{body}")
-            number += 1
-    return "\n".join(lines)
+    bodies, shape = source.bodies(start, size), source.shape
+    numbered = shape.numbered[start : start + size]
+    if 0 not in numbered or 1 not in numbered:
+        return "\n".join(map(str.__add__, prefixes(style, size), bodies))
+    numbers = iter(prefixes(style, size))
+    lines = zip(numbered, bodies, strict=True)
+    return "\n".join(next(numbers) + body if is_numbered else body for is_numbered, body in lines)

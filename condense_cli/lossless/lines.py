@@ -63,6 +63,11 @@ class Listing(Struct, frozen=True):
         """The number that is printed before a line."""
         return self.first.number + line - self.start
 
+    @property
+    def last_prefix(self) -> str:
+        """The number before the last line, which is the longest."""
+        return str(self.first.moved(self.stop - 1 - self.start))
+
     def bodies(self, lines: list[str], start: int, stop: int) -> list[str]:
         """What is numbered in some of its lines; `lines` are those of the whole text."""
         width, separator = self.first.width, self.first.separator
@@ -70,7 +75,7 @@ class Listing(Struct, frozen=True):
             size = width + len(separator)
             return [line[size:] for line in lines[start:stop]]
         first = self.first.moved(start - self.start)
-        return list(map(str.removeprefix, lines[start:stop], _prefixes(first, stop - start)))
+        return list(map(str.removeprefix, lines[start:stop], prefixes(first, stop - start)))
 
 
 class Shape(Struct, frozen=True):
@@ -147,14 +152,14 @@ def _shape(lines: list[str]) -> Shape:
 def _fitting(lines: list[str], start: int, numbering: Numbering) -> int:
     """How many lines the listing has that begins at a line."""
     lines = lines[start:]
-    return sum(takewhile(bool, map(str.startswith, lines, _prefixes(numbering, len(lines)))))
+    return sum(takewhile(bool, map(str.startswith, lines, prefixes(numbering, len(lines)))))
 
 
-def _prefixes(first: Numbering, size: int) -> Iterator[str]:
+def prefixes(first: Numbering, size: int) -> Iterator[str]:
     """The numbers of a listing as they are printed, from the first on. Most listings have the same few thousand."""
-    known = _printed(first.width, first.separator)
+    known = _printed(first.width, first.separator) if first.number >= 0 else []
     last = first.number + size
-    others = range(max(first.number, len(known)), last)
+    others = range(max(first.number, len(known)) if known else first.number, last)
     return chain(known[first.number : last], (f"{number:>{first.width}}{first.separator}" for number in others))
 
 

@@ -46,8 +46,8 @@ class Hashed(Struct, frozen=True):
 
     `keys` are compared between texts (a listing's without its numbers), `lines` within the text, where that
     is done (`own_runs`). Lines whose hashes agree are compared as text before anything is made of them.
-    `sizes` are the characters of each line, `text` is the hash of the whole, `short` the characters of all lines that
-    are too short to mean anything, with their line breaks, `more` how many bytes the text takes beyond one a character.
+    `sizes` are the characters of each line, `text` is the hash of the whole. All lines that are too short to mean
+    anything have at most `short` characters, with their line breaks; `more` are bytes beyond one a character.
     """
 
     keys: array[int]
@@ -70,7 +70,9 @@ def hash_lines(text: str) -> Hashed:
     lines = _hashes(read.lines) if len(read.shape.listings) > 1 else keys
     more = 0 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) - len(text)
     sizes = array("I", map(len, read.lines))
-    short = sum(size + 1 for size, key in zip(sizes, keys, strict=True) if 0 <= key <= _SMALL)
+    shorts = sum(map(_SHORTEST_LINE.__gt__, sizes if read.keys is read.lines else map(len, read.keys)))
+    longest = max((len(listing.last_prefix) for listing in read.shape.listings), default=0)
+    short = shorts * (longest + _SHORTEST_LINE)
     return Hashed(keys, lines, read.shape, sizes, hash(text), short, more)
 
 

@@ -90,12 +90,13 @@ class WrittenText:
         return reference if self._is_worth_it(text, reference) else None
 
     def _is_worth_it(self, text: str, reference: Reference) -> bool:
-        far = max(0, reference.address.ordinal - _NEAR)
-        tokens = self._count(str(reference)) + MIN_SAVING + far
-        # Each word is at least one token, so most long runs need not be counted.
-        if len(text[:_LONG].split()) >= tokens:
+        written, least = str(reference), MIN_SAVING + max(0, reference.address.ordinal - _NEAR)
+        # A word has at least one token, and a token at least one byte, so most long runs need not be counted.
+        words = len(text[:_LONG].split())
+        if words >= len(written.encode("utf-8", "surrogatepass")) + least:
             return True
-        return self._count(text) >= tokens
+        tokens = self._count(written) + least
+        return words >= tokens or self._count(text) >= tokens
 
     def _write(self) -> None:
         """How lines are numbered is said where nothing beside them tells; a run that then saves too little stays."""
