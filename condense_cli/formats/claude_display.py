@@ -14,7 +14,7 @@ from ..markers import REFERENCE_PREFIX, gaps_in
 from ..tools import string_values
 from ..transcript import Block, BlockKind, JsonPath, Transcript
 from .base import RecordEdits
-from .display_text import known_lines, long_strings, marker_of, repeats_lines
+from .display_text import FAILED, known_lines, long_strings, marker_of, repeats_lines
 
 KEY: Final = "toolUseResult"
 
@@ -43,11 +43,15 @@ def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -
         old = _text_at(value, block) if shown else ""
         if not shown or gaps <= set(gaps_in(old)):
             continue
-        known = known_lines(old)
-        if REFERENCE_PREFIX in old:
-            everywhere = everywhere or _all_lines(transcript)
-            known |= everywhere
+        known: set[str] = set()
         for path, text in shown:
+            if text.removeprefix(FAILED) == old:
+                edits[block.place.record][path] = style.literal(marker_of(text, written))
+                continue
+            known = known or known_lines(old)
+            if REFERENCE_PREFIX in old:
+                everywhere = everywhere or _all_lines(transcript)
+                known |= everywhere
             if repeats_lines(text, known):
                 edits[block.place.record][path] = style.literal(marker_of(text, written))
 

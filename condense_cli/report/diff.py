@@ -72,6 +72,13 @@ class BlockDiff(Struct, frozen=True, dict=True):
     def after(self) -> str:
         return readable(self.new) if self.new else ""
 
+    @property
+    def is_new(self) -> bool:
+        """Whether there was nothing to read before."""
+        if self.old and self.old.kind is BlockKind.TOOL_CALL:
+            return self.old.content == "{}" if self.old.is_object else not self.before
+        return not (self.old and self.old.content)
+
     def hunks(self) -> list[Hunk]:
         return list(line_hunks(_lines(self.before), _lines(self.after)))
 
