@@ -27,6 +27,7 @@ _ESCAPED: Final = re.compile(rb"\\u(?!00[0-7])")
 """An escape that a file needs only when it escapes all that is not ASCII."""
 
 _PIECE: Final = 1 << 16
+_BEGINNING: Final = 90
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = msgspec.json.Decoder().decode
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -147,9 +148,13 @@ def exchange(raw: bytes, edits: Mapping[JsonPath, str | None]) -> bytes | None:
             for key in path:
                 inside = value
                 value = bytes(_elements(inside)[key] if isinstance(key, int) else _members(inside)[key])
-                found = inside.find(value)
-                if inside.find(value, found + 1) >= 0:
-                    return None
+                # A beginning that stands there once is enough, and found sooner than a long text.
+                beginning = value[:_BEGINNING]
+                found = inside.find(beginning)
+                if inside.find(beginning, found + 1) >= 0:
+                    found = inside.find(value)
+                    if inside.find(value, found + 1) >= 0:
+                        return None
                 start += found
         except (msgspec.DecodeError, UnicodeDecodeError, LookupError):
             return None
