@@ -90,8 +90,7 @@ class Repeated:
         self._seen = seen = bytearray(mask + 1)
         self._last: tuple[Hashed, list[int]] | None = None
         for text in texts:
-            for key in text.keys:
-                place = key & mask
+            for place in map(mask.__and__, text.keys):
                 seen[place] = 2 if seen[place] else 1
 
     def lines(self, text: Hashed) -> list[int]:

@@ -30,6 +30,13 @@ class Limits(Struct, frozen=True):
 
 def suppress(text: str) -> str:
     """The marker that stands for the whole text; the text itself when nothing is left to suppress."""
+    if PREFIX not in text:
+        lines = text.count("\n") + 1
+        if not text.strip("\n"):
+            return text
+        # A single line says more by its length; what follows a last line break is no line.
+        amounts = (0, len(text)) if lines == 1 else (lines - text.endswith("\n"), 0)
+        return str(Gap(content_hash(text), *amounts))
     items = _parse(text)
     if not any(isinstance(item, str) and item for item in items):
         return text
