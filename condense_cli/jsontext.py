@@ -27,8 +27,11 @@ _ESCAPED: Final = re.compile(rb"\\u(?!00[0-7])")
 """An escape that a file needs only when it escapes all that is not ASCII."""
 
 _PIECE: Final = 1 << 16
+_BEGINNING: Final = 90
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = msgspec.json.Decoder().decode
+_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def parse(raw: bytes | memoryview | msgspec.Raw) -> Any:
@@ -133,6 +136,41 @@ def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:
     return "".join(pieces)
 
 
+def exchange(raw: bytes, edits: Mapping[JsonPath, str | None]) -> bytes | None:
+    """What `splice` makes of a JSON text, in its bytes and without taking all of it apart; None where that cannot be.
+
+    A value is found by its bytes, which have to stand there once: then they are the value.
+    """
+    cuts: list[tuple[int, int, str]] = []
+    for path, new in edits.items():
+        start, value = 0, raw
+        try:
+            for key in path:
+                inside = value
+                value = bytes(_elements(inside)[key] if isinstance(key, int) else _members(inside)[key])
+                # A beginning that stands there once is enough, and found sooner than a long text.
+                beginning = value[:_BEGINNING]
+                found = inside.find(beginning)
+                if inside.find(beginning, found + 1) >= 0:
+                    found = inside.find(value)
+                    if inside.find(value, found + 1) >= 0:
+                        return None
+                start += found
+        except (msgspec.DecodeError, UnicodeDecodeError, LookupError):
+            return None
+        if new is None or not path:
+            return None
+        cuts.append((start, start + len(value), new))
+    pieces: list[bytes] = []
+    position = 0
+    for start, end, new in sorted(cuts):
+        if start < position:
+            return None
+        pieces += (raw[position:start], encode(new))
+        position = end
+    return b"".join([*pieces, raw[position:]])
+
+
 _FIRST_KEY: Final = re.compile(r'\{(\s*)"(?:[^"\\]|\\.)*"(\s*:\s*)')
 _CLOSER: Final = re.compile(r"\s*\}\s*$")
 
@@ -188,6 +226,8 @@ def _tree(edits: Mapping[JsonPath, Any]) -> dict[Any, Any]:
 
 def skip(text: str, index: int) -> int:
     """Position of the first character at or after `index` that is not white space."""
+    if text[index : index + 1] > " ":
+        return index
     return WHITESPACE.match(text, index).end()  # type: ignore[no-any-return]
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from .spelled import Text, compact, size_of
+from .spelled import LONG, Text, compact, size_of
 from .transcript import Block, BlockKind, Message, Transcript
 
 MESSAGE_TOKENS: Final = 3
@@ -68,7 +68,8 @@ class Counter:
 
     def __call__(self, text: Text) -> int:
         # What is remembered is held: never a long text as a string.
-        text = compact(text)
+        if isinstance(text, str) and len(text) >= LONG:
+            text = compact(text)
         count = self._known.get(text)
         if count is None:
             count = self._known[text] = self.anew(str(text))
@@ -90,10 +91,13 @@ class Counter:
 
     def block(self, block: Block) -> int:
         """Tokens of a block: its text and a tool call's name; estimates for what cannot be counted."""
-        tokens = self(block.content) + block.estimate
+        content = block.content
+        tokens = self._known.get(content)  # Mostly asked for again.
+        if tokens is None:
+            tokens = self(content)
         if block.kind is BlockKind.TOOL_CALL and block.tool:
             tokens += self(block.tool)
-        return tokens
+        return tokens + block.estimate
 
     def message(self, message: Message) -> int:
         return MESSAGE_TOKENS + sum(map(self.block, message.blocks))

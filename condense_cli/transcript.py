@@ -146,7 +146,8 @@ class Block(Struct, frozen=True):
 
     def reads_as(self, other: Block) -> bool:
         """Whether both have the same text."""
-        return self.content is other.content or self.text == other.text
+        one, two = self.content, other.content
+        return one is two or (isinstance(one, Spelled) and one == two) or self.text == other.text
 
     @property
     def content_type(self) -> ContentType | None:

@@ -41,9 +41,14 @@ def _calls(message: Message) -> list[str]:
 
 def _answers(message: Message) -> list[str]:
     """Ids of the results in a message, each API block once."""
-    results = [block for block in message.blocks if block.answers and not block.answers.startswith(TEXT_CALL)]
-    owners = {(block.place.record, block.owner): block.answers for block in results}
-    return [answer for answer in owners.values() if answer]
+    results = [
+        (block.call_id, block)
+        for block in message.blocks
+        if block.call_id and block.kind is not BlockKind.TOOL_CALL and not block.call_id.startswith(TEXT_CALL)
+    ]
+    if len(results) > 1:
+        return list({(block.place.record, block.owner): answer for answer, block in results}.values())
+    return [answer for answer, _ in results]
 
 
 def first_message_from_user(transcript: Transcript) -> Iterator[Violation]:

@@ -40,6 +40,33 @@ def test_splice_changes_exactly_the_given_values(value: Any, style: dict[str, An
     )
 
 
+# Where values can be found by their bytes, exchanging them there gives what taking the text apart gives.
+@given(VALUES, STYLES, st.data())
+def test_exchanged_in_the_bytes_is_the_same(value: Any, style: dict[str, Any], data: st.DataObject) -> None:
+    text = json.dumps({"a": value, "b": value, "c": "only here"}, **style)
+    paths = sorted(dict(string_values(json.loads(text))), key=repr)
+    edits = {path: json.dumps("new") for path in data.draw(st.lists(st.sampled_from(paths), unique=True))}
+    exchanged = jsontext.exchange(text.encode("utf-8", "surrogatepass"), dict(edits))
+    if exchanged is not None:
+        assert exchanged == splice(text, dict(edits)).encode("utf-8", "surrogatepass")
+
+
+# What stands twice is not found by its bytes.
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ('{"a": "x", "b": "y"}', '{"a": "z", "b": "y"}'),
+        ('{"a": "x", "b": "x"}', None),
+        ('{"a": {"x": 1}, "b": 2, "c": ["x"]}', '{"a": "z", "b": 2, "c": ["x"]}'),
+        ('{"b": "x", "a": "x"}', None),
+        ('{"b": 2}', None),
+    ],
+)
+def test_a_value_is_exchanged_where_its_bytes_stand_once(text: str, new: str | None) -> None:
+    exchanged = jsontext.exchange(text.encode(), {("a",): '"z"'})
+    assert exchanged == (new.encode() if new else None)
+
+
 # Removing list elements leaves valid JSON with the other elements, whichever go.
 @given(st.lists(st.integers(), min_size=1, max_size=6), STYLES, st.data())
 def test_removed_elements_take_one_comma_each(items: list[int], style: dict[str, Any], data: st.DataObject) -> None:

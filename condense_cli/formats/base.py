@@ -67,8 +67,15 @@ class Rewrite(Struct, frozen=True):
 
     def record(self, number: int, extra: Mapping[JsonPath, str | None] | None = None) -> str:
         """Text of a record with its edits, and with others that go before them."""
-        edits = {**self.edits.get(number, {}), **(extra or {})}
-        return splice(decode(self.transcript.source.raw(number)), edits)
+        return splice(decode(self.transcript.source.raw(number)), self._all(number, extra))
+
+    def data(self, number: int, extra: Mapping[JsonPath, str | None]) -> bytes:
+        """Bytes of a record, as `record` gives its text."""
+        raw = self.transcript.source.raw(number)
+        return jsontext.exchange(raw, self._all(number, extra)) or jsontext.encode(self.record(number, extra))
+
+    def _all(self, number: int, extra: Mapping[JsonPath, str | None] | None) -> dict[JsonPath, str | None]:
+        return {**self.edits.get(number, {}), **(extra or {})}
 
 
 Compaction = Callable[[Rewrite], bytes]

@@ -14,7 +14,7 @@ from ..markers import REFERENCE_PREFIX, gaps_in
 from ..tools import string_values
 from ..transcript import Block, BlockKind, JsonPath, Transcript
 from .base import RecordEdits
-from .display_text import known_lines, long_strings, marker_of, repeats_lines
+from .display_text import FAILED, known_lines, long_strings, marker_of, repeats_lines
 
 KEY: Final = "toolUseResult"
 
@@ -28,23 +28,32 @@ def shorten(transcript: Transcript, edits: RecordEdits, style: jsontext.Style) -
         raw = transcript.source.raw(block.place.record)
         if b'"' + KEY.encode() + b'"' not in raw:
             continue
+        written = block.text
+        gaps = set(gaps_in(written))
+        if not (gaps or block.stands_in):
+            continue  # Nothing was left out: lines are said by reference, or restored.
         value = jsontext.parse(raw)
         if not isinstance(value, dict) or KEY not in value:
             continue
         if block.stands_in:
             for path in _image_copies(value, block):
-                edits[block.place.record][path] = style.literal(block.text)
+                edits[block.place.record][path] = style.literal(written)
             continue
-        old = _text_at(value, block)
-        if set(gaps_in(block.text)) <= set(gaps_in(old)):
-            continue  # Nothing was left out: lines are said by reference, or restored.
-        known = known_lines(old)
-        if REFERENCE_PREFIX in old:
-            everywhere = everywhere or _all_lines(transcript)
-            known |= everywhere
-        for path, text in long_strings(value[KEY], (KEY,)):
+        shown = list(long_strings(value[KEY], (KEY,)))
+        old = _text_at(value, block) if shown else ""
+        if not shown or gaps <= set(gaps_in(old)):
+            continue
+        known: set[str] = set()
+        for path, text in shown:
+            if text.removeprefix(FAILED) == old:
+                edits[block.place.record][path] = style.literal(marker_of(text, written))
+                continue
+            known = known or known_lines(old)
+            if REFERENCE_PREFIX in old:
+                everywhere = everywhere or _all_lines(transcript)
+                known |= everywhere
             if repeats_lines(text, known):
-                edits[block.place.record][path] = style.literal(marker_of(text, block.text))
+                edits[block.place.record][path] = style.literal(marker_of(text, written))
 
 
 def _image_copies(value: Any, block: Block) -> set[JsonPath]:

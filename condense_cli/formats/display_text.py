@@ -14,18 +14,24 @@ from ..transcript import JsonPath, Source
 _SHORT: Final = 200
 """Strings of fewer characters are not worth a marker."""
 
+FAILED: Final = "Error: "
+"""What Claude Code writes before some texts that it shows."""
+
 _LINE_NUMBER: Final = re.compile(r"^\s*\d+(?:[→\t]|[|:] ?)")
 
 
 def known_lines(text: str) -> set[str]:
     """Lines of a text, with and without line numbers."""
-    lines = [line.rstrip() for line in text.split("\n")]
-    return {*lines, *(_LINE_NUMBER.sub("", line) for line in lines)}
+    lines = list(map(str.rstrip, text.split("\n")))
+    return {
+        *lines,
+        *(line[match.end() :] for line, match in zip(lines, map(_LINE_NUMBER.match, lines), strict=True) if match),
+    }
 
 
 def repeats_lines(text: str, known: set[str]) -> bool:
-    """Whether all lines of a text are known. Claude Code writes "Error: " before some that it shows."""
-    return all(line.rstrip() in known for line in text.removeprefix("Error: ").split("\n"))
+    """Whether all lines of a text are known."""
+    return known.issuperset(map(str.rstrip, text.removeprefix(FAILED).split("\n")))
 
 
 def marker_of(repeat: str, result: str) -> str:

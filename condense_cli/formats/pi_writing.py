@@ -90,7 +90,7 @@ def write(rewrite: Rewrite) -> bytes:
     texts = {record: rewrite.record(record) for record in changed - rewrite.gone}
     for _, block in inserted:
         texts[block.place.record] = _in_line(rewrite, block)
-    return join(source, texts, texts.__getitem__, rewrite.gone)
+    return join(source, texts, lambda record: jsontext.encode(texts[record]), rewrite.gone)
 
 
 def _in_line(rewrite: Rewrite, block: Block) -> str:
@@ -143,7 +143,7 @@ class _Branch:
         between = "\n" if source.container is Container.LINES else ","
         for record, line in self._lines:
             texts[record] = texts.get(record, jsontext.decode(source.raw(record))) + between + line
-        return join(source, texts, texts.__getitem__, frozenset())
+        return join(source, texts, lambda record: jsontext.encode(texts[record]), frozenset())
 
     def _link(self) -> None:
         above, end = self._path[0].parent, self._path[-1].record

@@ -28,7 +28,7 @@ def write(rewrite: Rewrite) -> bytes:
     place = _last_of_run(new[0].blocks[0].place.record, hidden)
     between = _between(source, place)
     replaced[place] = between.join([replaced[place], *_records(rewrite, new, place, condense_id)])
-    return join(source, replaced, replaced.__getitem__, frozenset())
+    return join(source, replaced, lambda record: jsontext.encode(replaced[record]), frozenset())
 
 
 def _hidden(rewrite: Rewrite, record: int, condense_id: str) -> str:

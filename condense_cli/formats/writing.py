@@ -46,7 +46,7 @@ def write(transcript: Transcript, form: Format) -> bytes:
     return join(
         source,
         records - gone,
-        lambda record: rewrite.record(record, _edits(changed.get(record, ()), source, values, style, form)),
+        lambda record: rewrite.data(record, _edits(changed.get(record, ()), source, values, style, form)),
         gone,
     )
 
@@ -92,7 +92,7 @@ def slimmed_source(transcript: Transcript) -> bytes:
     for slimmed in transcript.slimmed:
         edits[slimmed.place.record][slimmed.place.path] = slimmed.literal
     slim = Rewrite(transcript, edits, frozenset(), jsontext.Style.of(b""))
-    return join(transcript.source, edits, slim.record, frozenset())
+    return join(transcript.source, edits, lambda record: slim.data(record, {}), frozenset())
 
 
 def new_record(source: Source, place: Place, members: Mapping[str, str]) -> str:
@@ -132,7 +132,7 @@ def _respanned(text: str, blocks: list[Block]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def join(source: Source, records: Iterable[int], rewritten: Callable[[int], str], gone: frozenset[int]) -> bytes:
+def join(source: Source, records: Iterable[int], rewritten: Callable[[int], bytes], gone: frozenset[int]) -> bytes:
     """The file's bytes with some records written anew and some taken out, each with its line or comma.
 
     Each record is asked for when its turn comes, so that the new texts are never there all at once.
@@ -146,7 +146,7 @@ def join(source: Source, records: Iterable[int], rewritten: Callable[[int], str]
     for start, end, record in sorted(cuts, key=lambda cut: cut[:2]):
         output.write(data[position:start])
         if record is not None:
-            output.write(jsontext.encode(rewritten(record)))
+            output.write(rewritten(record))
         position = end
     output.write(data[position:])
     output.truncate()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ..tools import command_of_editor, main_argument, path_argument
-from ..transcript import Block, BlockKind, JsonPath, Message, Role
+from ..transcript import Block, BlockKind, JsonPath, Message, Role, Text
 from . import states
 from .references import THE_RESULT, THIS_CALL, Address
 
@@ -32,11 +32,16 @@ class Place(NamedTuple):
     part: int = 0
 
 
+Names = dict[tuple[str | None, Text, bool, bool], str]
+"""Names of calls by what they depend on, for whoever makes the addresses of one conversation several times."""
+
+
 class Addresses:
     """Every call, result and state of a transcript by its name."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Sequence[Message], names: Names | None = None) -> None:
         self._messages = messages
+        names = {} if names is None else names
         self._calls: dict[str, list[Place]] = {}
         self._others: dict[str, list[Place]] = {}
         self._names: dict[Place, str] = {}
@@ -47,7 +52,7 @@ class Addresses:
             for number, block in enumerate(message.blocks):
                 place = Place(position, number)
                 if block.kind is BlockKind.TOOL_CALL:
-                    places, name = self._calls, _name_of_call(block)
+                    places, name = self._calls, _known_name(block, names)
                     calls[block.call_id] = place
                 elif block.kind is BlockKind.TOOL_RESULT:
                     places, name = self._others, f"{block.tool or 'tool'} result"
@@ -113,6 +118,14 @@ def tag_of(what: str) -> str:
 def field_of(path: JsonPath) -> str:
     """How a reference calls a value in a call's arguments."""
     return ".".join(map(str, path))
+
+
+def _known_name(call: Block, names: Names) -> str:
+    told = (call.tool, call.content, call.is_free_text, call.span is None)
+    name = names.get(told)
+    if name is None:
+        name = names[told] = _name_of_call(call)
+    return name
 
 
 def _name_of_call(call: Block) -> str:

@@ -38,21 +38,22 @@ def decode(
 
     `expected` are texts, by positions of message and block, that need not be held twice where they come out.
     """
+    reader = reader or Reader()
     holders = [
         Place(position, number)
         for position, message in enumerate(messages)
         for number, block in enumerate(message.blocks)
-        if _may_hold(message, block)
+        if _may_hold(message, block) and reader.may_refer(block.content)
     ]
     if not holders:
         return Decoded(tuple(messages))
-    decoder = _Decoder(messages, reader or Reader(), expected or {})
+    decoder = _Decoder(messages, reader, expected or {})
     # A forward reference needs the newer blocks first, a backward one the older.
-    decoder.sweep(reversed(holders), is_backward=False)
-    decoder.sweep(holders, is_backward=True)
+    open_after = decoder.sweep(reversed(holders), is_backward=False)
+    open_after = decoder.sweep(reversed(open_after), is_backward=True)
     unresolved = sum(
         parse_reference(line) is not None
-        for place in holders
+        for place in open_after
         for text in _texts(decoder.messages[place.message].blocks[place.block])
         if REFERENCE_PREFIX in text
         for line in text.split("\n")
@@ -68,8 +69,7 @@ def count_gaps(messages: Sequence[Message]) -> int:
 
 def _may_hold(message: Message, block: Block) -> bool:
     is_user_text = block.kind is BlockKind.TEXT and message.role is Role.USER
-    is_kind = is_user_text or block.kind in (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL)
-    return is_kind and REFERENCE_PREFIX in block.content
+    return is_user_text or block.kind is BlockKind.TOOL_RESULT or block.kind is BlockKind.TOOL_CALL
 
 
 def _texts(block: Block) -> list[str]:
@@ -91,15 +91,15 @@ class _Decoder:
         self._written = messages
         self.resolved = 0
         self.named: dict[tuple[int, int], set[tuple[int, int]]] = {}
-        self._addresses = Addresses(messages)
+        self._addresses = Addresses(messages, reader.names)
         self._last: tuple[Block, dict[str, str]] | None = None
 
-    def sweep(self, holders: Iterable[Place], is_backward: bool) -> None:
-        """Decode every block that may hold references; what references gave is not looked at again."""
-        for place in holders:
-            self._block(place, is_backward)
+    def sweep(self, holders: Iterable[Place], is_backward: bool) -> list[Place]:
+        """Decode blocks that may hold references; those that still may. What references gave is not looked at again."""
+        return [place for place in holders if self._block(place, is_backward)]
 
-    def _block(self, place: Place, is_backward: bool) -> None:
+    def _block(self, place: Place, is_backward: bool) -> bool:
+        """Decode a block, and tell whether it may hold references still."""
         block = self.messages[place.message].blocks[place.block]
         if block.kind is not BlockKind.TOOL_CALL:
             written = block.text
@@ -108,7 +108,7 @@ class _Decoder:
                 known = self._expected.get(place[:2])
                 is_known = known is not None and str(known) == text
                 self._put(place, block.with_text(known if known is not None and is_known else text))
-            return
+            return REFERENCE_PREFIX in text
         values = list(string_values(arguments_of(block)))
         # A value may refer to one after it (forward) or before it, which therefore comes first.
         for path, value in values if is_backward else reversed(values):
@@ -116,6 +116,7 @@ class _Decoder:
             if text != value:
                 block = block.with_edits(replace_arguments(block, {path: text}), {path: text})
                 self._put(place, block)
+        return REFERENCE_PREFIX in block.content
 
     def _put(self, place: Place, block: Block) -> None:
         message = self.messages[place.message]
@@ -128,16 +129,16 @@ class _Decoder:
         if REFERENCE_PREFIX not in text:
             return text
         lines = text.split("\n")
-        offset = len(text) + 1
+        is_changed = False
         # From the end, where elements before a line still stand as they did.
-        for number in range(len(lines) - 1, -1, -1):
-            offset -= len(lines[number]) + 1
+        for number in reversed([number for number, line in enumerate(lines) if line.startswith(REFERENCE_PREFIX)]):
             reference = parse_reference(lines[number])
             if reference is None or not _is_turn_of(reference.address, is_backward):
                 continue
             here = place
             if is_user_text:
                 tag = tag_of(reference.address.what)
+                offset = sum(map(len, lines[:number])) + number
                 part = sum(element.start <= offset for element in states.elements(text, tag)) - 1 if tag else -1
                 here = place._replace(part=part)
             before = lines[number - 1] if number else ""
@@ -145,8 +146,9 @@ class _Decoder:
             found = self._resolve(here, reference, before, after)
             if found is not None:
                 lines[number] = found
+                is_changed = True
                 self.resolved += 1
-        return self._from_above("\n".join(lines))
+        return self._from_above("\n".join(lines) if is_changed else text)
 
     def _from_above(self, text: str) -> str:
         """The text with references to its own lines resolved, from the start, as they count decoded lines."""
@@ -168,7 +170,7 @@ class _Decoder:
         if there is not None and there[:2] != here[:2]:
             self.named.setdefault(here[:2], set()).add(there[:2])
         source = self._source(here, there, reference) if there is not None else None
-        place = find_place(source, reference.where) if source is not None else None
+        place = find_place(source.shape, reference.where) if source is not None else None
         if source is None or place is None:
             return None
         found = readings(source, *place, reference.numbering, before, after)

@@ -21,7 +21,7 @@ from ..transcript import Block, BlockKind, Message, Text, compact
 from .addresses import Addresses, Place
 from .decode import decode
 from .finders import Category, Finders
-from .lines import Lines
+from .lines import Lines, Shape
 from .matching import Hashed, Index, Repeated, Run
 from .pieces import Piece, find_pieces
 from .reader import Reader
@@ -80,7 +80,7 @@ class _Encoder:
         self.may_change, self.originals = may_change, originals
         self.restored: set[Positions] = set()
         self.sources = {category: finders.sources(category) for category in Category}
-        self.addresses = Addresses(messages)
+        self.addresses = Addresses(messages, reader.names)
         self.pieces = list(find_pieces(messages, finders))
         if keep == "latest":
             self.pieces.reverse()
@@ -91,6 +91,7 @@ class _Encoder:
         self.repeated = Repeated([*self.hashed, *self.cut.values()])
         self.index = Index(self.repeated)
         self.values: dict[Positions, list[int]] = {}
+        self.call_values: dict[int, Hashed] = {}
         self.texts: dict[int, Text] = {}
         self.unfinished: dict[int, WrittenText] = {}
         self.used: dict[int, bytearray] = {}
@@ -117,7 +118,7 @@ class _Encoder:
             self._refer_to_call(number)
         parts: dict[Positions, list[tuple[Piece, Text]]] = {}
         for number, text in self.texts.items():
-            if str(text) != self.pieces[number].text:
+            if text != self.pieces[number].content:
                 parts.setdefault(self.pieces[number].place[:2], []).append((self.pieces[number], text))
         blocks = {place: self._block(place, texts) for place, texts in parts.items()}
         return {place: block for place, block in blocks.items() if block is not None}
@@ -125,6 +126,10 @@ class _Encoder:
     def lines_of(self, number: int) -> Lines:
         """The lines of a piece, by its number."""
         return self.read(self.whole.get(number) or self.pieces[number].content)
+
+    def shape_of(self, number: int) -> Shape:
+        """The shape of a piece, by its number."""
+        return (self.call_values.get(number) or self.hashed[number]).shape
 
     def _call_of(self, number: int) -> Place:
         place = self.pieces[number].place
@@ -134,7 +139,7 @@ class _Encoder:
         """The text with references, if it has any."""
         place = piece.place[:2]
         written = self._take(piece, self.hashed[number], lambda: self.lines_of(number))
-        if place in self.cut and not piece.path:
+        if place in self.cut and not piece.path and self._may_be_shorter(place, piece):
             original = self.originals[place]
             whole = self._take(piece, self.cut[place], lambda: self.read(original))
             if whole and self.count.anew(whole.text) < self.count.anew(written.text if written else piece.text):
@@ -147,13 +152,21 @@ class _Encoder:
             self.texts[number] = compact(written.text)
         return written
 
+    def _may_be_shorter(self, place: Positions, piece: Piece) -> bool:
+        """Whether references can possibly say the whole of a cut text in fewer tokens than what is left of it has.
+
+        No token is shorter than a byte: lines that are found nowhere cost what the text costs without all others.
+        """
+        free = self.count(self.originals[place]) - self.count(piece.content)
+        return free < 0 or self.index.most_bytes(self.cut[place], free) > free
+
     def _take(self, piece: Piece, text: Hashed, lines: Callable[[], Lines]) -> WrittenText | None:
         """The text with references to newer texts, and then, in what is left, to its own lines."""
         runs = list(self.index.runs(text, lambda source: self._allows(piece, source)))
         own = list(self.index.own_runs(text))
         if not (runs or own):
             return None
-        written = WrittenText(lines(), self.count, self.lines_of, piece.head, piece.tail)
+        written = WrittenText(lines(), text.sizes, self.count, self, piece.head, piece.tail)
         written.take(runs, lambda source: self._address(piece, source))
         written.take(own, lambda source: self._address(piece, source))
         return written if written.is_changed else None
@@ -167,7 +180,7 @@ class _Encoder:
             return other.place[:2] != piece.place[:2]
         # Between a call and its own listing it is the listing that refers: it saves its line numbers as well.
         is_own = bool(piece.path) and self.addresses.call_of(other.place) == piece.place
-        return not (is_own and self.hashed[source].numbered)
+        return not (is_own and self.hashed[source].shape.numbered)
 
     def _address(self, piece: Piece, source: int) -> Address:
         other = self.pieces[source]
@@ -192,20 +205,22 @@ class _Encoder:
         for value in values:
             if value in self.texts:
                 self.whole[first + value] = self.texts[value]
-                index.add(first + value, self.reader.hashed(self.texts[value]))
+                self.call_values[first + value] = self.reader.hashed(self.texts[value])
             else:
                 self.whole[first + value] = self.whole.get(value) or self.pieces[value].content
-                index.add(first + value, self.hashed[value])
-        runs = list(index.runs(self.hashed[number], lambda _: True))
+                self.call_values[first + value] = self.hashed[value]
+            index.add(first + value, self.call_values[first + value])
+        text = self.hashed[number]
+        runs = list(index.runs(text, lambda _: True))
         if runs:
-            written = written or WrittenText(self.lines_of(number), self.count, self.lines_of)
+            written = written or WrittenText(self.lines_of(number), text.sizes, self.count, self)
             for line in _marked(self.used.get(number)):
                 written.fixed[line] = 1
             if written.take(runs, lambda source: self._address(piece, source - first)):
                 self.texts[number] = compact(written.text)
                 self.index.remove(number, written.gone)
         for value in values:
-            del self.whole[first + value]
+            del self.whole[first + value], self.call_values[first + value]
 
     def _block(self, place: Positions, parts: list[tuple[Piece, Text]]) -> Block | None:
         """The block with its pieces exchanged, if that makes it smaller."""

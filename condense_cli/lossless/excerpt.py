@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .lines import Lines, Numbering, numbering_of
+from .lines import Lines, Numbering, Shape, numbering_of, prefixes
 
 _RANGE: Final = re.compile(r"lines? (\d+)(?:-(\d+))?", re.ASCII)
 _COUNT: Final = re.compile(r"(\d+) lines", re.ASCII)
@@ -18,13 +18,13 @@ COMMON_STYLES: Final = ((6, "\t"), (6, "→"), (1, "\t"), (1, "→"), (1, " | ")
 What is written once means these for good, so styles may be added at the end and none may go."""
 
 
-def describe_place(source: Lines, start: int, size: int) -> str | None:
+def describe_place(source: Shape, start: int, size: int) -> str | None:
     """Which `size` lines from `start` on are meant: nothing for all, None where no words exist for them.
 
     A listing is spoken of by its printed numbers; lines around it have none, only those at the ends can be named.
     In any other text lines are counted.
     """
-    end, length = start + size, len(source.lines)
+    end, length = start + size, source.length
     if size == length:
         return ""
     listing = source.listing
@@ -40,7 +40,7 @@ def describe_place(source: Lines, start: int, size: int) -> str | None:
     return None
 
 
-def find_place(source: Lines, where: str) -> tuple[int, int] | None:
+def find_place(source: Shape, where: str) -> tuple[int, int] | None:
     """First line and number of the lines that the words mean; None where the text has no such lines."""
     size = 1
     if match := _RANGE.fullmatch(where):
@@ -49,18 +49,18 @@ def find_place(source: Lines, where: str) -> tuple[int, int] | None:
     elif match := _FROM.fullmatch(where):
         start, size = _position(source, int(match[2])), int(match[1])
     elif not where:
-        start, size = 0, len(source.lines)
+        start, size = 0, source.length
     else:
         if match := _COUNT.search(where):
             size = int(match[1])
-        start = len(source.lines) - size if where.startswith("the last") else 0
-    if start < 0 or size < 1 or start + size > len(source.lines):
+        start = source.length - size if where.startswith("the last") else 0
+    if start < 0 or size < 1 or start + size > source.length:
         return None
     # Only the words that the writer would choose count, so every reference has one spelling.
     return (start, size) if describe_place(source, start, size) == where else None
 
 
-def _position(source: Lines, number: int) -> int:
+def _position(source: Shape, number: int) -> int:
     listing = source.listing
     return number - 1 if listing is None else number - listing.first.number + listing.start
 
@@ -101,35 +101,32 @@ def readings(source: Lines, start: int, size: int, numbering: str, before: str, 
     Without words these are: the lines as they are, without their numbers, numbered on from the line before
     or up to the line after. The hash of the reference tells which.
     """
-    has_numbers = source.has_numbers(start, size)
+    has_numbers = source.shape.has_numbers(start, size)
     if numbering.startswith('"'):
         if style := numbering_of(numbering[1:-1]):
             yield _numbered(source, start, size, style)
         return
     if numbering:
-        own = [(listing.first.width, listing.first.separator) for listing in source.listings[:1]]
+        own = [(listing.first.width, listing.first.separator) for listing in source.shape.listings[:1]]
         for width, separator in (*own, *COMMON_STYLES):
             yield _numbered(source, start, size, Numbering(int(numbering), width, separator))
         return
-    yield "\n".join(source.lines[start : start + size])
+    yield source.text(start, size)
     if has_numbers:
-        yield "\n".join(source.keys[start : start + size])
+        yield "\n".join(source.bodies(start, size))
     if style := numbering_of(before):
         yield _numbered(source, start, size, style.moved(1))
     if style := numbering_of(after):
-        numbers = sum(map(source.is_numbered, range(start, start + size))) if has_numbers else size
+        numbers = sum(map(source.shape.is_numbered, range(start, start + size))) if has_numbers else size
         yield _numbered(source, start, size, style.moved(-numbers))
 
 
 def _numbered(source: Lines, start: int, size: int, style: Numbering) -> str:
     """The lines numbered in a style: those that the source numbers, or all where it numbers none."""
-    has_numbers = source.has_numbers(start, size)
-    number, width, separator = style.number, style.width, style.separator
-    lines = []
-    for line in range(start, start + size):
-        if has_numbers and not source.is_numbered(line):
-            lines.append(source.lines[line])
-        else:
-            lines.append(f"{number:>{width}}{separator}{source.keys[line]}")
-            number += 1
-    return "\n".join(lines)
+    bodies, shape = source.bodies(start, size), source.shape
+    numbered = shape.numbered[start : start + size]
+    if 0 not in numbered or 1 not in numbered:
+        return "\n".join(map(str.__add__, prefixes(style, size), bodies))
+    numbers = iter(prefixes(style, size))
+    lines = zip(numbered, bodies, strict=True)
+    return "\n".join(next(numbers) + body if is_numbered else body for is_numbered, body in lines)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
-from itertools import chain, takewhile
+from functools import cache, cached_property
+from itertools import chain, islice, takewhile
 from typing import Final
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ from msgspec.structs import replace
 _NUMBERED: Final = re.compile(r"( *)(\d{1,7})(→|\t| \| |\||:)", re.ASCII)
 _PRINTED: Final = 2_000
 _BEGINNINGS: Final = frozenset(" 0123456789")
+_DIGITS: Final = frozenset("0123456789")
 
 
 class Numbering(Struct, frozen=True):
@@ -62,15 +63,30 @@ class Listing(Struct, frozen=True):
         """The number that is printed before a line."""
         return self.first.number + line - self.start
 
+    @property
+    def last_prefix(self) -> str:
+        """The number before the last line, which is the longest."""
+        return str(self.first.moved(self.stop - 1 - self.start))
 
-class Lines(Struct, frozen=True):
-    """Lines of a text. `keys` are the lines as they are compared: in a listing without their numbers."""
+    def bodies(self, lines: list[str], start: int, stop: int) -> list[str]:
+        """What is numbered in some of its lines; `lines` are those of the whole text."""
+        width, separator = self.first.width, self.first.separator
+        if len(str(self.number(stop - 1))) <= width:
+            size = width + len(separator)
+            return [line[size:] for line in lines[start:stop]]
+        first = self.first.moved(start - self.start)
+        return list(map(str.removeprefix, lines[start:stop], prefixes(first, stop - start)))
 
-    lines: list[str]
-    keys: list[str]
+
+class Shape(Struct, frozen=True):
+    """What of a text can be said without its lines: how many there are, and which of them are numbered.
+
+    `numbered` says for each line whether it is; it is empty where none is.
+    """
+
+    length: int
     listings: tuple[Listing, ...] = ()
     numbered: bytes = b""
-    """For each line whether it is numbered; empty where none is."""
 
     @property
     def listing(self) -> Listing | None:
@@ -84,44 +100,66 @@ class Lines(Struct, frozen=True):
         """Whether any of `size` lines is numbered."""
         return 1 in self.numbered[start : start + size]
 
+
+class Lines(Struct, frozen=True, dict=True):
+    """Lines of a text, and its shape."""
+
+    lines: list[str]
+    shape: Shape
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The lines as they are compared: in a listing without their numbers."""
+        return self.bodies(0, len(self.lines)) if self.shape.listings else self.lines
+
+    def bodies(self, start: int, size: int) -> list[str]:
+        """`size` lines as they are compared."""
+        found = self.lines[start : start + size]
+        for listing in self.shape.listings:
+            first, last = max(start, listing.start), min(start + size, listing.stop)
+            if first < last:
+                found[first - start : last - start] = listing.bodies(self.lines, first, last)
+        return found
+
     def text(self, start: int, size: int) -> str:
         return "\n".join(self.lines[start : start + size])
 
 
-def read_lines(text: str) -> Lines:
-    """Lines of a text, and the listings in it."""
+def read_lines(text: str, shape: Shape | None = None) -> Lines:
+    """Lines of a text, and the listings in it, where its shape is not known already."""
     lines = text.split("\n")
+    return Lines(lines, shape or _shape(lines))
+
+
+def _shape(lines: list[str]) -> Shape:
     listings: list[Listing] = []
-    keys, numbered = lines, bytearray()
-    position = 0
-    for line, content in enumerate(lines):
-        if line < position or content[:1] not in _BEGINNINGS:
+    numbered = bytearray()
+    numbers = enumerate(lines)
+    for line, content in numbers:
+        if content[:1] not in _BEGINNINGS or content.lstrip(" ")[:1] not in _DIGITS:
             continue
         numbering = numbering_of(content)
         if numbering is None or not lines[line + 1 : line + 2] or not lines[line + 1].startswith(numbering.next):
             continue
-        bodies = _bodies(lines, line, numbering)
-        position = line + len(bodies)
-        if not listings:
-            keys, numbered = lines.copy(), bytearray(len(lines))
-        listings.append(Listing(line, position, numbering))
-        keys[line:position] = bodies
-        numbered[line:position] = b"\x01" * len(bodies)
-    return Lines(lines, keys, tuple(listings), bytes(numbered))
+        size = _fitting(lines, line, numbering)
+        listings.append(Listing(line, line + size, numbering))
+        numbered = numbered or bytearray(len(lines))
+        numbered[line : line + size] = b"\x01" * size
+        next(islice(numbers, size - 1, size - 1), None)  # On behind the listing.
+    return Shape(len(lines), tuple(listings), bytes(numbered))
 
 
-def _bodies(lines: list[str], start: int, numbering: Numbering) -> list[str]:
-    """What is numbered in a listing that begins at a line."""
+def _fitting(lines: list[str], start: int, numbering: Numbering) -> int:
+    """How many lines the listing has that begins at a line."""
     lines = lines[start:]
-    fitting = sum(takewhile(bool, map(str.startswith, lines, _prefixes(numbering, len(lines)))))
-    return list(map(str.removeprefix, lines[:fitting], _prefixes(numbering, fitting)))
+    return sum(takewhile(bool, map(str.startswith, lines, prefixes(numbering, len(lines)))))
 
 
-def _prefixes(first: Numbering, size: int) -> Iterator[str]:
+def prefixes(first: Numbering, size: int) -> Iterator[str]:
     """The numbers of a listing as they are printed, from the first on. Most listings have the same few thousand."""
-    known = _printed(first.width, first.separator)
+    known = _printed(first.width, first.separator) if first.number >= 0 else []
     last = first.number + size
-    others = range(max(first.number, len(known)), last)
+    others = range(max(first.number, len(known)) if known else first.number, last)
     return chain(known[first.number : last], (f"{number:>{first.width}}{first.separator}" for number in others))
 
 

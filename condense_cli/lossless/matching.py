@@ -7,14 +7,16 @@ line that is found, a run grows in both directions as far as the texts agree; ev
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import accumulate
+from itertools import accumulate, compress
+from operator import or_
 from typing import Final
 
 from msgspec import Struct
 
-from .lines import Lines
+from .lines import Shape, read_lines
 
 _PLACES: Final = 32
 """Places remembered for one line. A line that comes more often, such as a bracket, starts no run but can be in one."""
@@ -44,28 +46,39 @@ class Hashed(Struct, frozen=True):
 
     `keys` are compared between texts (a listing's without its numbers), `lines` within the text, where that
     is done (`own_runs`). Lines whose hashes agree are compared as text before anything is made of them.
+    `sizes` are the characters of each line, `text` is the hash of the whole. All lines that are too short to mean
+    anything have at most `short` characters, with their line breaks; `more` are bytes beyond one a character.
     """
 
     keys: array[int]
     lines: array[int]
-    numbered: bytes
-    has_one_listing: bool
+    shape: Shape
+    sizes: array[int]
     text: int
+    short: int
+    more: int
 
-    def is_numbered(self, line: int) -> bool:
-        return bool(self.numbered) and self.numbered[line] == 1
-
-
-def hash_lines(text: Lines) -> Hashed:
-    keys = array("q", map(_hash, text.keys))
-    lines = keys if text.keys is text.lines else array("q", map(_hash, text.lines))
-    has_one_listing = text.listing is not None
-    return Hashed(keys, keys if has_one_listing else lines, text.numbered, has_one_listing, hash(lines.tobytes()))
+    @property
+    def numbered(self) -> bytes:
+        return self.shape.numbered
 
 
-def _hash(line: str) -> int:
-    """The hash of a line; of one that is too short to mean anything a small number, by which it is known as such."""
-    return hash(line) if len(line) >= _SHORTEST_LINE else hash(line) & _SMALL
+def hash_lines(text: str) -> Hashed:
+    read = read_lines(text)
+    keys = _hashes(read.keys)
+    # In one listing runs are not looked for: its lines have numbers, which differ.
+    lines = _hashes(read.lines) if len(read.shape.listings) > 1 else keys
+    more = 0 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) - len(text)
+    sizes = array("I", map(len, read.lines))
+    shorts = sum(map(_SHORTEST_LINE.__gt__, sizes if read.keys is read.lines else map(len, read.keys)))
+    longest = max((len(listing.last_prefix) for listing in read.shape.listings), default=0)
+    short = shorts * (longest + _SHORTEST_LINE)
+    return Hashed(keys, lines, read.shape, sizes, hash(text), short, more)
+
+
+def _hashes(lines: list[str]) -> array[int]:
+    """Hashes of lines; of those that are too short to mean anything small numbers, by which they are known as such."""
+    return array("q", [hash(line) if len(line) >= _SHORTEST_LINE else hash(line) & _SMALL for line in lines])
 
 
 class Repeated:
@@ -77,8 +90,7 @@ class Repeated:
         self._seen = seen = bytearray(mask + 1)
         self._last: tuple[Hashed, list[int]] | None = None
         for text in texts:
-            for key in text.keys:
-                place = key & mask
+            for place in map(mask.__and__, text.keys):
                 seen[place] = 2 if seen[place] else 1
 
     def lines(self, text: Hashed) -> list[int]:
@@ -130,6 +142,10 @@ class Index:
             if gone:
                 self._gone[number] = gone
 
+    def text(self, number: int) -> Hashed:
+        """A text that was added."""
+        return self._texts[number]
+
     def remove(self, number: int, gone: bytearray) -> None:
         """More lines of a text do not stand in it any more."""
         self._gone[number] = gone
@@ -158,6 +174,18 @@ class Index:
                     walked[place - line] = end
                     yield Run(start, end - start, source, there - line + start)
 
+    def most_bytes(self, text: Hashed, enough: int) -> int:
+        """How many bytes of a text can at most stand in runs, or more than `enough` where that is easy to see."""
+        if text.short + text.more > enough or text.text in self._whole:
+            return enough + 1
+        keys = text.keys
+        found = bytes(map(self._newest.__contains__, keys))
+        own = text.lines
+        if text.shape.listing is None and len(set(own)) < len(own):
+            often = {key for key, number in Counter(own).items() if number > 1}
+            found = bytes(map(or_, found, map(often.__contains__, own)))
+        return sum(compress(text.sizes, found)) + sum(found) + text.short + text.more
+
     def _grow(self, text: Hashed, line: int, source: int, there: int) -> tuple[int, int]:
         """First and last (not included) line of the run around a line that agrees."""
         other, gone = self._texts[source], self._gone.get(source)
@@ -179,7 +207,7 @@ class Index:
 
     def own_runs(self, text: Hashed) -> Iterator[Run]:
         """Runs that stand further up in the text itself. They are counted, so one listing with numbers has none."""
-        if text.has_one_listing:
+        if text.shape.listing is not None:
             return
         keys = text.lines
         places: dict[int, list[int]] = {}
@@ -207,18 +235,19 @@ class Index:
 def _agreement(text: Hashed, line: int, other: Hashed, there: int) -> Callable[[int], bool]:
     """Whether lines are numbered alike: in both texts or in neither, or as where the run was found."""
     shift = there - line
-    found = (text.is_numbered(line), other.is_numbered(there))
+    here, over_there = text.shape.is_numbered, other.shape.is_numbered
+    found = (here(line), over_there(there))
     is_alike = found[0] == found[1]
 
     def agree(line: int) -> bool:
-        here = (text.is_numbered(line), other.is_numbered(line + shift))
-        return here[0] == here[1] if is_alike else here == found
+        both = (here(line), over_there(line + shift))
+        return both[0] == both[1] if is_alike else both == found
 
     return agree
 
 
-def disjoint(runs: Iterable[Run], text: Lines, fixed: bytearray, shortest: int) -> Iterator[Run]:
-    """Runs that do not overlap, the longest (in characters) first; what others take is cut off.
+def disjoint(runs: Iterable[Run], sizes: Sequence[int], fixed: bytearray, shortest: int) -> Iterator[Run]:
+    """Runs that do not overlap, the longest (in characters, by the sizes of lines) first; what others take is cut off.
 
     Lines marked in `fixed` belong to no run; the caller marks what it takes, and what it refers to, before it
     asks for the next. Runs of fewer than `shortest` characters are left out.
@@ -226,8 +255,8 @@ def disjoint(runs: Iterable[Run], text: Lines, fixed: bytearray, shortest: int) 
     found = list(runs)
     if not found:
         return
-    offsets = [0, *accumulate(len(line) + 1 for line in text.lines)]
-    heap = [(offsets[run.at] - offsets[run.at + run.size], number, run) for number, run in enumerate(found)]
+    offsets = list(accumulate(sizes, initial=0))
+    heap = [(offsets[run.at] - offsets[run.at + run.size] - run.size, number, run) for number, run in enumerate(found)]
     heap = [entry for entry in heap if -entry[0] >= shortest]
     heapify(heap)
     while heap:
@@ -237,7 +266,7 @@ def disjoint(runs: Iterable[Run], text: Lines, fixed: bytearray, shortest: int) 
             yield run
             continue
         for first, last in parts:
-            size = offsets[last] - offsets[first]
+            size = offsets[last] - offsets[first] + last - first
             if size >= shortest:
                 heappush(heap, (-size, number, run.part(first, last)))
 

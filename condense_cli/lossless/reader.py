@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Final
 
+from ..markers import REFERENCE_PREFIX
 from ..transcript import Text, compact
+from .addresses import Names
 from .lines import Lines, read_lines
 from .matching import Hashed, hash_lines
 
@@ -13,27 +16,45 @@ _REMEMBERED: Final = 1_000_000
 
 
 class Reader:
-    """Reads texts, each once: all hashes are remembered, and lines up to an amount of text."""
+    """Reads texts, each once: all hashes are remembered, and lines of the texts last asked for.
+
+    `names` are those of calls, for `Addresses`.
+    """
 
     def __init__(self) -> None:
+        self.names: Names = {}
         self._hashed: dict[Text, Hashed] = {}
-        self._lines: dict[Text, Lines] = {}
+        self._lines: OrderedDict[Text, tuple[Lines, int]] = OrderedDict()
         self._size = 0
+        self._plain: set[Text] = set()
+
+    def may_refer(self, text: Text) -> bool:
+        """Whether a text has the beginning of a reference in it."""
+        if text in self._plain:
+            return False
+        found = REFERENCE_PREFIX in text
+        if not (found or isinstance(text, str)):
+            self._plain.add(text)
+        return found
 
     def hashed(self, text: Text) -> Hashed:
         text = compact(text)
         found = self._hashed.get(text)
         if found is None:
-            found = self._hashed[text] = hash_lines(self.lines(text))
+            found = self._hashed[text] = hash_lines(str(text))
         return found
 
     def lines(self, text: Text) -> Lines:
         text = compact(text)
-        lines = self._lines.get(text)
-        if lines is None:
-            string = str(text)
-            self._size += len(string)
-            if self._size > _REMEMBERED:
-                self._lines, self._size = {}, len(string)
-            lines = self._lines[text] = read_lines(string)
+        found = self._lines.get(text)
+        if found is not None:
+            self._lines.move_to_end(text)
+            return found[0]
+        string = str(text)
+        hashed = self._hashed.get(text)
+        lines = read_lines(string, hashed.shape if hashed else None)
+        self._lines[text] = lines, len(string)
+        self._size += len(string)
+        while self._size > _REMEMBERED and len(self._lines) > 1:
+            self._size -= self._lines.popitem(last=False)[1][1]
         return lines

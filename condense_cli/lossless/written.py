@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Protocol
 
 from msgspec.structs import replace
 
 from ..tokens import Counter
 from .excerpt import above, describe_numbering, describe_place
-from .lines import Lines
+from .lines import Lines, Shape
 from .matching import ITSELF, Run, disjoint
 from .references import ABOVE, Address, Reference, reference_hash
 
@@ -23,18 +23,31 @@ _SHORTEST: Final = 80
 """Runs of fewer characters cost fewer tokens than a reference to them."""
 
 
-class WrittenText:
-    """A text on its way to references. `gone` marks the lines that a reference replaces, `fixed` those that stay."""
+class Sources(Protocol):
+    """The texts that runs name, by their numbers."""
 
-    def __init__(self, lines: Lines, count: Counter, lines_of: Callable[[int], Lines], head: int = 0, tail: int = 0):
-        self.lines = lines
+    def lines_of(self, number: int) -> Lines: ...
+
+    def shape_of(self, number: int) -> Shape: ...
+
+
+class WrittenText:
+    """A text on its way to references. `gone` marks the lines that a reference replaces, `fixed` those that stay.
+
+    `text` is what is written, once anything was taken.
+    """
+
+    def __init__(
+        self, lines: Lines, sizes: Sequence[int], count: Counter, sources: Sources, head: int = 0, tail: int = 0
+    ):
+        self.lines, self._sizes, self._sources = lines, sizes, sources
         length = len(lines.lines)
         self.gone, self.fixed = bytearray(length), bytearray(length)
-        self._count, self._lines_of = count.anew, lines_of
+        self._count = count.anew
         self._taken: dict[int, tuple[Run, Reference]] = {}
         mark(self.fixed, 0, min(head, length))
         mark(self.fixed, max(0, length - tail), length)
-        self.text = lines.text(0, length)
+        self.text = ""
 
     @property
     def is_changed(self) -> bool:
@@ -48,7 +61,7 @@ class WrittenText:
     def take(self, runs: Iterable[Run], address_of: Callable[[int], Address]) -> list[Run]:
         """Replace the runs that are worth it, longest first, and tell which they are."""
         taken: list[Run] = []
-        for run in disjoint(runs, self.lines, self.fixed, _SHORTEST):
+        for run in disjoint(runs, self._sizes, self.fixed, _SHORTEST):
             if run.source == ITSELF and 1 in self.gone[run.start : run.start + run.size]:
                 continue
             reference = self._reference(run, address_of)
@@ -70,19 +83,20 @@ class WrittenText:
         if run.source == ITSELF:
             reference = Reference(above(run.start, run.size), ABOVE, reference_hash(text))
         else:
-            where = describe_place(self._lines_of(run.source), run.start, run.size)
+            where = describe_place(self._sources.shape_of(run.source), run.start, run.size)
             if where is None:
                 return None
             reference = Reference(where, address_of(run.source), reference_hash(text))
         return reference if self._is_worth_it(text, reference) else None
 
     def _is_worth_it(self, text: str, reference: Reference) -> bool:
-        far = max(0, reference.address.ordinal - _NEAR)
-        tokens = self._count(str(reference)) + MIN_SAVING + far
-        # Each word is at least one token, so most long runs need not be counted.
-        if len(text[:_LONG].split()) >= tokens:
+        written, least = str(reference), MIN_SAVING + max(0, reference.address.ordinal - _NEAR)
+        # A word has at least one token, and a token at least one byte, so most long runs need not be counted.
+        words = len(text[:_LONG].split())
+        if words >= len(written.encode("utf-8", "surrogatepass")) + least:
             return True
-        return self._count(text) >= tokens
+        tokens = self._count(written) + least
+        return words >= tokens or self._count(text) >= tokens
 
     def _write(self) -> None:
         """How lines are numbered is said where nothing beside them tells; a run that then saves too little stays."""
@@ -97,10 +111,11 @@ class WrittenText:
             if run.source != ITSELF:
                 before = written[-1] if written else ""
                 after = lines[position] if position < len(lines) else ""
-                source = self._lines_of(run.source)
+                source = self._sources.lines_of(run.source)
                 numbering = describe_numbering(text, source, run.start, run.size, before, after)
-            reference = replace(reference, numbering=numbering or "")
-            if numbering is None or not self._is_worth_it(text, reference):
+            if numbering:
+                reference = replace(reference, numbering=numbering)
+            if numbering is None or (numbering and not self._is_worth_it(text, reference)):
                 written += lines[at:position]
                 del self._taken[at]
                 mark(self.gone, at, position, 0)

@@ -30,6 +30,13 @@ class Limits(Struct, frozen=True):
 
 def suppress(text: str) -> str:
     """The marker that stands for the whole text; the text itself when nothing is left to suppress."""
+    if PREFIX not in text:
+        lines = text.count("\n") + 1
+        if not text.strip("\n"):
+            return text
+        # A single line says more by its length; what follows a last line break is no line.
+        amounts = (0, len(text)) if lines == 1 else (lines - text.endswith("\n"), 0)
+        return str(Gap(content_hash(text), *amounts))
     items = _parse(text)
     if not any(isinstance(item, str) and item for item in items):
         return text
@@ -43,12 +50,26 @@ def suppress(text: str) -> str:
 
 def truncate(text: str, limits: Limits) -> str:
     """The text cut to the limits, or the very same text when it is within them."""
+    if limits.max_lines is not None and limits.max_chars is None and PREFIX not in text:
+        return _cut_whole_lines(text, limits.max_lines, limits.keep)
     items = cut = _parse(text)
     if limits.max_lines is not None:
         cut = _cut_lines(cut, limits.max_lines, limits.keep, text)
     if limits.max_chars is not None:
         cut = _cut_chars(cut, limits.max_chars, limits.keep, text)
     return text if cut is items else _render(cut, limits.add_ellipsis)
+
+
+def _cut_whole_lines(text: str, limit: int, keep: Side) -> str:
+    """What cutting lines makes of a text that was not cut before, without taking it all apart."""
+    lines = text.count("\n") + 1
+    head, tail = _shares(limit, keep)
+    gone = lines - limit - (not tail and text.endswith("\n"))  # What follows a last line break is no line.
+    if gone <= 0:
+        return text
+    start = text.split("\n", head)[:head]
+    end = text.rsplit("\n", tail)[1:] if tail else []
+    return "\n".join([*start, str(Gap(content_hash(text), gone)), *end])
 
 
 def _hash_of(text: str) -> str:

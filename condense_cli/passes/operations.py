@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from ..config.models import ContentOperation, ImageOperation, SummarizeParams, TruncateParams
-from ..markers import Gap, content_hash, gaps_in
+from ..markers import PREFIX, Gap, content_hash, gaps_in
 from ..tokens import Counter
 from ..tools import PATH_ARGUMENTS, arguments_of, replace_arguments, string_values
 from ..transcript import Block, BlockKind, JsonPath
@@ -87,7 +87,7 @@ def summary_tasks(
 
 
 def _is_summary(text: str) -> bool:
-    return any(gap.is_summary for gap in gaps_in(text.partition("\n")[0]))
+    return text.startswith(PREFIX) and any(gap.is_summary for gap in gaps_in(text.partition("\n")[0]))
 
 
 def _marked(text: str, summary: Written) -> str:

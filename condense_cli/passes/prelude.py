@@ -32,13 +32,13 @@ class Writer:
     """Writes references for one run. `messages` are those of the input without its references."""
 
     def __init__(self, transcript: Transcript, configuration: Configuration, count: Counter) -> None:
-        decoded = decode(transcript.messages)
+        self._reader = Reader()
+        decoded = decode(transcript.messages, self._reader)
         self.messages = decoded.messages
         self.count = count
         self._prelude = configuration.lossless_prelude
         self.is_enabled = self._prelude.enabled
         self._finders = finders_of(configuration)
-        self._reader = Reader()
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
         self._texts: dict[BlockKey, Text] = {}

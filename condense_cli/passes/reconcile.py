@@ -52,7 +52,7 @@ def reconcile(
         old, (message, number, new) = before[key][2], after[key]
         seen.add(key)
         tokens, tokens_after = count.block(old), count.block(new)
-        if not new.reads_as(old) or new.kind is not old.kind:
+        if tokens != tokens_after or not new.reads_as(old) or new.kind is not old.kind:
             is_same_pass = receipt.is_change and not is_reference(receipt.message, number)
             operation = receipt.operation if is_same_pass else REFER
             why = receipt.reason if receipt.is_change else reason
@@ -62,7 +62,10 @@ def reconcile(
         else:
             found.append(replace(receipt, tokens_before=tokens, tokens_after=tokens))
     for key, (message, number, new) in after.items():
-        if key not in seen and key in before and not (new.is_inserted or before[key][2].reads_as(new)):
-            old = before[key][2]
-            found.append(changed(pass_id, message, number, REFER, count.block(old), count.block(new), reason))
+        if key in seen or key not in before or new.is_inserted:
+            continue
+        old = before[key][2]
+        tokens, tokens_after = count.block(old), count.block(new)
+        if tokens != tokens_after or not old.reads_as(new):
+            found.append(changed(pass_id, message, number, REFER, tokens, tokens_after, reason))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -37,18 +38,46 @@ class Hunk(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-class BlockDiff(Struct, frozen=True):
-    """One block that differs. `message` is its message's index in the older transcript (in the newer, if added)."""
+class BlockDiff(Struct, frozen=True, dict=True):
+    """One block that differs. `message` is its message's index in the older transcript (in the newer, if added).
+
+    A report shows few of many: what is said about one is worked out when somebody asks. `calls` are those of both
+    transcripts, by their ids.
+    """
 
     message: int
     role: Role
     kind: BlockKind
-    what: What
-    label: str
     tokens_before: int
     tokens_after: int
-    before: str
-    after: str
+    old: Block | None
+    new: Block | None
+    calls: dict[str, Block]
+    is_summarized: bool = False
+
+    @cached_property
+    def what(self) -> What:
+        return What.SUMMARIZED if self.is_summarized else _what(self.old, self.new)
+
+    @cached_property
+    def label(self) -> str:
+        block = self.old or self.new
+        return call_label(block, self.calls) if block else ""
+
+    @cached_property
+    def before(self) -> str:
+        return readable(self.old) if self.old else ""
+
+    @cached_property
+    def after(self) -> str:
+        return readable(self.new) if self.new else ""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there was nothing to read before."""
+        if self.old and self.old.kind is BlockKind.TOOL_CALL:
+            return self.old.content == "{}" if self.old.is_object else not self.before
+        return not (self.old and self.old.content)
 
     def hunks(self) -> list[Hunk]:
         return list(line_hunks(_lines(self.before), _lines(self.after)))
@@ -84,7 +113,7 @@ def compare(before: Transcript, after: Transcript, count: Counter) -> Diff:
         tuple(blocks),
         len(before.messages),
         len(after.messages),
-        len({block.message for block in blocks if block.what is not What.ADDED}),
+        len({block.message for block in blocks if block.old or block.is_summarized}),
         count.transcript(before),
         count.transcript(after),
     )
@@ -94,7 +123,7 @@ _Aligned = Iterator[tuple[Message | None, Message | None]]
 
 
 def _aligned(old: Sequence[Message], new: Sequence[Message]) -> _Aligned:
-    if list(map(_shape, old)) == list(map(_shape, new)):
+    if len(old) == len(new) and all(a is b or _shape(a) == _shape(b) for a, b in zip(old, new, strict=True)):
         yield from zip(old, new, strict=True)
         return
     import difflib
@@ -131,12 +160,19 @@ def _content(message: Message) -> tuple[str, str]:
 def _compare_messages(
     old: Message | None, new: Message | None, calls: dict[str, Block], count: Counter, *, has_summary: bool
 ) -> Iterator[BlockDiff]:
+    if old is new:
+        return
     old_blocks = old.blocks if old else ()
     new_blocks = new.blocks if new else ()
     message = old or new
     assert message is not None
     for a, b in _aligned_blocks(old_blocks, new_blocks):
-        if a and b and a.text == b.text:
+        if a is b:
+            continue
+        tokens_before, tokens_after = count.block(a) if a else 0, count.block(b) if b else 0
+        # Texts of different length in tokens need not be compared.
+        is_alike = a and b and (tokens_before == tokens_after or a.tool != b.tool or a.estimate != b.estimate)
+        if is_alike and a and b and a.reads_as(b):
             continue
         block = a or b
         assert block is not None
@@ -144,12 +180,12 @@ def _compare_messages(
             message.index,
             message.role,
             block.kind,
-            What.SUMMARIZED if has_summary and (new is None or block.is_summary) else _what(a, b),
-            call_label(block, calls),
-            count.block(a) if a else 0,
-            count.block(b) if b else 0,
-            readable(a) if a else "",
-            readable(b) if b else "",
+            tokens_before,
+            tokens_after,
+            a,
+            b,
+            calls,
+            is_summarized=has_summary and (new is None or block.is_summary),
         )
 
 
@@ -166,7 +202,8 @@ def _keys(blocks: Sequence[Block]) -> list[tuple[str, str | None, int]]:
     seen: dict[tuple[str, str | None], int] = {}
     keys = []
     for block in blocks:
-        gap = parse_gap(block.text)
+        # The marker of an image is short, and all of its text.
+        gap = parse_gap(block.content) if isinstance(block.content, str) else None
         kind = BlockKind.IMAGE if gap and gap.is_image else block.kind
         key = (kind.value, block.call_id)
         seen[key] = seen.get(key, -1) + 1

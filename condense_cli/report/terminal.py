@@ -72,7 +72,7 @@ def render_run(
 
 def _rank(block: BlockDiff) -> tuple[bool, int]:
     """New texts (summaries) first, then what saves most."""
-    return bool(block.before), block.tokens_after - block.tokens_before
+    return not block.is_new, block.tokens_after - block.tokens_before
 
 
 def _percent(value: float) -> str:
