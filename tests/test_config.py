@@ -234,7 +234,11 @@ EVERY_KEY: dict[str, Any] = {
             "id": "two",
             "selection": {"type": "custom"},
             "mode": "batch",
-            "extract_config": {"content": ["tool_results"], "out_of_reach": "leave"},
+            "extract_config": {
+                "content": ["message_text", "tool_parameters", "tool_results"],
+                "out_of_reach": "leave",
+                "may_summarize": True,
+            },
             "batch_config": {
                 "operation": "summarize",
                 "summarization_config": {

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .models import Configuration, ContentOperation, ContentTypeOperations, PartialOperations, PassConfig, Predicates
+from .models import (
+    Configuration,
+    ContentOperation,
+    ContentTypeOperations,
+    ExtractConfig,
+    PartialOperations,
+    PassConfig,
+    Predicates,
+)
 from .phases import SelectionPhase
 
 Problem = tuple[tuple[str | int, ...], str, str]
@@ -109,6 +117,9 @@ def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
             yield path, "a batch pass needs batch_config", ""
         return
     if config.mode == "extract":
+        extraction = config.extract_config
+        if extraction and extraction.may_summarize and set(extraction.content) != set(ExtractConfig().content):
+            yield (*path, "extract_config", "may_summarize"), "a summary takes whole messages, not single contents", ""
         return
     if config.individual_config is None:
         yield path, "an individual pass needs individual_config", ""

@@ -118,17 +118,10 @@ class _Run:
                 self.tokens_before, self.tokens_before, self.target, tuple(warnings),
             )  # fmt: skip
         return Condensation(
-            transcript,
-            self.draft.finish(transcript),
-            tuple(self.passes),
-            tuple(self.receipts),
-            self.tokens_before,
-            self.draft.tokens,
-            self.target,
-            tuple(warnings),
-            self.references(),
-            configuration.thinking == "keep",
-        )
+            transcript, self.draft.finish(transcript), tuple(self.passes), tuple(self.receipts),
+            self.tokens_before, self.draft.tokens, self.target, tuple(warnings),
+            self.references(), configuration.thinking == "keep",
+        )  # fmt: skip
 
     def all(self) -> None:
         self._prelude()
