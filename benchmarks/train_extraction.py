@@ -8,8 +8,8 @@ known before a cut which facts the assistant writes after it, and which lines it
 (`condense_cli.quality.asked`). Every cut has the same weight.
 
 Sessions of one project make one fold: its name is the last word before `__` in the name of a file, or the last word of
-the name. Each fold is measured with weights that were fitted to all others, at the cuts and with the extraction that
-`condense evaluate --against lines` measures. With `--write` weights fitted to all sessions go to
+the name. Each fold is measured with weights that were fitted to all others, at the cuts of `condense evaluate`, with a
+preset and a target. With `--write` weights fitted to all sessions go to
 `condense_cli/extractive/weights.py`, with the date and these figures.
 """
 
@@ -27,16 +27,18 @@ import numpy as np
 from msgspec import Struct
 
 from condense_cli import api
+from condense_cli.config.presets import load_preset
 from condense_cli.errors import CondenseError
-from condense_cli.extractive import editable, mentions, weights
+from condense_cli.extractive import editable, likelihood, mentions, weights
 from condense_cli.extractive.likelihood import Model, likelihoods
 from condense_cli.extractive.survey import Survey
+from condense_cli.measuring import configured
 from condense_cli.quality.cases import Case, cases_of, fixed_messages
 from condense_cli.quality.evaluation import CUTS
-from condense_cli.quality.extraction import lines
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Transcript
 
+PRESET: Final = "balanced"
 SIZES: Final = (0.62, 0.47, 0.30)
 TRAINED_AT: Final = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
 RIDGE_FACTS: Final = 10.0
@@ -133,23 +135,26 @@ def _logistic(rows: Rows, needed: Rows, counts: Rows, ridge: float) -> tuple[flo
 
 
 def held_out(examples: Sequence[Example], tested: Sequence[Example]) -> list[str]:
-    """Fact and edit recall at each size, of sessions that the weights were not fitted to."""
+    """Fact and edit recall of a preset at each size, of sessions that the weights were not fitted to."""
     found: dict[float, list[tuple[float | None, float | None]]] = {size: [] for size in SIZES}
-    models = {
-        project: fitted([example for example in examples if example.project != project])
-        for project in sorted({example.project for example in tested})
-    }
-    for example in tested:
-        case = example.case
-        case.remembered[Survey] = Survey(case.before.messages, case.count, models[example.project])
-        for size in SIZES:
-            recall = case.questions(lines(case, int(case.tokens * size)))
-            found[size].append((recall.facts.share, recall.edits.share))
+    left: dict[float, list[float]] = {size: [] for size in SIZES}
+    condensed = configured(PRESET, load_preset(PRESET)).to_target
+    assert condensed is not None
+    for project in sorted({example.project for example in tested}):
+        # The product has no setting for this.
+        likelihood.MODEL = fitted([example for example in examples if example.project != project])  # type: ignore[misc]
+        for case in [example.case for example in tested if example.project == project]:
+            for size in SIZES:
+                messages = condensed(case, int(case.tokens * size))
+                recall = case.questions(messages)
+                found[size].append((recall.facts.share, recall.edits.share))
+                left[size].append(case.size_of(messages) / case.tokens)
     shown = []
     for size, shares in found.items():
         facts, edits = ([share for share in column if share is not None] for column in zip(*shares, strict=True))
-        shown.append(f"{size:.0%} of the tokens: fact recall {fmean(facts):.3f}, edit recall {fmean(edits):.3f}")
-    return [*shown, f"means over {len(shares)} cuts, of which {len(edits)} ask for lines"]
+        recalls = f"fact recall {fmean(facts):.3f}, edit recall {fmean(edits):.3f}"
+        shown.append(f"{size:.0%} of the tokens ({fmean(left[size]):.1%} reached): {recalls}")
+    return [*shown, f"means over {len(shares)} cuts, of which {len(edits)} ask for lines, with preset {PRESET}"]
 
 
 def written(model: Model, sessions: int, measured: Sequence[str]) -> str:

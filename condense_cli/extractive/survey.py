@@ -18,9 +18,10 @@ from ..spelled import Text
 from ..tokens import Counter
 from ..tools import command_lines, writes_a_file
 from ..transcript import Message
+from . import likelihood
 from .editable import Conversation, of_line, of_text
 from .kinds import tells_an_error
-from .likelihood import MODEL, Model, likelihoods
+from .likelihood import Model, likelihoods
 from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
 from .parts import Key, Part, parts_of
 from .units import Units, split
@@ -49,7 +50,8 @@ class Survey:
     A key is the number of a fact, or of a line of a file's newest state; `keys` has those of every unit of a part.
     """
 
-    def __init__(self, messages: Sequence[Message], count: Counter, model: Model = MODEL) -> None:
+    def __init__(self, messages: Sequence[Message], count: Counter, model: Model | None = None) -> None:
+        model = model or likelihood.MODEL
         self.messages = messages
         self.count = count
         self.parts: dict[Key, Part] = {part.key: part for part in parts_of(messages) if part.content}
