@@ -173,6 +173,13 @@ def test_a_ledger_tells_of_files_and_is_no_verbatim_line() -> None:
     assert questions(_messages(user(ledger))) == Recall(Score(1, 0, named=1), Score(0, 0), Score(4, 2))
 
 
+def test_what_a_ledger_quotes_of_the_user_stands() -> None:
+    before = _messages(user("Mind the max_size.\nAnd old_name."), assistant("Yes."))
+    questions = Questions(before, _messages(assistant("Now max_size and old_name.")))
+    quoted = "<ledger>\nRequests of the user:\n- Mind the max_size.\n  And old_name, too.\n</ledger>"
+    assert questions(_messages(user(quoted))).facts == Score(2, 1, named=1)
+
+
 def test_a_call_without_its_path_tells_of_no_file() -> None:
     questions = Questions(_messages(*WORK[:2]), ASKING)
     assert questions(_messages(*read_turn("r", "[gone]"))).files == Score(1, 0)

@@ -201,4 +201,4 @@ def test_the_step_of_continuous_integration(shell: Shell, tmp_path: Path) -> Non
     report = json.loads((home / "condensed.json").read_text())
     assert report["tokens"]["after"] <= 20_000
     assert condense_cli.load(home / "agent-small.jsonl").messages
-    assert shell(command.replace("20000", "100")).returncode == 4
+    assert shell(command.replace("20000", "20")).returncode == 4

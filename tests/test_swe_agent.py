@@ -175,6 +175,13 @@ def test_a_demonstration_in_steps_makes_no_calls() -> None:
     assert shape(transcript)[7] == [("tool_result", "ls", "text-call-1")]
 
 
+def test_a_demonstration_is_not_the_start_that_is_protected() -> None:
+    demo = [message | {"is_demo": True} for message in (TASK, act("ls\n"), user("a.py"), act("submit\n"))]
+    transcript = traj(SYSTEM, *demo, TASK, act("ls\n"), user("a.py"))
+    protected = protect(configuration(one_pass()), transcript.messages, Counter()).messages
+    assert protected == {0: Kept.STANDING, 5: Kept.FIRST_REQUEST}
+
+
 def test_native_tools_are_read_as_they_are() -> None:
     thought = {"thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]}
     asked, answer = tool_turn("call_1", "open", LONG, path="a.py", line_number=3)

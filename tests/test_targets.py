@@ -230,6 +230,17 @@ def test_the_newest_turns_stay_while_they_leave_room() -> None:
     assert not condense(transcript, extract(selection=selection, **leaving), target_tokens=2 * recent - 100).changes
 
 
+def test_the_newest_turn_is_never_summarized() -> None:
+    asked = [*many_turns(), user("Now tell me all of it.")]
+    selection = {"type": "preserve_recent", "keep_recent_count": 0}
+    for messages in (asked, [*many_turns(), *read_turn("new", "src/new.py", LONG)]):
+        transcript = anthropic(*messages)
+        condensation = condense(transcript, extract(selection=selection, **SUMMARIZING), target_tokens=60)
+        newest = condensation.transcript.messages[-1]
+        assert newest.index == transcript.messages[-1].index
+        assert not newest.is_summary
+
+
 def test_a_summary_takes_whole_messages() -> None:
     config = extract(extract_config={"may_summarize": True, "content": ["tool_results"]})
     with pytest.raises(ConfigurationError, match="whole messages"):

@@ -47,7 +47,8 @@ passes:
     name: Down to the target
     selection: {type: preserve_recent, keep_recent_count: 5}
     mode: extract
-#    extract_config: {content: [tool_results, tool_parameters]}
+    # The oldest messages may become one summary.
+    extract_config: {may_summarize: true}
     execution: {type: target}
 
   - id: old-results

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import BatchConfig, PassConfig, SummarizationConfig
+from ..exchanges import cut_before
 from ..tokens import MESSAGE_TOKENS
 from ..transcript import Message
 from .batch import frame_tokens, run_batch, said_by_summary, to_summarize
@@ -23,7 +24,7 @@ _ALL: Final = SummarizationConfig(keep_first=0, keep_last=0)
 
 
 class Older(Struct, frozen=True):
-    """The messages of an extraction that may be summarized, up to any end.
+    """The messages of an extraction that may be summarized, up to any end before the newest turn, which asks for more.
 
     `before` are the blocks as they were written before the pass.
     """
@@ -36,7 +37,7 @@ class Older(Struct, frozen=True):
 
     def positions(self, draft: Draft, end: int) -> list[int]:
         """The messages before `end` that a summary would stand for."""
-        return to_summarize(draft.messages, _ALL, self._up_to(end), self.protection)
+        return to_summarize(draft.messages, _ALL, self._up_to(end, draft), self.protection)
 
     def frame(self, draft: Draft, positions: Sequence[int], room: int) -> int:
         """Tokens of a summary of these messages besides its lines, where it has so much room."""
@@ -48,7 +49,7 @@ class Older(Struct, frozen=True):
             self.config, mode="batch", batch_config=BatchConfig(operation="summarize", summarization_config=_ALL)
         )
         receipts = run_batch(
-            draft, config, self._up_to(end), self.protection, None, _Given(text), self.format, self.before, room
+            draft, config, self._up_to(end, draft), self.protection, None, _Given(text), self.format, self.before, room
         )
         return [receipt for receipt in receipts if receipt.is_change]
 
@@ -56,8 +57,9 @@ class Older(Struct, frozen=True):
         """The conversation with what earlier summaries say in place of their messages, without marks and ledgers."""
         return [said_by_summary(message) if message.is_summary else message for message in messages]
 
-    def _up_to(self, end: int) -> Selected:
-        return replace(self.selected, end=min(end, self.selected.end))
+    def _up_to(self, end: int, draft: Draft) -> Selected:
+        newest = cut_before(draft.messages, len(draft.messages) - 1)
+        return replace(self.selected, end=min(end, newest, self.selected.end))
 
 
 class _Given(Struct, frozen=True):
