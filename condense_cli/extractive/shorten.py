@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ..markers import Gap
+from ..spelled import Text
 from ..tools import has_failed
 from .choice import Candidates, Choice, Stretch, fit
 from .kinds import DECISION, DEFINITION, tells_an_error
@@ -88,8 +89,8 @@ def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
     said = survey.said_by(key for key in survey.parts if key not in limits)
     texts: dict[Key, str] = {}
     for key in sorted(limits, reverse=True):
-        if survey.count(survey.parts[key].text) > limits[key]:
-            texts |= _shortened(survey, key, limits[key], said)
+        if survey.count(survey.parts[key].content) > limits[key]:
+            texts[key] = _shortened(survey, key, limits[key], said)
         else:
             texts[key] = survey.parts[key].text
             survey.add_said(said, key)
@@ -136,17 +137,18 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
     return values
 
 
-def _shortened(survey: Survey, key: Key, budget: int, said: list[int]) -> dict[Key, str]:
+def _shortened(survey: Survey, key: Key, budget: int, said: list[int]) -> str:
     stretches = stretches_of(survey, [key])
     choice = Choice(Priced(survey).candidates([key], stretches), said)
     fit(choice, budget, lambda: sum(map(survey.count, rendered(survey, [key], stretches, choice).values())))
-    return rendered(survey, [key], stretches, choice)
+    return str(rendered(survey, [key], stretches, choice)[key])
 
 
-def rendered(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch], choice: Choice) -> dict[Key, str]:
-    texts = {}
+def rendered(survey: Survey, keys: Sequence[Key], stretches: Sequence[Stretch], choice: Choice) -> dict[Key, Text]:
+    """The parts with the units that are chosen, or as they were where that is no larger."""
+    texts: dict[Key, Text] = {}
     for key, stretch in zip(keys, stretches, strict=True):
         text = render(survey.units[key], choice.kept[stretch.start : stretch.stop])
-        original = survey.parts[key].text
+        original = survey.parts[key].content
         texts[key] = text if survey.count(text) < survey.count(original) else original
     return texts

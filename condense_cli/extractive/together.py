@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from ..spelled import Text
 from .choice import Candidates, Choice, Stretch, fit
 from .parts import Key
 from .shorten import Priced, marker_tokens, rendered, stretches_of
@@ -14,12 +15,12 @@ from .survey import Survey
 
 
 class Shortened(Struct, frozen=True):
-    """What fits into a budget: the texts that stay in their places, and the summary of the others.
+    """What fits into a budget: texts in their places, where they were long, and the summary of the others.
 
     `tokens` are those of both; where not even markers fit they are more than the budget.
     """
 
-    texts: dict[Key, str]
+    texts: dict[Key, Text]
     summary: str
     tokens: int
 
@@ -35,8 +36,7 @@ class Together:
         self._survey = survey = priced.survey
         self._priced, self._sections = priced, sections
         placed = sorted(set(keys))
-        self._texts = {key: survey.parts[key].text for key in placed}
-        tokens = {key: survey.count(text) for key, text in self._texts.items()}
+        tokens = {key: survey.count(survey.parts[key].content) for key in placed}
         # A text hardly longer than a marker is not worth one.
         self._long = [key for key in placed if tokens[key] > 2 * marker_tokens(survey)]
         told, opening = (sections.keys, sections.opening) if sections else ([], {})
@@ -47,15 +47,15 @@ class Together:
         self._stretches = stretches_of(survey, self._keys, opening)
         self._told = len(told)
         self._candidates: Candidates | None = None
-        self.tokens = sum(tokens.values()) + sum(opening[key] + survey.count(survey.parts[key].text) for key in told)
+        self.tokens = sum(tokens.values()) + sum(opening[key] + survey.count(survey.parts[key].content) for key in told)
 
     def within(self, budget: int) -> Shortened:
         """As much of the parts as fits into a budget, shared so that most of what later work needs stays."""
         if self._sections is None and self.tokens <= budget:
-            return Shortened(self._texts, "", self.tokens)
+            return Shortened({}, "", self.tokens)
         choice = self._choice()
         fit(choice, budget - self._short, lambda: self._tokens(choice))
-        texts = self._texts | rendered(self._survey, self._long, self._placed, choice)
+        texts = rendered(self._survey, self._long, self._placed, choice)
         return Shortened(texts, self._summary(choice), self._short + self._tokens(choice))
 
     def worth(self, budget: int) -> float | None:
@@ -91,7 +91,9 @@ def shorten_together(survey: Survey, keys: Iterable[Key], budget: int) -> dict[K
 
     Where not even a marker for each fits, each is a marker, or as it was where that is no larger.
     """
-    return Together(Priced(survey), keys).within(budget).texts
+    chosen = set(keys)
+    texts = Together(Priced(survey), chosen).within(budget).texts
+    return {key: str(texts.get(key, survey.parts[key].content)) for key in chosen}
 
 
 def summarise(survey: Survey, first: int, stop: int, budget: int) -> str:

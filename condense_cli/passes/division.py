@@ -59,7 +59,7 @@ def divide(
         gone = set(positions)
         placed = [key for (position, _), found in keys.items() if position not in gone for key in found]
         free = sum(draft.count.message(draft.messages[position]) for position in positions)
-        free += sum(draft.count(survey.parts[key].text) for key in placed)
+        free += sum(draft.count(survey.parts[key].content) for key in placed)
         room = target - (draft.plain_tokens - free)
         together = Together(priced, placed, Sections(survey, gone))
         division = Division(end, together, room - older.frame(draft, positions, room), room)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ..config.models import ExtractConfig, PassConfig
 from ..tools import arguments_of, replace_arguments, string_values
-from ..transcript import Block, BlockKind, ContentType, JsonPath
+from ..transcript import Block, BlockKind, ContentType, JsonPath, Text
 from .approach import approach
 from .draft import Draft, Saved
 from .older import Older
@@ -149,7 +149,7 @@ def _paths(draft: Draft, block: Block) -> list[JsonPath]:
     return [path for path, _ in long_values(block, draft.count)]
 
 
-def _put(draft: Draft, chosen: _Chosen, texts: Mapping[Key, str]) -> dict[tuple[int, int], Block]:
+def _put(draft: Draft, chosen: _Chosen, texts: Mapping[Key, Text]) -> dict[tuple[int, int], Block]:
     """Put texts into the draft; the blocks that this makes smaller, as they are now."""
     put = {}
     for (position, number), keys in chosen.keys.items():
@@ -162,13 +162,13 @@ def _put(draft: Draft, chosen: _Chosen, texts: Mapping[Key, str]) -> dict[tuple[
     return put
 
 
-def _rewritten(block: Block, texts: Mapping[JsonPath, str]) -> Block:
+def _rewritten(block: Block, texts: Mapping[JsonPath, Text]) -> Block:
     if not texts:
         return block
     if block.kind is not BlockKind.TOOL_CALL:
-        return block if texts[()] == block.text else block.with_text(texts[()])
+        return block if texts[()] is block.content else block.with_text(texts[()])
     old = dict(string_values(arguments_of(block)))
-    edits = {path: text for path, text in texts.items() if text != old[path]}
+    edits = {path: text for path, text in zip(texts, map(str, texts.values()), strict=True) if text != old[path]}
     return block.with_edits(replace_arguments(block, edits), edits) if edits else block
 
 
