@@ -125,7 +125,8 @@ def verdict(provider: str, rows: Sequence[Measured]) -> str:
     least, most = EXPECTED[provider]
     share = saved(rows)
     if share < least:
-        return f"missed by {least - share:.0f} points"
+        points = round(least - share)
+        return f"missed by {points} points" if points > 1 else "missed by a point or less"
     return "met" if share <= most else "met, and more"
 
 
