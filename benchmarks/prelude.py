@@ -204,7 +204,7 @@ def values_in(block: Block) -> list[str]:
 def shown_by(result: Block) -> set[str]:
     """The lines of the file: where some are numbered, the others are the client's words about it."""
     lines = read_lines(result.text)
-    return lines_in(lines, lines.is_numbered if lines.listings else lambda _: True)
+    return lines_in(lines, lines.shape.is_numbered if lines.shape.listings else lambda _: True)
 
 
 def lines_in(lines: Lines, wanted: Callable[[int], bool] = lambda _: True) -> set[str]:
