@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import real
 from build import anthropic, assistant, call, claude_line, conversation, cut_to, one_pass, result, text, user
 from build import condense as run_passes
 from helpers import as_lines, condense, condense_on_terminal, session
@@ -299,6 +300,15 @@ def test_recorded_overhead_says_where_it_is_from(tmp_path: Path) -> None:
     assert before["overhead_source"] == "recorded usage"
     assert 4_900 < before["overhead"] < 5_000
     assert "(from recorded usage)" in condense("estimate", path).text
+
+
+# The usage stands beside an answer that came when all of it was there.
+def test_usage_from_before_a_summary_tells_nothing(tmp_path: Path) -> None:
+    path, small = tmp_path / "session.jsonl", tmp_path / "small.jsonl"
+    path.write_bytes(next(sample for sample in real.SAMPLES if sample.name == "bugfix-session.jsonl").read_bytes())
+    assert estimate(path)["before"]["overhead_source"] == "recorded usage"
+    condense("run", path, "-p", "max", "-o", small)
+    assert estimate(small)["before"]["overhead_source"] == "unknown"
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -121,6 +121,12 @@ def test_a_limit_is_kept_and_nothing_goes_unsaid(ledger: Ledger, limit: int) -> 
         assert (fitted.changed, fitted.read, fitted.commands, fitted.todos) == ((), (), (), ())
 
 
+def test_todos_that_went_leave_no_empty_list() -> None:
+    todos = tuple(Todo(f"Change the part number {number}", "pending") for number in range(5))
+    fitted = fit(Ledger(requests=(Request("Go."),), todos=todos, is_whole_list=True), 30, COUNT)
+    assert render(fitted) == "<ledger>\nRequests of the user:\n- Go.\nLeft out: 5 todos.\n</ledger>"
+
+
 OPERATIONS = st.sampled_from(
     [
         ("Read", {"file_path": "a.py"}, "1→x"),

@@ -77,4 +77,6 @@ def _without(ledger: Ledger, dropped: list[_Entry]) -> Ledger:
     }
     amounts = {section: len(getattr(ledger, section)) - len(entries) for section, entries in sections.items()}
     left_out = ledger.left_out.plus(type(ledger.left_out)(**amounts))
-    return replace(ledger, left_out=left_out, **sections)
+    # Of a list that went as a whole nothing is to be said but that; an empty list would say that all is done.
+    is_whole_list = ledger.is_whole_list and (bool(sections["todos"]) or not amounts["todos"])
+    return replace(ledger, left_out=left_out, is_whole_list=is_whole_list, **sections)

@@ -114,13 +114,19 @@ class Summaries:
             outcomes |= zip(numbers, found, strict=True)
         return [outcomes[number] for number in range(len(tasks))]
 
-    def _of_profile(
-        self, profile: str | None, tasks: Sequence[PassTask], messages: Sequence[Message]
-    ) -> Sequence[Outcome]:
+    def works_offline(self, profile: str | None) -> bool:
+        return self._chosen(profile).is_offline
+
+    def _chosen(self, profile: str | None) -> Choice:
         if profile not in self._choices:
             self._choices[profile] = self._choose(profile)
             self._notes |= dict.fromkeys(self._choices[profile].warnings)
-        choice = self._choices[profile]
+        return self._choices[profile]
+
+    def _of_profile(
+        self, profile: str | None, tasks: Sequence[PassTask], messages: Sequence[Message]
+    ) -> Sequence[Outcome]:
+        choice = self._chosen(profile)
         if choice.is_offline:
             found = self._offline.summarize(tasks, messages)
             self._note_use(OFFLINE, "", found, 0, Spent())

@@ -31,9 +31,9 @@ from .summaries import SUMMARIZE, BatchTask, Refused, Summarizer, Written
 
 _LONGEST_LEDGER: Final = 3_000
 _LEDGER_SHARE: Final = 10
-_ROOM_SHARE: Final = 5
+_ROOM_SHARE: Final = 3
 """Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed, at most
-a fifth of the room that is left of a target."""
+a third of the room that is left of a target."""
 
 _FRAME: Final = 30
 """Tokens of the mark, and of what stands between summary and ledger."""
@@ -69,7 +69,8 @@ def run_batch(
     if why is None:
         costs = sum(map(draft.count.message, old))
         if room is None and target is not None:
-            room = target - (draft.tokens - costs)
+            # What references save is mostly saved on what is summarized.
+            room = target - (draft.plain_tokens - costs)
         earlier = _earlier(old)
         new = [message for message in old if not message.is_summary]
         ledger = _ledger(old, costs, summarization.max_tokens, room, draft.count)

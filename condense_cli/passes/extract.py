@@ -32,7 +32,7 @@ EXTRACT: Final = "extract"
 _LEAST: Final = 10
 """Fewer tokens than any marker has."""
 
-_MOST_RECENT: Final = 0.5
+_MOST_RECENT: Final = 1 / 3
 """Where the newest turns take more of the target, little of all that was before them would be left."""
 
 

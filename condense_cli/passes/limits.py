@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..config.models import Configuration, ContentOperation, ImageOperation, PassConfig
 from .offline import NAME as OFFLINE
-from .offline import Offline
-from .summaries import Summarizer
+from .summaries import Summarizer, WorksOffline
 
 
 def target_of(configuration: Configuration, tokens: int) -> int | None:
@@ -36,7 +35,8 @@ def operations_of(config: PassConfig) -> list[ContentOperation | ImageOperation]
 def is_offline(config: PassConfig, summarizer: Summarizer) -> bool:
     """Whether a batch pass is sure to get its summary without a model, so that it may be tried again."""
     summarization = config.batch_config and config.batch_config.summarization_config
-    return isinstance(summarizer, Offline) or bool(summarization and summarization.api_profile == OFFLINE)
+    profile = summarization.api_profile if summarization else None
+    return profile == OFFLINE or (isinstance(summarizer, WorksOffline) and summarizer.works_offline(profile))
 
 
 def summarizes_blocks(config: PassConfig) -> bool:

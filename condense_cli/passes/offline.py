@@ -33,6 +33,9 @@ class Offline:
         self.count = count
         self._last: tuple[list[Message], Survey] | None = None
 
+    def works_offline(self, profile: str | None) -> bool:
+        return True
+
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
         texts = [task for task in tasks if isinstance(task, TextTask)]
         shortened = self._shortened(texts, messages) if texts else {}

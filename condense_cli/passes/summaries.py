@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -61,6 +61,14 @@ class Refused(Struct, frozen=True):
 
 
 Outcome = Written | Refused
+
+
+@runtime_checkable
+class WorksOffline(Protocol):
+    """A summariser that may need no model."""
+
+    def works_offline(self, profile: str | None) -> bool:
+        """Whether summaries by a profile, or by none that is named, are free, so that they may be tried again."""
 
 
 class Summarizer(Protocol):

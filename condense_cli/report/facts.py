@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from .. import __version__
+from ..markers import parse_summary
 from ..passes.pipeline import Condensation
 from ..passes.receipts import Kept, Receipt
 from ..tokens import Counter, Encoding
@@ -235,8 +236,10 @@ def overhead_of(transcript: Transcript, count: Counter, given: int | None = None
         return given, "option"
     usage = transcript.first_usage
     if usage is not None:
-        sent = sum(count.message(message) for message in transcript.messages if message.index < usage.message)
-        return max(0, usage.input_tokens - sent), "recorded usage"
+        sent = [message for message in transcript.messages if message.index < usage.message]
+        # Where a summary of ours stands there by now, the usage counted what that took the place of.
+        if not any(block.is_summary and parse_summary(block.text) for message in sent for block in message.blocks):
+            return max(0, usage.input_tokens - sum(map(count.message, sent))), "recorded usage"
     if transcript.envelope:
         return count(transcript.envelope), "request"
     return 0, "unknown"
