@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli import api
-from condense_cli.markers import Gap
+from condense_cli.markers import Gap, SummaryMark
 from condense_cli.report import diff as diffs
 from condense_cli.report.diff import Diff, What, line_hunks
 from condense_cli.transcript import Transcript
@@ -23,6 +23,16 @@ def difference(before: Transcript, after: Transcript) -> Diff:
 def test_no_difference() -> None:
     transcript = anthropic(*conversation())
     assert difference(transcript, transcript).blocks == ()
+
+
+# It takes the place of the first message that it stands for, and may have its role.
+def test_a_summary_is_new_and_the_others_went_into_it() -> None:
+    summary = f"{SummaryMark(3, 1, '5f2c91d8')}\nAll of it."
+    before = anthropic(user("Go."), assistant("I look."), user("And?"), assistant("Found it."), user("Good."))
+    after = anthropic(user("Go."), assistant(summary), user("Good."))
+    found = difference(before, after)
+    assert {block.what for block in found.blocks} == {What.SUMMARIZED}
+    assert [block.after for block in found.blocks if block.is_new] == [summary]
 
 
 def test_cut_and_suppressed_are_told_apart() -> None:

@@ -20,6 +20,8 @@ _OPENINGS: Final = (
     "<task-notification>",
     "<environment_details>",
     "<user-prompt-submit-hook>",
+    "<ide_opened_file>",
+    "<ide_selection>",
     "[Request interrupted by user",
     "[ERROR] You did not use a tool",
     "<environment_context>",

@@ -149,8 +149,9 @@ def _aligned_by_shape(old: Sequence[Message], new: Sequence[Message]) -> _Aligne
 
 
 def _shape(message: Message) -> tuple[str, tuple[str, ...]]:
-    """What a condensation leaves alone: the role and the ids of calls."""
-    return message.role.value, tuple(sorted(block.call_id for block in message.blocks if block.call_id))
+    """What a condensation leaves alone: the role and the ids of calls. A summary is like no other message."""
+    role = "summary" if message.is_summary else message.role.value
+    return role, tuple(sorted(block.call_id for block in message.blocks if block.call_id))
 
 
 def _content(message: Message) -> tuple[str, str]:

@@ -25,6 +25,8 @@ from .visible import visible
 _BAR = 40
 _SHOWN_BLOCKS = 8
 _SHOWN_LINES = 2
+_SHOWN_NEW = 12
+"""A cut leaves a few new lines, a summary many."""
 _STATUS_STYLE = {"completed": "green", "skipped": "yellow", "failed": "red"}
 _WHAT_STYLE = {
     What.CUT: "yellow",
@@ -44,8 +46,7 @@ def render_run(
     difference = compare(result.before, result.transcript, count)
     blocks = list(difference.blocks)
     if not verbose:
-        largest = sorted(blocks, key=_rank)[:_SHOWN_BLOCKS]
-        blocks = [block for block in blocks if block in largest]
+        blocks = sorted(sorted(blocks, key=_rank)[:_SHOWN_BLOCKS], key=lambda block: block.message)
     yield from render_blocks(blocks, None if verbose else _SHOWN_LINES, width)
     hidden = len(difference.blocks) - len(blocks)
     if hidden:
@@ -211,7 +212,7 @@ def _block_heading(block: BlockDiff, width: int) -> Text:
 
 def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Text]:
     for hunk in block.hunks():
-        shown = hunk.lines if limit is None else hunk.lines[: {" ": 1, "-": limit}.get(hunk.sign)]
+        shown = hunk.lines if limit is None else hunk.lines[: {" ": 1, "-": limit}.get(hunk.sign, _SHOWN_NEW)]
         style = {"-": "red", "+": "green"}.get(hunk.sign, "dim")
         for line in shown:
             line = visible(line if limit is None else line[: 2 * width]).expandtabs(4)
