@@ -73,7 +73,7 @@ def run_batch(
             room = target - (draft.plain_tokens - costs)
         earlier = _earlier(old)
         new = [message for message in old if not message.is_summary]
-        ledger = _ledger(old, costs, summarization.max_tokens, room, draft.count)
+        ledger = _ledger(earlier.ledger, new, costs, summarization.max_tokens, room, draft.count)
         spare = draft.count(ledger) + _FRAME
         task = BatchTask(
             tuple(new),
@@ -109,8 +109,7 @@ class _Earlier(Struct, frozen=True):
 
 
 def _earlier(messages: Sequence[Message]) -> _Earlier:
-    blocks = [block for message in messages if message.is_summary for block in message.blocks if block.is_summary]
-    texts = [text for text in (block.text for block in blocks) if text != GO_ON]
+    texts = [block.text for message in messages for block in message.blocks if block.is_summary and block.text != GO_ON]
     bodies = [text.partition("\n")[2] if parse_summary(text) else text for text in texts]
     ledgers = [parse_ledger(body) for body in bodies]
     said = [
@@ -120,18 +119,21 @@ def _earlier(messages: Sequence[Message]) -> _Earlier:
     return _Earlier("\n\n".join(said), merge_all([ledger for ledger in ledgers if ledger]))
 
 
-def _ledger(messages: Sequence[Message], costs: int, max_tokens: int | None, room: int | None, count: Counter) -> str:
+def _ledger(
+    earlier: Ledger, messages: Sequence[Message], costs: int, max_tokens: int | None, room: int | None, count: Counter
+) -> str:
     """The ledger up to now as text, short enough that the summary stays the larger part."""
     allowed = min(_LONGEST_LEDGER, costs // _LEDGER_SHARE, (max_tokens or costs) // 2)
     if room is not None:
         allowed = min(allowed, max(0, room) // _ROOM_SHARE)
-    collected = collect([message for message in messages if not message.is_summary])
-    return render(fit(merge(_earlier(messages).ledger, collected), allowed, count))
+    return render(fit(merge(earlier, collect(messages)), allowed, count))
 
 
 def frame_tokens(messages: Sequence[Message], room: int, count: Counter) -> int:
     """Tokens of what a summary of messages holds besides its words: mark and ledger."""
-    return _FRAME + count(_ledger(messages, sum(map(count.message, messages)), None, room, count))
+    costs = sum(map(count.message, messages))
+    new = [message for message in messages if not message.is_summary]
+    return _FRAME + count(_ledger(_earlier(messages).ledger, new, costs, None, room, count))
 
 
 def said_by_summary(message: Message) -> Message:

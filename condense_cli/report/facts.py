@@ -299,7 +299,7 @@ def _of_them_protected(condensation: Condensation) -> str:
     if not protected:
         return ""
     reason = "the target cannot be met, because" if protected > (condensation.target or 0) else "of them"
-    what = "the first request and what stands before it, standing instructions, pins and the newest turns"
+    what = "the first request and what the client wrote before it, standing instructions, pins and the newest turns"
     return f" {reason.capitalize()} {protected:,} are protected: {what}."
 
 
