@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from multiprocessing import active_children, get_context
 from typing import Final
 
 from msgspec import Struct
@@ -19,6 +15,7 @@ from .config.presets import load_preset, preset_names
 from .errors import CondenseError
 from .files import read_bytes
 from .formats import parse
+from .parallel import in_order
 from .quality.baselines import BASELINES
 from .quality.cases import SMALLEST, Case, Way
 from .quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
@@ -103,30 +100,16 @@ def evaluate_files(
     """
     if jobs <= 1 or len(names) <= 1:
         return list(_in_turn(names, plan, done))
-    found: dict[int, Evaluated | Unread] = {}
-    before = set(active_children())
-    # Other threads may run here, so that a process must not be a fork of this one.
-    context = get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=context, initializer=_leave_interrupts_alone) as pool:
-        futures = {pool.submit(evaluate_file, name, plan): number for number, name in enumerate(names)}
-        try:
-            for future in as_completed(futures):
-                found[futures[future]] = future.result()
-                done(len(found))
-        except BaseException as error:
-            # Nobody waits for what is still measured.
-            for process in set(active_children()) - before:
-                process.terminate()
-            pool.shutdown(wait=False, cancel_futures=True)
-            if isinstance(error, BrokenProcessPool):
-                raise CondenseError("A process ended before its work was done.", "Use fewer: -j 1.") from error
-            raise
-    return [found[number] for number in range(len(names))]
+    found: list[Evaluated | Unread] = []
+    # Files differ in length: as long as one is measured, the other processes go on to all the others.
+    for result in in_order(partial(_of_plan, plan), names, min(jobs, len(names)), ahead=len(names)):
+        found.append(result)
+        done(len(found))
+    return found
 
 
-def _leave_interrupts_alone() -> None:
-    """A terminal interrupts all processes; the first one says so and ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _of_plan(plan: Plan, name: str) -> Evaluated | Unread:
+    return evaluate_file(name, plan)
 
 
 def _in_turn(names: Sequence[str], plan: Plan, done: Callable[[float], None]) -> Iterator[Evaluated | Unread]:

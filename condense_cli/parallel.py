@@ -7,21 +7,22 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing import connection
-from typing import Final, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing import connection, resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from multiprocessing.reduction import ForkingPickler
+from queue import SimpleQueue
+from typing import Generic, TypeVar, cast
 
 from .errors import CondenseError
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
-
-_AHEAD: Final = 2
-"""Tasks per process that are handed out before their results are wanted, so that none waits."""
 
 
 def usable_processors() -> int:
@@ -31,42 +32,105 @@ def usable_processors() -> int:
     return os.cpu_count() or 1
 
 
-def in_order(work: Callable[[_Task], _Result], tasks: Iterable[_Task], jobs: int) -> Iterator[_Result]:
+def in_order(
+    work: Callable[[_Task], _Result], tasks: Iterable[_Task], jobs: int, *, ahead: int | None = None
+) -> Iterator[_Result]:
     """What `work` makes of each task, in order, by so many processes; 1 is this process alone.
 
-    `work`, tasks and results travel between processes, so they must be picklable, and `work` a small thing. A new task
-    is taken only when a result was: however many there are, a few are in memory. Raises what `work` raises. When the
-    iterator is left early, what is running is given up; a process that is told to stop cleans up first.
+    `work`, tasks and results travel between processes, so they must be picklable, and `work` a small thing. So many
+    tasks are taken before the first result is wanted (two for each process, where `ahead` says nothing), and then one
+    with each result: however many there are, a few are in memory. Raises what `work` raises. When the iterator is left
+    early, what is running is given up; a process that is told to stop cleans up first.
     """
     if jobs <= 1:
         for task in tasks:
             yield work(task)
         return
-    # Each process starts anew on every system: a copy of this one would copy its locks, but not the threads in them.
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
+    ahead = ahead or 2 * jobs
+    workers = _Workers(work, jobs)
+    # A thread waits for each process and gives it the next task, whatever this one does with a result meanwhile.
+    threads = ThreadPoolExecutor(jobs)
     waiting: deque[Future[_Result]] = deque()
-    is_done = False
     try:
         for task in tasks:
-            with _without_interrupts():
-                waiting.append(executor.submit(work, task))
-            if len(waiting) >= jobs * _AHEAD:
+            waiting.append(threads.submit(workers.ask, task))
+            if len(waiting) >= ahead:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-        is_done = True
-    except BrokenProcessPool:
-        raise CondenseError(
-            "A process that did part of the work was killed, most likely because memory ran out.",
-            "Run it again with fewer processes: -j 1.",
-        ) from None
+    except BaseException:
+        workers.terminate()
+        raise
     finally:
-        if not is_done:
-            # The executor has no word for "stop now" before Python 3.14, which names it terminate_workers().
-            for process in list((executor._processes or {}).values()):
-                process.terminate()
-        executor.shutdown(wait=True, cancel_futures=True)
+        threads.shutdown(wait=True, cancel_futures=True)
+        workers.close()
+
+
+class _Workers(Generic[_Task, _Result]):
+    """Processes that wait for tasks, each at the end of a pipe of its own.
+
+    The executor of the standard library lets its processes share pipes and locks: one that is stopped while it reads
+    or writes leaves a part of a message for the others to stumble over. Here each may be stopped at any moment.
+    """
+
+    def __init__(self, work: Callable[[_Task], _Result], number: int) -> None:
+        # Each process starts anew on every system: a copy of this one would have its locks, but not its threads.
+        context = multiprocessing.get_context("spawn")
+        self._processes: list[SpawnProcess] = []
+        self._pipes: list[Connection] = []
+        self._idle: SimpleQueue[Connection] = SimpleQueue()
+        with _without_interrupts():
+            for _ in range(number):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_serve, args=(theirs, work), daemon=True)
+                process.start()
+                theirs.close()  # Or the end of the process would not be the end of the pipe.
+                self._processes.append(process)
+                self._pipes.append(ours)
+                self._idle.put(ours)
+
+    def ask(self, task: _Task) -> _Result:
+        """What the work makes of a task. Raises what the work raises, and CondenseError where the process died."""
+        pipe = self._idle.get()
+        try:
+            pipe.send(task)
+            result, error = pipe.recv()
+        except (EOFError, OSError):
+            raise CondenseError(
+                "A process that did part of the work was killed, most likely because memory ran out.",
+                "Run it again with fewer processes: -j 1.",
+            ) from None
+        finally:
+            self._idle.put(pipe)
+        if error is not None:
+            raise error
+        return cast("_Result", result)
+
+    def terminate(self) -> None:
+        """Tell all processes to stop, whatever they do."""
+        for process in self._processes:
+            process.terminate()
+
+    def close(self) -> None:
+        """Send the processes home that are waiting for a task."""
+        for pipe in self._pipes:
+            pipe.close()
+        for process in self._processes:
+            process.join()
+
+
+def _serve(pipe: Connection, work: Callable[[_Task], object]) -> None:
+    """What a process does: work on what comes, until nobody is at the other end."""
+    _begin()
+    with suppress(EOFError, OSError):
+        while True:
+            task = pipe.recv()
+            try:
+                answer = ForkingPickler.dumps((work(task), None))
+            except Exception as error:
+                error.add_note(traceback.format_exc())  # Where it was raised does not travel otherwise.
+                answer = ForkingPickler.dumps((None, error))
+            pipe.send_bytes(answer)
 
 
 def _begin() -> None:
@@ -88,6 +152,7 @@ def _without_interrupts() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    resource_tracker.ensure_running()  # It starts with the first process otherwise, and lets the signals in again.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
