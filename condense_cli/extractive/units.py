@@ -147,7 +147,7 @@ def render(units: Units, kept: Sequence[int]) -> str:
 
     Of a line in pieces either none is kept, or the first and the last are among those that are.
     """
-    lines: list[str] = []
+    written: list[str] = []  # In parts: a line of many pieces would be copied with each, were it put together at once.
     left_out = nothing = Gap(units.hash)
     for unit, text in enumerate(units.texts):
         if unit in units.gaps:
@@ -159,17 +159,19 @@ def render(units: Units, kept: Sequence[int]) -> str:
                 Gap(units.hash, 0, len(text)) if kept[start] else Gap(units.hash, int(unit == start))
             )
             continue
+        is_inside = unit != start
         if left_out != nothing:
-            if unit != start and not lines[-1].endswith(ELLIPSIS):
-                lines[-1] += ELLIPSIS
-            lines.append(str(left_out))
+            if is_inside and not written[-1].endswith(ELLIPSIS):
+                written.append(ELLIPSIS)
+            written += ["\n", str(left_out)] if written else [str(left_out)]
             left_out = nothing
-            lines.append(ELLIPSIS + text if unit != start and not text.startswith(ELLIPSIS) else text)
-        elif unit != start:
-            lines[-1] += text
-        else:
-            lines.append(text)
+            written += ["\n", ELLIPSIS] if is_inside and not text.startswith(ELLIPSIS) else ["\n"]
+        elif written and not is_inside:
+            written.append("\n")
+        written.append(text)
     left_out = left_out.plus(units.gaps.get(len(units.texts), nothing))
     if left_out != nothing:
-        return "\n".join([*lines, str(left_out)])
-    return "\n".join(lines) + "\n" * units.has_final_break
+        written += ["\n", str(left_out)] if written else [str(left_out)]
+    elif units.has_final_break:
+        written.append("\n")
+    return "".join(written)
