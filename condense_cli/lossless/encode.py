@@ -34,10 +34,14 @@ Positions = tuple[int, int]
 
 
 class Encoded(Struct, frozen=True):
-    """Blocks as they are written; those in `restored` say the whole of what a pass had cut."""
+    """Blocks as they are written; those in `restored` say the whole of what a pass had cut.
+
+    They `is_proven` once each was decoded and compared.
+    """
 
     blocks: dict[Positions, Block]
     restored: frozenset[Positions] = frozenset()
+    is_proven: bool = True
 
 
 def encode(
@@ -49,20 +53,22 @@ def encode(
     keep: Keep = "latest",
     originals: Mapping[Positions, Text] | None = None,
     reader: Reader | None = None,
+    proves: bool = True,
 ) -> Encoded:
     """The blocks that become smaller by references, as they are then written.
 
     `messages` hold no references. `originals` are texts of results that were cut: where references can
     express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
-    before it is given back.
+    before it is given back, unless the caller does so before anything is written (`proves`).
     """
     reader = reader or Reader()
     encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader)
     blocks = encoder.blocks()
     meant = {place: encoder.originals[place] for place in encoder.restored}
     del encoder  # Its index takes as much memory as the check that follows.
-    blocks = verified(messages, blocks, meant, reader)
-    return Encoded(blocks, frozenset(meant.keys() & blocks.keys()))
+    if proves:
+        blocks = verified(messages, blocks, meant, reader)
+    return Encoded(blocks, frozenset(meant.keys() & blocks.keys()), proves)
 
 
 class _Encoder:

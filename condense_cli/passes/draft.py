@@ -13,6 +13,7 @@ from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Block, Family, Message, Role, Text, Transcript
 from .prelude import BlockKey, Writer, key_of
 from .receipts import Receipt
+from .reconcile import View
 from .selection import Protection
 
 _JOINED: Final = {
@@ -103,6 +104,11 @@ class Draft:
         self._all_saved += max(0, tokens) - self._saved.get((position, number), 0)
         self._saved[position, number] = max(0, tokens)
 
+    @property
+    def is_proven(self) -> bool:
+        """Whether the messages as they are written decode to what they were made from."""
+        return self._writer.is_proven(self.messages, self._written, self._originals)
+
     def written(self) -> list[Message]:
         """The messages as they are written."""
         if not self._writer.is_active:
@@ -124,12 +130,23 @@ class Draft:
         key = key_of(self.messages[position].blocks[number])
         return place in self._written.restored or key not in self._originals
 
-    def rewritten(self) -> Iterator[tuple[Block, Block]]:
+    def _rewritten(self) -> Iterator[tuple[Block, Block]]:
         """Blocks that still say everything, with how they are written."""
         for position, (message, written) in enumerate(zip(self.messages, self.written(), strict=True)):
             for number, block in enumerate(message.blocks):
                 if key_of(block) not in self._originals or self.is_reference(position, number):
                     yield block, written.blocks[number]
+
+    def references(self, before: View) -> dict[tuple[int, int], int]:
+        """Tokens saved on each block that is written otherwise than before and still says everything."""
+        found = {}
+        for block, written in self._rewritten() if self._writer.is_active else ():
+            if block.is_inserted:
+                continue
+            message, number, old = before[key_of(block)]
+            if not written.reads_as(old):
+                found[message.index, number] = self.count.block(old) - self.count.block(written)
+        return found
 
     def remove(self, places: Iterable[tuple[int, int]]) -> None:
         """Take blocks (message position, block position) out. Messages left empty stay until `tidy`."""

@@ -17,7 +17,7 @@ from .condensation import Condensation, joined
 from .draft import Draft
 from .individual import run_individual
 from .limits import cuts_summaries, is_offline, operations_of, strictnesses, summarizes_blocks, target_of
-from .prelude import Writer, key_of
+from .prelude import Writer
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import reconcile, view
 from .selection import FindSelector, Selected, no_selectors, protect, select
@@ -54,8 +54,17 @@ def condense(
     said so for each. `clock` gives seconds for the receipts, `selectors` the selectors that passes name.
     A transcript that would not become smaller, or by less than `min_saving`, comes back unchanged.
     """
-    run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock, selectors)
-    result = run.result()
+
+    def run_on(transcript: Transcript, configuration: Configuration) -> tuple[_Run, Condensation]:
+        """A run that is proven: in the end, or, where that fails, which is a defect, after every pass."""
+        for proves_all in (False, True):
+            run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock, selectors, proves_all)
+            result = run.result()
+            if run.draft.is_proven:
+                break
+        return run, result
+
+    run, result = run_on(transcript, configuration)
     summarizes = any(map(summarizes_blocks, configuration.passes))
     is_open = run.writer.has_read_references or (run.writer.is_enabled and cuts_summaries(configuration))
     has_failed = any(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
@@ -65,7 +74,7 @@ def condense(
     # where a later pass saw a summary: on to where a run on its own output changes nothing.
     settled = replace(configuration, target_tokens=run.target, target_reduction_percent=None, min_saving=0)
     for _ in range(_ROUNDS):
-        again = _Run(result.transcript, settled, count, summarizer, stop_at_target, clock, selectors).result()
+        _, again = run_on(result.transcript, settled)
         if not again.changes:
             break
         result = joined(result, again)
@@ -84,12 +93,13 @@ class _Run:
         stop_at_target: bool,
         clock: Callable[[], float],
         selectors: FindSelector,
+        proves_all: bool,
     ) -> None:
         self.configuration = configuration
         self.summarizer = summarizer
         self.model = transcript.model
         self.transcript = transcript
-        self.writer = Writer(transcript, configuration, count)
+        self.writer = Writer(transcript, configuration, count, proves_all=proves_all)
         self.protection = protect(configuration, self.writer.messages, count)
         self.draft = Draft(transcript, count, self.writer, self.protection)
         self.tokens_before = count.transcript(transcript)
@@ -120,7 +130,7 @@ class _Run:
         return Condensation(
             transcript, self.draft.finish(transcript), tuple(self.passes), tuple(self.receipts),
             self.tokens_before, self.draft.tokens, self.target, tuple(warnings),
-            self.references(), configuration.thinking == "keep",
+            self.draft.references(view(transcript.messages)), configuration.thinking == "keep",
         )  # fmt: skip
 
     def all(self) -> None:
@@ -298,20 +308,6 @@ class _Run:
             return "the conversation did not go on since the last summary" if self.is_up_to_date else ""
         keeps_all = all(operation.operation == "keep" for operation in operations_of(config))
         return KEEPS_ALL if config.mode == "individual" and keeps_all else ""
-
-    def references(self) -> dict[tuple[int, int], int]:
-        """Tokens saved on each block that is written otherwise and still says everything."""
-        if not self.writer.is_active:
-            return {}
-        before, count = view(self.transcript.messages), self.draft.count.block
-        found = {}
-        for block, written in self.draft.rewritten():
-            if block.is_inserted:
-                continue
-            message, number, old = before[key_of(block)]
-            if not written.reads_as(old):
-                found[message.index, number] = count(old) - count(written)
-        return found
 
     def _thinking_tokens(self) -> int:
         """Tokens of the thinking that would have to go now."""

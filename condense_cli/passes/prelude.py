@@ -6,7 +6,8 @@ survived. References that the input holds already are read at the start and writ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from ..config.models import Configuration
 from ..lossless.decode import decode
@@ -29,10 +30,16 @@ def key_of(block: Block) -> BlockKey:
 
 
 class Writer:
-    """Writes references for one run. `messages` are those of the input without its references."""
+    """Writes references for one run. `messages` are those of the input without its references.
 
-    def __init__(self, transcript: Transcript, configuration: Configuration, count: Counter) -> None:
+    What is written only to be counted is proven where some text might spoil it, or with `proves_all`.
+    """
+
+    def __init__(
+        self, transcript: Transcript, configuration: Configuration, count: Counter, *, proves_all: bool = False
+    ) -> None:
         self._reader = Reader()
+        self._proves_all = proves_all
         decoded = decode(transcript.messages, self._reader)
         self.messages = decoded.messages
         self.count = count
@@ -113,6 +120,7 @@ class Writer:
                 keep=self._prelude.keep,
                 originals=cut,
                 reader=self._reader,
+                proves=self._proves_all or self.has_read_references or self._has_imitations(messages, cut.values()),
             )
         blocks = encoded.blocks
         restored = encoded.restored
@@ -124,7 +132,19 @@ class Writer:
             if not (self.is_enabled and may_go and self._saved(messages, blocks) > self._saved(messages, beside)):
                 blocks = beside
             restored &= blocks.keys()
-        return Encoded({place: self.as_read(block) for place, block in blocks.items()}, restored)
+        return Encoded({place: self.as_read(block) for place, block in blocks.items()}, restored, encoded.is_proven)
+
+    def is_proven(self, messages: Sequence[Message], written: Encoded, originals: Mapping[BlockKey, Text]) -> bool:
+        """Whether all that is written with references decodes to what it was made from."""
+        if written.is_proven:
+            return True
+        meant = {place: originals[key_of(written.blocks[place])] for place in written.restored}
+        return len(verified(messages, written.blocks, meant, self._reader)) == len(written.blocks)
+
+    def _has_imitations(self, messages: Sequence[Message], cut: Iterable[Text]) -> bool:
+        """Whether any text may look like a reference without being one, which nothing but a proof tells."""
+        texts = (block.content for message in messages for block in message.blocks)
+        return any(map(self._reader.may_refer, chain(texts, cut)))
 
     def _saved(self, messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> int:
         return sum(
