@@ -327,9 +327,15 @@ def receipts_add_up(result: Condensation, count: Counter) -> None:
     assert saved == result.tokens_before - result.tokens_after
     changed = {_where(block) for _, block in result.transcript.blocks() if block.changed and not block.is_inserted}
     places = {
-        (message.index, number): _where(block)
+        (message.index, number): block
         for message in result.before.messages
         for number, block in enumerate(message.blocks)
     }
-    receipted = {places.get((receipt.message, receipt.block)) for receipt in result.changes}
+    receipted = set()
+    for receipt in result.changes:
+        if receipt.block >= 0:  # Others are of the message as a whole.
+            block = places[receipt.message, receipt.block]
+            assert receipt.tool == block.tool
+            assert block.kind in (receipt.kind, BlockKind.IMAGE)  # Where an image was, there may be text.
+            receipted.add(_where(block))
     assert changed <= receipted

@@ -17,6 +17,7 @@ from build import (
     condense,
     configuration,
     conversation,
+    one_pass,
     read_turn,
     result,
     text,
@@ -163,6 +164,26 @@ def test_thinking_that_goes_counts() -> None:
     assert condensation.target is not None
     assert "drop" in {receipt.operation for receipt in condensation.changes}
     assert 0.98 * condensation.target <= condensation.tokens_after <= condensation.target
+
+
+# Thinking went before the second pass ran: what stands behind it in its message has another place in the draft.
+def test_receipts_name_the_places_of_the_input_after_thinking_went() -> None:
+    turns = [
+        [assistant([thinking(), text("Let me look."), call(f"t{n}", "Bash", command=LONG)]), user([result(f"t{n}")])]
+        for n in range(4)
+    ]
+    transcript = anthropic(user("Go."), *[message for turn in turns for message in turn], assistant("Done."))
+    suppress = {"defaults": {"tool_parameters": {"operation": "suppress"}, "message_text": {"operation": "keep"}}}
+    condensation = condense(
+        replace(transcript, model="claude-opus-5-5"),
+        extract(extract_config={"content": ["tool_results"]}),
+        one_pass(id="calls", individual_config=suppress),
+        thinking="drop",
+        target_tokens=20,
+    )
+    laws.receipts_add_up(condensation, Counter())
+    calls = [receipt for receipt in condensation.changes if receipt.pass_id == "calls" and receipt.operation != "refer"]
+    assert {(receipt.message, receipt.block, receipt.tool) for receipt in calls} == {(n, 2, "Bash") for n in (1, 3, 5, 7)}
 
 
 # --- one summary of the oldest messages

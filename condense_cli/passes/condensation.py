@@ -12,6 +12,7 @@ from ..transcript import Transcript
 from ..validity import BOUND_THINKING, Violation, validate
 from .prelude import key_of
 from .receipts import PROTECTED, PassReceipt, Receipt
+from .reconcile import as_in_input, places
 
 
 class Metrics(Struct, frozen=True):
@@ -97,18 +98,22 @@ class Condensation(Struct, frozen=True, dict=True):
 
 def joined(first: Condensation, second: Condensation) -> Condensation:
     """Two runs, one on the result of the other, as one."""
-    lossy = {(change.message, change.block) for change in second.changes} - second.references.keys()
+    in_input = places(first.before.messages)
+    changes = as_in_input(second.changes, second.before.messages, in_input)
+    now = {place: in_input.get(key, place) for key, place in places(second.before.messages).items()}
+    saved_since = {now[place]: saved for place, saved in second.references.items()}
+    lossy = {(change.message, change.block) for change in changes} - saved_since.keys()
     before = {place: saved for place, saved in first.references.items() if place not in lossy}
     cut = {(change.message, change.block) for change in first.changes} - first.references.keys()
     references = dict(before)
-    for place, saved in second.references.items():
+    for place, saved in saved_since.items():
         if place not in cut:
             references[place] = before.get(place, 0) + saved
     return Condensation(
         first.before,
         _as_it_was(first.before, second.transcript),
         (*first.passes, *(receipt for receipt in second.passes if receipt.changes)),
-        (*first.receipts, *second.changes),
+        (*first.receipts, *changes),
         first.tokens_before,
         second.tokens_after,
         first.target,

@@ -37,13 +37,14 @@ class Draft:
 
     `messages` are what passes see, without references; `tokens` is what they cost as they are written.
     Between two calls of `write` that is an estimate: a block costs what its reference cost, or what a pass
-    has made of it, whichever is less.
+    has made of it, whichever is less. `has_moved`: some block may have another place than in the input.
     """
 
     def __init__(self, transcript: Transcript, count: Counter, writer: Writer, protection: Protection) -> None:
         self.count = count
         self.messages = list(writer.messages)
         self.removed: list[Block] = []
+        self.has_moved = False
         self._writer, self._protection = writer, protection
         self._exchanged: dict[int, dict[int, Block]] = {}
         self._originals: dict[BlockKey, Text] = {}
@@ -159,6 +160,7 @@ class Draft:
             self.removed += lost
             self._plain -= sum(map(self.count.block, lost))
             stay = tuple(block for number, block in enumerate(message.blocks) if number not in numbers)
+            self.has_moved |= bool(stay)
             self.messages[position] = replace(message, blocks=stay)
         # Positions moved: what is written is worked out again when it is known what stays.
         self._written, self._saved, self._all_saved = Encoded({}), {}, 0
@@ -185,6 +187,7 @@ class Draft:
             elif message.role in self._joined and receipts and messages and _are_joined(messages[-1], message):
                 receipts.append(_constant(pass_id, message, "merge", "follows one of the same role"))
                 messages[-1] = replace(messages[-1], blocks=messages[-1].blocks + message.blocks)
+                self.has_moved = True
             else:
                 messages.append(message)
         self.messages = messages

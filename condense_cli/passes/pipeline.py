@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from .individual import run_individual
 from .limits import cuts_summaries, is_offline, operations_of, strictnesses, summarizes_blocks, target_of
 from .prelude import Writer
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
-from .reconcile import reconcile, view
+from .reconcile import REFER, InInput, as_in_input, places, reconcile, view
 from .selection import FindSelector, Selected, no_selectors, protect, select
 from .sliding_window import SlidingWindow, drop_older_half
 from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
@@ -198,21 +198,21 @@ class _Run:
         self.draft.write()
         positions = {message.index: position for position, message in enumerate(self.draft.messages)}
 
-        def is_reference(index: int, number: int) -> bool:
-            return self.draft.is_reference(positions[index], number)
+        def operation(place: tuple[int, int], message: Message, number: int) -> str:
+            if self.draft.is_reference(positions[message.index], number):
+                return REFER
+            return self.cuts.get(place, REFER)  # A reference that stood for a cut may give way to the cut again.
 
         after = view(self.draft.written())
-        found = reconcile(id, receipts, view(before), after, self.draft.count, is_reference, reason)
-        # A reference that stood for a cut of an earlier round gives way to the cut.
-        return [
-            replace(receipt, operation=self.cuts[receipt.message, receipt.block])
-            if receipt.is_change
-            and receipt.message in positions
-            and (receipt.message, receipt.block) in self.cuts
-            and not is_reference(receipt.message, receipt.block)
-            else receipt
-            for receipt in found
-        ]
+        return reconcile(id, receipts, view(before), after, self._in_input, self.draft.count, operation, reason)
+
+    @property
+    def _in_input(self) -> InInput:
+        return self._input_places if self.draft.has_moved else {}
+
+    @cached_property
+    def _input_places(self) -> InInput:
+        return places(self.transcript.messages)
 
     def _pass(self, config: PassConfig) -> PassReceipt:
         reason = self._reason_to_skip(config)
@@ -244,8 +244,9 @@ class _Run:
         receipts: list[Receipt] = []
         known: dict[TextTask, Outcome] = {}
         for _ in range(_ROUNDS):
-            before = self.draft.written()
+            before, messages = self.draft.written(), self.draft.messages.copy()
             found = self._work(config, selected, target, strictness, known)
+            found = as_in_input(found, messages, self._in_input)
             found = self._settled(config.id, found, before, MOVED)
             receipts = [receipt for receipt in receipts if receipt.is_change] + found
             is_done = not known if target is None else self.draft.tokens <= target
@@ -316,8 +317,8 @@ class _Run:
     def _drop_thinking(self) -> bool:
         """Drop what the thinking mode says; whether messages went, so that windows may have moved."""
         written = self.draft.written()
-        places, reason = thinking.to_drop(written, self.configuration.thinking, self.model, self.draft.removed)
-        if not places:
+        gone, reason = thinking.to_drop(written, self.configuration.thinking, self.model, self.draft.removed)
+        if not gone:
             return False
         before = self.draft.tokens
         receipts = [
@@ -330,10 +331,11 @@ class _Run:
                 0,
                 reason,
             )
-            for position, number in places
+            for position, number in gone
         ]
+        receipts = as_in_input(receipts, self.draft.messages, self._in_input)
         filled = {message.index for message in self.draft.messages if message.blocks}
-        self.draft.remove(places)
+        self.draft.remove(gone)
         tidied = self.draft.tidy(THINKING, filled)
         self.receipts += receipts + tidied + self._settled(THINKING, [], written, MOVED)
         self.passes.append(

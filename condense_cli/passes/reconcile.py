@@ -6,7 +6,7 @@ cut, older texts can no longer refer to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -20,6 +20,9 @@ REFER = "refer"
 View = dict[BlockKey, tuple[Message, int, Block]]
 """Every block with its message and its position in that."""
 
+InInput = Mapping[BlockKey, tuple[int, int]]
+"""Where the input has the blocks: index of the message and position in it. Empty while none has another place."""
+
 
 def view(messages: Sequence[Message]) -> View:
     return {
@@ -27,45 +30,67 @@ def view(messages: Sequence[Message]) -> View:
     }
 
 
+def places(messages: Iterable[Message]) -> dict[BlockKey, tuple[int, int]]:
+    """Where every block stands."""
+    return {
+        key_of(block): (message.index, number) for message in messages for number, block in enumerate(message.blocks)
+    }
+
+
+def as_in_input(receipts: Sequence[Receipt], messages: Iterable[Message], in_input: InInput) -> list[Receipt]:
+    """Receipts that name blocks by their places in the messages, with their places in the input."""
+    now = {place: in_input.get(key, place) for key, place in places(messages).items()} if in_input else {}
+    return [_at(receipt, now.get((receipt.message, receipt.block))) for receipt in receipts]
+
+
+def _at(receipt: Receipt, place: tuple[int, int] | None) -> Receipt:
+    if place is None or place == (receipt.message, receipt.block):
+        return receipt
+    return replace(receipt, message=place[0], block=place[1])
+
+
 def reconcile(
     pass_id: str,
     receipts: Sequence[Receipt],
     before: View,
     after: View,
+    in_input: InInput,
     count: Counter,
-    is_reference: Callable[[int, int], bool],
+    operation: Callable[[tuple[int, int], Message, int], str],
     reason: str,
 ) -> list[Receipt]:
     """The receipts of a step, with what each block cost as it was written before and after it.
 
-    `is_reference` tells of a message index and block position whether references stand there for all of it.
+    Receipts name blocks by their places in the input. `operation` tells of such a place, and of the message and the
+    position where the block stands now, what made it what it is.
     """
-    places = {(message.index, number): key for key, (message, number, _) in after.items()}
+    keys = {in_input.get(key, (message.index, number)): key for key, (message, number, _) in after.items()}
     found: list[Receipt] = []
     seen: set[BlockKey] = set()
     for receipt in receipts:
-        key = places.get((receipt.message, receipt.block))
+        place = (receipt.message, receipt.block)
+        key = keys.get(place)
         # A summary may stand where an earlier one stood, which it takes in: nothing but the place is the same.
         if key is None or key not in before or (receipt.is_change and after[key][2].is_inserted):
             found.append(receipt)
             continue
-        old, (message, number, new) = before[key][2], after[key]
+        (message, number, old), (_, _, new) = before[key], after[key]
         seen.add(key)
         tokens, tokens_after = count.block(old), count.block(new)
         if tokens != tokens_after or not new.reads_as(old) or new.kind is not old.kind:
-            is_same_pass = receipt.is_change and not is_reference(receipt.message, number)
-            operation = receipt.operation if is_same_pass else REFER
             why = receipt.reason if receipt.is_change else reason
-            found.append(changed(pass_id, message, number, operation, tokens, tokens_after, why))
+            how = operation(place, *after[key][:2])
+            found.append(_at(changed(pass_id, message, number, how, tokens, tokens_after, why), place))
         elif receipt.is_change:
-            found.append(kept(pass_id, message, number, tokens, Kept.REFERENCE))
+            found.append(_at(kept(pass_id, message, number, tokens, Kept.REFERENCE), place))
         else:
             found.append(replace(receipt, tokens_before=tokens, tokens_after=tokens))
-    for key, (message, number, new) in after.items():
-        if key in seen or key not in before or new.is_inserted:
+    for place, key in keys.items():
+        if key in seen or key not in before or after[key][2].is_inserted:
             continue
-        old = before[key][2]
+        (message, number, old), (_, _, new) = before[key], after[key]
         tokens, tokens_after = count.block(old), count.block(new)
         if tokens != tokens_after or not old.reads_as(new):
-            found.append(changed(pass_id, message, number, REFER, tokens, tokens_after, reason))
+            how = operation(place, *after[key][:2])
+            found.append(_at(changed(pass_id, message, number, how, tokens, tokens_after, reason), place))
     return found
