@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -47,12 +48,14 @@ def in_order(
             yield work(task)
         return
     ahead = ahead or 2 * jobs
-    workers = _Workers(work, jobs)
+    workers = _Workers(work)
     # A thread waits for each process and gives it the next task, whatever this one does with a result meanwhile.
     threads = ThreadPoolExecutor(jobs)
     waiting: deque[Future[_Result]] = deque()
     try:
-        for task in tasks:
+        for number, task in enumerate(tasks):
+            if number < jobs:
+                workers.start()
             waiting.append(threads.submit(workers.ask, task))
             if len(waiting) >= ahead:
                 yield waiting.popleft().result()
@@ -73,28 +76,31 @@ class _Workers(Generic[_Task, _Result]):
     or writes leaves a part of a message for the others to stumble over. Here each may be stopped at any moment.
     """
 
-    def __init__(self, work: Callable[[_Task], _Result], number: int) -> None:
-        # Each process starts anew on every system: a copy of this one would have its locks, but not its threads.
-        context = multiprocessing.get_context("spawn")
+    def __init__(self, work: Callable[[_Task], _Result]) -> None:
+        self._work = work
         self._processes: list[SpawnProcess] = []
         self._pipes: list[Connection] = []
         self._idle: SimpleQueue[Connection] = SimpleQueue()
+
+    def start(self) -> None:
+        """Start one more process."""
+        # It starts anew on every system: a copy of this one would have its locks, but not its threads.
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs, self._work), daemon=True)
         with _without_interrupts():
-            for _ in range(number):
-                ours, theirs = context.Pipe()
-                process = context.Process(target=_serve, args=(theirs, work), daemon=True)
-                process.start()
-                theirs.close()  # Or the end of the process would not be the end of the pipe.
-                self._processes.append(process)
-                self._pipes.append(ours)
-                self._idle.put(ours)
+            process.start()
+        theirs.close()  # Or the end of the process would not be the end of the pipe.
+        self._processes.append(process)
+        self._pipes.append(ours)
+        self._idle.put(ours)
 
     def ask(self, task: _Task) -> _Result:
         """What the work makes of a task. Raises what the work raises, and CondenseError where the process died."""
         pipe = self._idle.get()
         try:
             pipe.send(task)
-            result, error = pipe.recv()
+            answer = pipe.recv_bytes()
         except (EOFError, OSError):
             raise CondenseError(
                 "A process that did part of the work was killed, most likely because memory ran out.",
@@ -102,6 +108,7 @@ class _Workers(Generic[_Task, _Result]):
             ) from None
         finally:
             self._idle.put(pipe)
+        result, error = pickle.loads(answer)
         if error is not None:
             raise error
         return cast("_Result", result)
@@ -128,13 +135,23 @@ def _serve(pipe: Connection, work: Callable[[_Task], object]) -> None:
             try:
                 answer = ForkingPickler.dumps((work(task), None))
             except Exception as error:
-                error.add_note(traceback.format_exc())  # Where it was raised does not travel otherwise.
-                answer = ForkingPickler.dumps((None, error))
+                answer = ForkingPickler.dumps((None, _portable(error)))
             pipe.send_bytes(answer)
+
+
+def _portable(error: Exception) -> Exception:
+    """The error as it may travel: where it was raised goes with it as a note."""
+    error.add_note(traceback.format_exc())
+    try:
+        pickle.loads(ForkingPickler.dumps(error))
+    except Exception:  # Its type has a constructor of its own, or it holds what cannot be pickled.
+        return CondenseError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _begin() -> None:
     """What every process does first: stop cleanly when told to, and never outlive the one that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # For systems where a process cannot be started without hearing it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parent = multiprocessing.parent_process()
     if parent is not None:

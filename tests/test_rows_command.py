@@ -26,7 +26,7 @@ from helpers import (
 from rowsets import LONG, row, rows
 
 from condense_cli.compressed import packed, unpacked
-from condense_cli.errors import CondenseError, ExitStatus
+from condense_cli.errors import ExitStatus
 from condense_cli.rows import working
 from condense_cli.rows.reading import batches
 
@@ -218,32 +218,6 @@ def test_several_processes_write_the_same_bytes_in_order(many_batches: None, tmp
     assert reports[0] == reports[1]
     assert reports[0]["rows"] == {"total": 13, "changed": 4, "bad": 1, "missed": 0}
     assert reports[0]["problems"][0]["line"] == 13
-
-
-# What is handed out waits in memory: never more than a few batches, however many there are.
-def test_rows_are_read_as_they_are_needed(data: bytes) -> None:
-    from condense_cli.parallel import in_order
-
-    taken = 0
-
-    def endless() -> Any:
-        nonlocal taken
-        while True:
-            taken += 1
-            yield taken
-
-    results = in_order(abs, endless(), 2)
-    assert [next(results) for _ in range(3)] == [1, 2, 3]
-    results.close()  # type: ignore[attr-defined]
-    assert taken <= 8
-
-
-def test_a_killed_process_is_an_error_and_no_endless_wait() -> None:
-    from condense_cli.parallel import in_order
-
-    with pytest.raises(CondenseError, match="was killed") as refused:
-        list(in_order(os._exit, [9, 9], 2))
-    assert "-j 1" in refused.value.hint
 
 
 def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path) -> None:

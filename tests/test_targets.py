@@ -183,7 +183,9 @@ def test_receipts_name_the_places_of_the_input_after_thinking_went() -> None:
     )
     laws.receipts_add_up(condensation, Counter())
     calls = [receipt for receipt in condensation.changes if receipt.pass_id == "calls" and receipt.operation != "refer"]
-    assert {(receipt.message, receipt.block, receipt.tool) for receipt in calls} == {(n, 2, "Bash") for n in (1, 3, 5, 7)}
+    assert {(receipt.message, receipt.block, receipt.tool) for receipt in calls} == {
+        (n, 2, "Bash") for n in (1, 3, 5, 7)
+    }
 
 
 # --- one summary of the oldest messages
