@@ -153,12 +153,13 @@ def to_summarize(
 def _choose(
     messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection
 ) -> _Chosen:
-    window = [
-        position
+    # Each position by whether there is a summary at it.
+    window = {
+        position: is_summary
         for position, message in enumerate(messages[: selected.end])
-        if message.is_summary or any(selected.test(message, block) for block in message.blocks)
-    ]
-    said = [position for position in window if not messages[position].is_summary]
+        if (is_summary := message.is_summary) or any(selected.test(message, block) for block in message.blocks)
+    }
+    said = [position for position, is_summary in window.items() if not is_summary]
     at_ends = {*said[: config.keep_first], *said[max(0, len(said) - config.keep_last) :]}
     # A summary of what was before the first request and after it would stand before it, as if nothing were done yet.
     request = next((p for p, m in enumerate(messages) if protection.messages.get(m.index) is Kept.FIRST_REQUEST), 0)
