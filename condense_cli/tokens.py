@@ -9,8 +9,9 @@ Claude's own tokenizer).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -68,16 +69,16 @@ class Counter:
 
     def __call__(self, text: Text) -> int:
         # What is remembered is held: never a long text as a string.
-        if isinstance(text, str) and len(text) >= LONG:
-            text = compact(text)
-        count = self._known.get(text)
+        held = compact(text) if isinstance(text, str) and len(text) >= LONG else text
+        count = self._known.get(held)
         if count is None:
-            count = self._known[text] = self.anew(str(text))
+            count = self._known[held] = self.anew(str(text))
         return count
 
-    def forget(self) -> None:
-        """Forget every count, so that a counter for many transcripts does not grow with their number."""
-        self._known = {"": 0}
+    def forget(self, but: Iterable[Text] = ()) -> None:
+        """Forget every count `but` those of some texts: what is remembered is held, and a counter may serve long."""
+        known, texts = self._known.get, chain[Text](("",), but)
+        self._known = {text: count for text in texts if (count := known(text)) is not None}
 
     @classmethod
     def of(cls, transcript: Transcript) -> Counter:

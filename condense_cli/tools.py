@@ -90,14 +90,15 @@ def _is_action(call: Block) -> bool:
 
 def replace_arguments(call: Block, edits: Mapping[JsonPath, str]) -> str:
     """Text of the call with the string values at some paths exchanged; everything around them stays."""
+    text = call.text
     if call.is_free_text:
-        return patches.replace(call.text, edits)
-    if call.text.startswith("<"):
-        return xmlcalls.replace(call.text, edits)
+        return patches.replace(text, edits)
+    if text.startswith("<"):
+        return xmlcalls.replace(text, edits)
     if _is_action(call):
-        return textactions.replace(call.text, edits)
+        return textactions.replace(text, edits)
     # The text of an object is our own: spelled otherwise than it was read, the same values would count otherwise.
-    return jsontext.replace_strings(call.text, edits, jsontext.DUMPED if call.is_object else None)
+    return jsontext.replace_strings(text, edits, jsontext.DUMPED if call.is_object else None)
 
 
 def has_failed(result: Block) -> bool:

@@ -138,7 +138,7 @@ class Block(Struct, frozen=True):
     @property
     def leads_on(self) -> bool:
         """Whether it is the line between a summary and the next message."""
-        return GO_ON in self.content and self.text == GO_ON
+        return self.content == GO_ON  # Too short to be held as anything but a string.
 
     @property
     def text(self) -> str:

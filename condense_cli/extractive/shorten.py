@@ -107,7 +107,7 @@ def stretches_of(survey: Survey, keys: Sequence[Key], opening: Mapping[Key, int]
     start = 0
     for key in keys:
         units = survey.units[key]
-        gaps = frozenset(start + unit for unit in units.gaps)
+        gaps = frozenset(start + unit for unit in units.gaps) if units.gaps else frozenset()
         stop = start + len(units.texts)
         cost = opening.get(key) if opening else None
         stretches.append(Stretch(start, stop, gaps, cost or 0, cost is not None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Final
 
 from ..markers import REFERENCE_PREFIX
@@ -43,6 +44,13 @@ class Reader:
         if found is None:
             found = self._hashed[text] = hash_lines(str(text))
         return found
+
+    def forget(self, but: Iterable[Text]) -> None:
+        """Forget the hashes of all texts `but` some, and the lines of all."""
+        known = self._hashed.get
+        self._hashed = {text: hashed for text in but if (hashed := known(text)) is not None}
+        self._lines.clear()
+        self._size = 0
 
     def lines(self, text: Text) -> Lines:
         text = compact(text)

@@ -25,7 +25,6 @@ from ..tokens import Counter
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Place, Role
 from .draft import Draft
 from .receipts import Kept, Receipt, changed, kept
-from .reconcile import View
 from .selection import Protection, Selected
 from .summaries import SUMMARIZE, BatchTask, Refused, Summarizer, Written
 
@@ -54,12 +53,12 @@ def run_batch(
     target: int | None,
     summarizer: Summarizer,
     format: str,
-    before: View,
+    before: Sequence[Message],
     room: int | None = None,
 ) -> list[Receipt]:
     """Summarize what the pass selects, and give a receipt for every block.
 
-    `before` are the blocks as they are written before the pass; the summary may have `room` tokens, ledger included,
+    `before` are the messages as they are written before the pass; the summary may have `room` tokens, ledger included,
     or where none are given what is left of the target.
     """
     summarization = (config.batch_config and config.batch_config.summarization_config) or SummarizationConfig()
@@ -83,6 +82,7 @@ def run_batch(
             summarization.api_profile,
             summarization.custom_prompt,
         )
+        draft.forget(set(chosen.positions), before)  # What chooses lines takes memory itself.
         (outcome,) = summarizer.summarize([task], draft.messages)
         if isinstance(outcome, Written):
             text = f"{outcome.text}\n\n{ledger}" if ledger else outcome.text
@@ -153,12 +153,13 @@ def to_summarize(
 def _choose(
     messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection
 ) -> _Chosen:
-    window = [
-        position
+    # Each position by whether there is a summary at it.
+    window = {
+        position: is_summary
         for position, message in enumerate(messages[: selected.end])
-        if message.is_summary or any(selected.test(message, block) for block in message.blocks)
-    ]
-    said = [position for position in window if not messages[position].is_summary]
+        if (is_summary := message.is_summary) or any(selected.test(message, block) for block in message.blocks)
+    }
+    said = [position for position, is_summary in window.items() if not is_summary]
     at_ends = {*said[: config.keep_first], *said[max(0, len(said) - config.keep_last) :]}
     # A summary of what was before the first request and after it would stand before it, as if nothing were done yet.
     request = next((p for p, m in enumerate(messages) if protection.messages.get(m.index) is Kept.FIRST_REQUEST), 0)
@@ -248,9 +249,9 @@ def _exchange(
     chosen: _Chosen,
     new: list[Message],
     by: str,
-    before: View,
+    before: Sequence[Message],
 ) -> list[Receipt]:
-    tokens = {(message.index, number): draft.count.block(block) for message, number, block in before.values()}
+    tokens = draft.tokens_in(before)
     receipts = _kept(draft, config, chosen)
     for position in chosen.positions:
         message = draft.messages[position]

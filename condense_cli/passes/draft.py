@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -46,6 +47,7 @@ class Draft:
         self.removed: list[Block] = []
         self.has_moved = False
         self._writer, self._protection = writer, protection
+        self._before = transcript.messages
         self._exchanged: dict[int, dict[int, Block]] = {}
         self._originals: dict[BlockKey, Text] = {}
         self._written = Encoded({})
@@ -137,6 +139,27 @@ class Draft:
             for number, block in enumerate(message.blocks):
                 if key_of(block) not in self._originals or self.is_reference(position, number):
                     yield block, written.blocks[number]
+
+    def tokens_in(self, messages: Iterable[Message]) -> dict[tuple[int, int], int]:
+        """Tokens of every block of some messages, by the message's index and the block's position in it."""
+        return {
+            (message.index, number): self.count.block(block)
+            for message in messages
+            for number, block in enumerate(message.blocks)
+        }
+
+    def forget(self, going: Collection[int], written: Iterable[Message]) -> None:
+        """Forget what was read of messages at the positions of those that go, and counts of texts that went already.
+
+        `written` are the messages as they were written last.
+        """
+        stay = [
+            block for position, message in enumerate(self.messages) if position not in going for block in message.blocks
+        ]
+        originals = (self._originals.get(key_of(block)) for block in stay)
+        self._writer.forget(chain((block.content for block in stay), filter(None, originals)))
+        standing = chain(self._before, self.messages, written)
+        self.count.forget(block.content for message in standing for block in message.blocks)
 
     def references(self, before: View) -> dict[tuple[int, int], int]:
         """Tokens saved on each block that is written otherwise than before and still says everything."""

@@ -8,20 +8,19 @@ what was cut once is recognised by its markers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from ..config.models import ExtractConfig, PassConfig
 from ..tools import arguments_of, replace_arguments, string_values
-from ..transcript import Block, BlockKind, ContentType, JsonPath, Text
+from ..transcript import Block, BlockKind, ContentType, JsonPath, Message, Text
 from .approach import approach
 from .draft import Draft, Saved
 from .older import Older
 from .operations import long_values
 from .receipts import Kept, Receipt, changed, kept
-from .reconcile import View
 from .selection import Protection, Selected
 
 if TYPE_CHECKING:
@@ -50,13 +49,13 @@ def run_extract(
     protection: Protection,
     target: int,
     freed: Callable[[], int],
-    before_pass: View,
+    before_pass: Sequence[Message],
     format: str | None,
 ) -> list[Receipt]:
     """Shorten what the pass selects, and give a receipt for every block.
 
     `freed` tells how many tokens of the draft as it stands go besides, once the pass is done; `before_pass` are the
-    blocks as they are written before it. A summary is only written where the `format` is given that it is written in.
+    messages as they are written before it. A summary is only written where the `format` is given that it is written in.
     """
     extraction = config.extract_config or ExtractConfig()
     older = Older(config, selected, protection, format, before_pass) if extraction.may_summarize and format else None

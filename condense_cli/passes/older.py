@@ -16,7 +16,6 @@ from .batch import frame_tokens, run_batch, said_by_summary, to_summarize
 from .draft import Draft
 from .offline import NAME
 from .receipts import Receipt
-from .reconcile import View
 from .selection import Protection, Selected
 from .summaries import Outcome, Task, Written
 
@@ -26,14 +25,14 @@ _ALL: Final = SummarizationConfig(keep_first=0, keep_last=0)
 class Older(Struct, frozen=True):
     """The messages of an extraction that may be summarized, up to any end before the newest turn, which asks for more.
 
-    `before` are the blocks as they were written before the pass.
+    `before` are the messages as they were written before the pass.
     """
 
     config: PassConfig
     selected: Selected
     protection: Protection
     format: str
-    before: View
+    before: Sequence[Message]
 
     def positions(self, draft: Draft, end: int) -> list[int]:
         """The messages before `end` that a summary would stand for."""

@@ -57,9 +57,8 @@ def _rewritten(block: Block, rewrite: Rewrite, count: Counter) -> Block | Kept:
     text = rewrite(old)
     if text == old:
         return Kept.WITHIN_LIMITS
-    if count(text) >= count(block.content):
-        return Kept.NOT_SMALLER
-    return block.with_text(text)
+    new = block.with_text(text)  # It is its content that is counted: what is remembered is not held twice.
+    return Kept.NOT_SMALLER if count(new.content) >= count(block.content) else new
 
 
 def limit_of(operation: ContentOperation, strictness: float) -> int:
@@ -139,10 +138,8 @@ def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block 
             edits[path] = new
     if not edits:
         return Kept.NOT_SMALLER if found_long else Kept.SHORT_VALUES
-    text = replace_arguments(block, edits)
-    if count(text) >= count(block.content):
-        return Kept.NOT_SMALLER
-    return block.with_edits(text, edits)
+    written = block.with_edits(replace_arguments(block, edits), edits)
+    return Kept.NOT_SMALLER if count(written.content) >= count(block.content) else written
 
 
 def long_values(block: Block, count: Counter) -> Iterator[tuple[JsonPath, str]]:

@@ -273,7 +273,7 @@ class _Run:
             return run_individual(
                 self.draft, config, selected, self.protection, target, self.summarizer, known, strictness
             )
-        before = view(self.draft.written())
+        before = [*self.draft.written()]  # They may be the draft's own, which change.
         if config.mode == "extract":
             from .extract import run_extract  # With the extraction: only where there is a target.
 

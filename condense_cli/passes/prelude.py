@@ -79,6 +79,10 @@ class Writer:
         """Write no new references."""
         self.is_enabled = False
 
+    def forget(self, but: Iterable[Text]) -> None:
+        """Forget what was read, but for some texts."""
+        self._reader.forget(but)
+
     def recent(self, messages: Sequence[Message]) -> frozenset[int]:
         """Indices of the newest turns, which the prelude leaves alone."""
         return frozenset(message.index for message in messages[max(0, len(messages) - self._prelude.keep_recent) :])

@@ -14,7 +14,6 @@ from ..exchanges import stretches
 from ..transcript import Message
 from .draft import Draft
 from .receipts import Kept, Receipt, changed, kept
-from .reconcile import View
 from .selection import Protection, Selected
 
 PASS: Final = "sliding-window"
@@ -48,11 +47,11 @@ def sliding(configuration: Configuration) -> Configuration:
 
 
 def drop_older_half(
-    draft: Draft, config: PassConfig, selected: Selected, protection: Protection, before: View
+    draft: Draft, config: PassConfig, selected: Selected, protection: Protection, before: Sequence[Message]
 ) -> list[Receipt]:
     """Drop the older half of the exchanges that may go, and give a receipt for every block.
 
-    `before` are the blocks as they are written before the pass.
+    `before` are the messages as they are written before the pass.
     """
     stay: dict[int, Kept] = {}
     older: list[range] = []
@@ -65,7 +64,7 @@ def drop_older_half(
     half = (len(older) + 1) // 2
     gone = [position for stretch in older[:half] for position in stretch]
     stay |= {position: Kept.NEWER_HALF for stretch in older[half:] for position in stretch}
-    tokens = {(message.index, number): draft.count.block(block) for message, number, block in before.values()}
+    tokens = draft.tokens_in(before)
     receipts = [
         kept(config.id, draft.messages[position], number, draft.count.block(block), why)
         for position, why in stay.items()
