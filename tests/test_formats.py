@@ -195,3 +195,38 @@ def test_a_list_of_messages_is_enough() -> None:
     transcript = api.loads(conversation())
     assert api.dump(api.condense(transcript, preset="cost")).startswith(b"[{")
     assert LONG in {block.text for _, block in transcript.blocks()}
+
+
+IMAGE_LINK = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+
+
+# Roles and parts that are not Anthropic's own stand before its messages too: they prove nothing.
+@pytest.mark.parametrize(
+    "opening",
+    [
+        {"role": "system", "content": "Be brief."},
+        {"role": "system", "content": [text("Be brief.")]},
+        {"role": "developer", "content": "Be brief."},
+        user([IMAGE_LINK, text("What is this?")]),
+    ],
+    ids=["system", "system as a list", "developer", "image_url"],
+)
+def test_what_calls_look_like_decides_between_the_chat_formats(opening: dict[str, Any]) -> None:
+    transcript = api.loads([opening, *conversation()])
+    assert transcript.format == "anthropic"
+    assert transcript.messages[0].role == opening["role"]
+    assert parse(lines([opening, *CHAT[1:]])).format == "openai-chat"
+    assert parse(lines([opening, user("a"), assistant("b")])).format == "openai-chat"
+
+
+# A record of the chat form does not make calls and results of the other form unknown blocks, which passes would part.
+def test_anthropic_calls_among_chat_messages_keep_their_results() -> None:
+    transcript = openai(user("a"), *read_turn("x"), *CHAT[2:])
+    assert [block.kind for message in transcript.messages[1:3] for block in message.blocks] == [
+        BlockKind.TOOL_CALL,
+        BlockKind.TOOL_RESULT,
+    ]
+    assert transcript.messages[2].blocks[0].answers == "x"
+    # Some clients say each call in both forms.
+    twice = openai(user("a"), CHAT[2] | {"content": [call("a")]}, *CHAT[3:])
+    assert [block.kind for block in twice.messages[1].blocks].count(BlockKind.TOOL_CALL) == 2
