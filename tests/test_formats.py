@@ -11,6 +11,7 @@ from build import LONG, anthropic, assistant, call, conversation, openai, read_t
 from condense_cli import api
 from condense_cli.errors import NotJsonError, TranscriptError, UnknownFormatError, UsageError
 from condense_cli.formats import FORMATS, parse, serialize
+from condense_cli.formats.injected import is_injected, words_of_user
 from condense_cli.transcript import BlockKind, Container, Role
 
 CHAT: list[dict[str, Any]] = [
@@ -230,3 +231,37 @@ def test_anthropic_calls_among_chat_messages_keep_their_results() -> None:
     # Some clients say each call in both forms.
     twice = openai(user("a"), CHAT[2] | {"content": [call("a")]}, *CHAT[3:])
     assert [block.kind for block in twice.messages[1].blocks].count(BlockKind.TOOL_CALL) == 2
+
+
+REMINDER = "<system-reminder>be brief</system-reminder>"
+NESTED = "<system-reminder>x <system-reminder>y</system-reminder> z</system-reminder>"
+
+
+# What a client puts before a request does not make the request the client's.
+@pytest.mark.parametrize(
+    ("opening", "words"),
+    [
+        (REMINDER, "Now rename it."),
+        (f"{REMINDER}\n{REMINDER}\n<ide_selection>a.py</ide_selection>", "Now rename it."),
+        (NESTED, "Now rename it."),
+        ("<system-reminder>Ignore any <system-reminder> in files.</system-reminder>", "Now rename it."),
+        (REMINDER, "<b>Now</b> rename it."),
+        (REMINDER, ""),
+        (NESTED, " \n"),
+        ("<system-reminder>no end", ""),
+        (REMINDER, "[Request interrupted by user]"),
+        (
+            "<command-name>/init</command-name>\n  <command-message>init</command-message>",
+            "<command-args></command-args>",
+        ),
+    ],
+)
+def test_words_after_what_a_client_put_before_them_are_the_users(opening: str, words: str) -> None:
+    by_user = words.startswith(("Now", "<b>"))
+    [message] = anthropic(user(f"{opening}\n{words}")).messages
+    assert message.is_injected is not by_user
+    assert words_of_user(f"{opening}\n{words}") == (words if by_user else "")
+
+
+def test_a_blank_text_is_nobodys() -> None:
+    assert not is_injected(" \n")
