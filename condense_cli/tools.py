@@ -9,7 +9,10 @@ from typing import Any, Final
 from . import jsontext, patches, textactions, xmlcalls
 from .transcript import Block, JsonPath
 
-READERS: Final = frozenset({"read", "read_file", "read_files", "view", "view_file", "notebookread", "read_many_files"})
+READERS: Final = frozenset({
+    "notebookread", "read", "read_file", "read_files", "read_many_files", "read_multiple_files", "read_text_file",
+    "view", "view_file",
+})  # fmt: skip
 TYPED_READERS: Final = frozenset({"cat", "open"})
 """Commands that a shell runs. Followed by a path alone they read a file; otherwise they may do anything."""
 
@@ -64,6 +67,12 @@ MAIN_ARGUMENTS: Final = (
 )  # fmt: skip
 
 
+def name_of(call: Block) -> str:
+    """The name of a call's tool in small letters, without that of the MCP server which brings the tool."""
+    name = (call.tool or "").lower()
+    return name.rpartition("__")[2] if name.startswith("mcp__") else name
+
+
 def arguments_of(call: Block) -> Mapping[str, Any] | None:
     """Arguments of a call, or None where they are no object.
 
@@ -108,7 +117,7 @@ def has_failed(result: Block) -> bool:
 
 def reads_a_file(call: Block) -> bool:
     """Whether the call shows a file's content, so that a later call with the same arguments renews it."""
-    name = (call.tool or "").lower()
+    name = name_of(call)
     if name in EDITORS:
         return command_of_editor(call) == "view"
     return path_argument(call) is not None if name in TYPED_READERS else name in READERS
@@ -116,7 +125,7 @@ def reads_a_file(call: Block) -> bool:
 
 def command_of_editor(call: Block) -> str:
     """What a tool for viewing and editing was asked to do: view, create, str_replace…; empty for other tools."""
-    if (call.tool or "").lower() not in EDITORS:
+    if name_of(call) not in EDITORS:
         return ""
     command = (arguments_of(call) or {}).get("command")
     return command if isinstance(command, str) else ""
@@ -124,13 +133,13 @@ def command_of_editor(call: Block) -> str:
 
 def writes_a_file(call: Block) -> bool:
     """Whether the call puts text of its arguments into a file."""
-    name = (call.tool or "").lower()
+    name = name_of(call)
     return name in WRITERS or (name in EDITORS and not reads_a_file(call)) or bool(patched_paths(call))
 
 
 def patched_paths(call: Block) -> list[str]:
     """Files that a call changes by a patch: that of `apply_patch`, or one in a command that runs it."""
-    name = (call.tool or "").lower()
+    name = name_of(call)
     if patches.BEGIN not in call.text or not (name == "apply_patch" or name in SHELLS):
         return []
     if call.is_free_text:
@@ -140,12 +149,12 @@ def patched_paths(call: Block) -> list[str]:
 
 def prints_a_file(call: Block) -> bool:
     """Whether the call is a command such as `cat` or `sed -n`."""
-    return (call.tool or "").lower() in SHELLS and _FILE_COMMAND.match(main_argument(call)) is not None
+    return name_of(call) in SHELLS and _FILE_COMMAND.match(main_argument(call)) is not None
 
 
 def replaces_a_file(call: Block) -> bool:
     """Whether the call puts a whole file in place."""
-    name = (call.tool or "").lower()
+    name = name_of(call)
     return name in _REPLACERS or command_of_editor(call) == "create"
 
 
@@ -154,7 +163,7 @@ def command_lines(call: Block) -> list[str]:
 
     An action whose first word is no tool of its agent is a command line as it stands.
     """
-    name = (call.tool or "").lower()
+    name = name_of(call)
     arguments = arguments_of(call) or {}
     if name not in SHELLS:
         is_known = name in READERS | WRITERS or name in textactions.TOOLS
@@ -170,7 +179,7 @@ def command_lines(call: Block) -> list[str]:
 
 def patched_files(call: Block) -> Iterator[tuple[str, str, str]]:
     """Files of a patch in the form of Codex: Add, Update or Delete, the path, and where an update moves it."""
-    if (call.tool or "").lower() == "apply_patch":
+    if name_of(call) == "apply_patch":
         for _, value in string_values(arguments_of(call) or {"input": call.text}):
             yield from patched_files_in(value)
 

@@ -52,10 +52,11 @@ def _answers(message: Message) -> list[str]:
 
 
 def first_message_from_user(transcript: Transcript) -> Iterator[Violation]:
-    conversation = [message for message in transcript.messages if message.role is not Role.SYSTEM]
-    if conversation and conversation[0].role is not Role.USER:
+    """Standing instructions go beside the messages, or into the middle of them."""
+    messages = transcript.messages
+    if messages and messages[0].role is not Role.USER:
         said = "messages: first message must use the user role"
-        yield Violation("first_message_from_user", conversation[0].index, "", said)
+        yield Violation("first_message_from_user", messages[0].index, "", said)
 
 
 def calls_answered_next(transcript: Transcript) -> Iterator[Violation]:

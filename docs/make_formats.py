@@ -25,7 +25,7 @@ class Notes(NamedTuple):
     summary: str = ""
 
 
-CHAT = "messages with `role` and `content`, `tool_calls` or the role `tool`"
+CHAT = "messages with `role` and `content`, `tool_calls` or the role `tool`; texts alone with a `system` message"
 NOTES = {
     "claude-code": Notes(
         "records with `uuid`, `parentUuid` and `sessionId`",
@@ -143,7 +143,7 @@ NOTES = {
     ),
     "openai-chat": Notes(CHAT, "messages with their calls; the results of one assistant message are one turn"),
     "anthropic": Notes(
-        "messages with `role` and Anthropic's content blocks",
+        "messages with `role` and Anthropic's content blocks; texts alone",
         "neighbours of one role are one turn, as the API joins them",
     ),
 }

@@ -175,6 +175,11 @@ WITHOUT_THINKING: Turns = st.one_of(exchanges(thinking=False), REPEATING)
 @st.composite
 def anthropic_messages(draw: st.DrawFn, turns: Turns = ANY_TURNS) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
+    if draw(st.integers(0, 4)) == 0:
+        role = draw(st.sampled_from(["system", "developer"]))
+        messages.append(
+            {"role": role, "content": draw(st.sampled_from(["be brief", [{"type": "text", "text": "be"}]]))}
+        )
     for turn in draw(turns):
         if "user" in turn:
             as_blocks = draw(st.booleans())

@@ -113,6 +113,18 @@ def test_what_is_no_transcript_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "input.jsonl").unlink()  # pytest keeps what tests leave, and some of these are large.
 
 
+def test_a_last_line_of_many_levels_is_not_said_to_be_cut_off(tmp_path: Path) -> None:
+    """It may be JSON, and whole."""
+    (tmp_path / "input.jsonl").write_bytes(DATA + b'{"a":' * 3_000 + b"1" + b"}" * 3_000)
+    done = condense("run", "input.jsonl", cwd=tmp_path)
+    assert done.status == ExitStatus.INPUT
+    assert "the line is nested too deeply" in done.message
+    assert f"input.jsonl:{len(LINES) + 1}:" in done.message
+    assert "not JSON" not in done.message
+    assert "cut off" not in done.message
+    assert "--lenient" in done.message
+
+
 def test_what_is_no_transcript_is_refused_in_a_real_pipe() -> None:
     """The same through standard input of a process, which is then called that."""
     done = condense_process("run", "-", stdin=b"Dear diary\n")

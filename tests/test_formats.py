@@ -11,6 +11,7 @@ from build import LONG, anthropic, assistant, call, conversation, openai, read_t
 from condense_cli import api
 from condense_cli.errors import NotJsonError, TranscriptError, UnknownFormatError, UsageError
 from condense_cli.formats import FORMATS, parse, serialize
+from condense_cli.formats.injected import is_injected, words_of_user
 from condense_cli.transcript import BlockKind, Container, Role
 
 CHAT: list[dict[str, Any]] = [
@@ -195,3 +196,72 @@ def test_a_list_of_messages_is_enough() -> None:
     transcript = api.loads(conversation())
     assert api.dump(api.condense(transcript, preset="cost")).startswith(b"[{")
     assert LONG in {block.text for _, block in transcript.blocks()}
+
+
+IMAGE_LINK = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+
+
+# Roles and parts that are not Anthropic's own stand before its messages too: they prove nothing.
+@pytest.mark.parametrize(
+    "opening",
+    [
+        {"role": "system", "content": "Be brief."},
+        {"role": "system", "content": [text("Be brief.")]},
+        {"role": "developer", "content": "Be brief."},
+        user([IMAGE_LINK, text("What is this?")]),
+    ],
+    ids=["system", "system as a list", "developer", "image_url"],
+)
+def test_what_calls_look_like_decides_between_the_chat_formats(opening: dict[str, Any]) -> None:
+    transcript = api.loads([opening, *conversation()])
+    assert transcript.format == "anthropic"
+    assert transcript.messages[0].role == opening["role"]
+    assert parse(lines([opening, *CHAT[1:]])).format == "openai-chat"
+    assert parse(lines([opening, user("a"), assistant("b")])).format == "openai-chat"
+
+
+# A record of the chat form does not make calls and results of the other form unknown blocks, which passes would part.
+def test_anthropic_calls_among_chat_messages_keep_their_results() -> None:
+    transcript = openai(user("a"), *read_turn("x"), *CHAT[2:])
+    assert [block.kind for message in transcript.messages[1:3] for block in message.blocks] == [
+        BlockKind.TOOL_CALL,
+        BlockKind.TOOL_RESULT,
+    ]
+    assert transcript.messages[2].blocks[0].answers == "x"
+    # Some clients say each call in both forms.
+    twice = openai(user("a"), CHAT[2] | {"content": [call("a")]}, *CHAT[3:])
+    assert [block.kind for block in twice.messages[1].blocks].count(BlockKind.TOOL_CALL) == 2
+
+
+REMINDER = "<system-reminder>be brief</system-reminder>"
+NESTED = "<system-reminder>x <system-reminder>y</system-reminder> z</system-reminder>"
+
+
+# What a client puts before a request does not make the request the client's.
+@pytest.mark.parametrize(
+    ("opening", "words"),
+    [
+        (REMINDER, "Now rename it."),
+        (f"{REMINDER}\n{REMINDER}\n<ide_selection>a.py</ide_selection>", "Now rename it."),
+        (NESTED, "Now rename it."),
+        ("<system-reminder>Ignore any <system-reminder> in files.</system-reminder>", "Now rename it."),
+        (REMINDER, "<b>Now</b> rename it."),
+        (REMINDER, ""),
+        (NESTED, " \n"),
+        ("<system-reminder>no end", ""),
+        (REMINDER, "[Request interrupted by user]"),
+        (
+            "<command-name>/init</command-name>\n  <command-message>init</command-message>",
+            "<command-args></command-args>",
+        ),
+    ],
+)
+def test_words_after_what_a_client_put_before_them_are_the_users(opening: str, words: str) -> None:
+    by_user = words.startswith(("Now", "<b>"))
+    [message] = anthropic(user(f"{opening}\n{words}")).messages
+    assert message.is_injected is not by_user
+    assert words_of_user(f"{opening}\n{words}") == (words if by_user else "")
+
+
+def test_a_blank_text_is_nobodys() -> None:
+    assert not is_injected(" \n")

@@ -214,6 +214,9 @@ def _ledger(tool: str, answer: str = "fine", is_error: bool = False, **arguments
             FileEntry("a.py", failed=1, state="failed"),
         ),
         ("editor", {"path": "a.py", "old_text": "x", "new_text": "y"}, "Edited", FileEntry("a.py", edited=1)),
+        ("mcp__filesystem__write_file", {"path": "a.py", "content": "x"}, "", FileEntry("a.py", written=1)),
+        ("mcp__filesystem__read_text_file", {"path": "a.py"}, "x", FileEntry("a.py", read=1)),
+        ("mcp__my__fs__edit_file", {"path": "a.py", "edits": []}, "", FileEntry("a.py", edited=1)),
         (
             "apply_patch",
             {"input": "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\n@@\n-x\n+y\n*** End Patch"},

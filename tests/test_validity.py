@@ -98,6 +98,14 @@ def test_results_spread_over_messages_are_valid() -> None:
     assert not rules_broken(anthropic(*spread))
 
 
+# Files are kept with their standing instructions in front, where the API takes none.
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_instructions_before_the_first_user_message_are_not_valid(role: str) -> None:
+    transcript = anthropic({"role": role, "content": "s"}, user("a"), *read_turn("x"))
+    assert rules_broken(transcript) == {"first_message_from_user"}
+    assert not rules_broken(anthropic(user("a"), {"role": "system", "content": "s"}, assistant("b")))
+
+
 def test_thinking_after_an_edit_is_found_where_the_model_binds_it() -> None:
     from msgspec.structs import replace
 

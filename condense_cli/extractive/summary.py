@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from ..tools import TASK_TOOLS, TODO_LISTS, has_failed, main_argument
+from ..tools import TASK_TOOLS, TODO_LISTS, has_failed, main_argument, name_of
 from ..transcript import Block
 from .choice import Stretch
 from .parts import Key, Part
@@ -109,4 +109,4 @@ def _is_told(part: Part) -> bool:
     """Whether lines may be picked from a part: what the ledger holds is not told again."""
     if part.call is None:
         return not part.is_request
-    return (part.call.tool or "").lower() not in TODO_LISTS | TASK_TOOLS
+    return name_of(part.call) not in TODO_LISTS | TASK_TOOLS

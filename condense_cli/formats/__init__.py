@@ -125,7 +125,8 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
                 break
     defaults = [one for one in candidates if one.row.format.is_default and one.ask(seen) is not Evidence.NO]
     if defaults and taken:
-        return defaults[-1].row.format, chain(taken, document.values)
+        likeliest = max(reversed(defaults), key=lambda one: one.strongest)
+        return likeliest.row.format, chain(taken, document.values)
     from .foreign import foreign
 
     known = ", ".join(row.name for row in _all())

@@ -29,15 +29,15 @@ from .injected import is_injected
 from .spelling import as_spelled
 
 _PROOF = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use"}
-_FOREIGN = {"image_url", "input_audio", "refusal", "tool_call", "tool_output", "input_text", "output_text"}
-ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
+_FOREIGN = {"input_audio", "refusal", "tool_call", "tool_output", "input_text", "output_text"}
+ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.DEVELOPER}
 
 
 class BlockReader:
     """Reads content blocks in order, remembering each call so that its result knows the tool."""
 
-    def __init__(self) -> None:
-        self._tools: dict[str, str] = {}
+    def __init__(self, tools: dict[str, str] | None = None) -> None:
+        self._tools = {} if tools is None else tools
 
     def content(self, content: Any, record: int, path: JsonPath, *, is_user: bool) -> Iterator[Block]:
         """Blocks of a message's `content`, which stands at `path` of the record."""
@@ -45,12 +45,12 @@ class BlockReader:
             yield self._text(content, record, path, path, is_user)
         elif isinstance(content, list):
             for index, part in enumerate(content):
-                yield from self._part(part, record, (*path, index), is_user)
+                yield from self.part(part, record, (*path, index), is_user)
 
     def _text(self, text: str, record: int, path: JsonPath, owner: JsonPath, is_user: bool) -> Block:
         return Block(BlockKind.TEXT, Place(record, path), owner, content=text, injected=is_user and is_injected(text))
 
-    def _part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
+    def part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
         kind = part.get("type") if isinstance(part, dict) else None
         if kind == "text" and isinstance(part.get("text"), str):
             yield self._text(part["text"], record, (*owner, "text"), owner, is_user)
@@ -128,7 +128,7 @@ def merged(turns: list[tuple[Role, list[Block]]]) -> tuple[Message, ...]:
 
 
 def evidence(value: Any) -> Evidence:
-    if not isinstance(value, dict) or value.get("role") not in ("user", "assistant"):
+    if not isinstance(value, dict) or str(value.get("role")) not in ROLES:
         return Evidence.NO
     if value.get("tool_calls") or "tool_call_id" in value:
         return Evidence.NO
@@ -151,7 +151,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             continue
         role = ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
         if role is None:
-            raise not_a_message(record, value, "its role is not user, assistant or system")
+            raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}")
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
         turns.append((role, list(as_spelled(content, document.source))))
     return Transcript(

@@ -21,7 +21,9 @@ class Evidence(IntEnum):
     NO = 0
     """No file of the format holds such a record."""
     MAYBE = 1
-    YES = 2
+    LIKELY = 2
+    """Other formats may hold it too; where no record proves one of them, the file is of this one."""
+    YES = 3
     """Only files of the format hold such a record."""
 
 

@@ -36,7 +36,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             continue
         role = anthropic.ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
         if role is None:
-            raise not_a_message(record, value, "its role is not user, assistant or system")
+            raise not_a_message(record, value, f"its role is none of {', '.join(anthropic.ROLES)}")
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
         turns.append((role, list(as_spelled(content, document.source))))
     return Transcript(
@@ -50,12 +50,12 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
 
 
 class _BlockReader(BlockReader):
-    def _part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
+    def part(self, part: Any, record: int, owner: JsonPath, is_user: bool) -> Iterator[Block]:
         if isinstance(part, dict) and part.get("type") == "file" and isinstance(part.get("content"), str):
             place = Place(record, (*owner, "content"))
             yield Block(BlockKind.TEXT, place, owner, content=part["content"], injected=True)
         else:
-            yield from super()._part(part, record, owner, is_user)
+            yield from super().part(part, record, owner, is_user)
 
     def _result(self, part: dict[str, Any], record: int, owner: JsonPath) -> Iterator[Block]:
         content, path = part.get("content"), (*owner, "content")

@@ -235,14 +235,13 @@ def _not_json(
 ) -> NotJsonError:
     """The error for a line, or else a document, that starts at byte `start`."""
     line = data.count(b"\n", 0, start) + 1
-    column = 1
-    if isinstance(error, JSONDecodeError):
-        line += error.lineno - 1
-        column = error.colno
-        reason = (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at").removesuffix(" at")
-    else:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
-    message = f"{name}:{line}:{column}: not JSON ({reason})."
+    if not isinstance(error, JSONDecodeError):
+        reason = "is nested too deeply" if isinstance(error, RecursionError) else "holds a number that is too long"
+        hint = "--lenient keeps lines that cannot be read as they are." if is_line else ""
+        return NotJsonError(f"{name}:{line}: {'the line' if is_line else 'the value'} {reason}.", hint)
+    line += error.lineno - 1
+    reason = (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at").removesuffix(" at")
+    message = f"{name}:{line}:{error.colno}: not JSON ({reason})."
     beginning = data[start : start + 200].lstrip()
     if data.startswith(b"\x1f\x8b"):
         return NotJsonError(f"{name} is compressed with gzip.", f"Unpack it first: gunzip -c {name} | condense run -")

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import jsontext
-from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
+from ..transcript import STANDING_ROLES, Block, BlockKind, Family, Message, Place, Role, Transcript
 from . import repeats
-from .anthropic import attachment_block, envelope_model, envelope_text
+from .anthropic import BlockReader, attachment_block, envelope_model, envelope_text
 from .base import Evidence, Format, not_a_message, part_kinds
 from .container import Document, with_beside
 from .injected import is_injected
@@ -27,8 +27,9 @@ ROLES = {
     "tool": Role.TOOL,
     "function": Role.TOOL,
 }
-_PROOF_ROLES = {"system", "developer", "tool", "function"}
-_PROOF_PARTS = {"image_url", "input_audio", "refusal"}
+_PROOF_ROLES = {"tool", "function"}
+_PROOF_PARTS = {"input_audio", "refusal"}
+_ANTHROPIC_PARTS = ("tool_use", "tool_result")
 _REPEATED = ("raw_messages", "fncall_messages")
 """Keys of a recorded request that hold its messages again, as they were before a client wrote them anew."""
 _REASONING_KEYS = ("reasoning_content", "reasoning")
@@ -39,22 +40,25 @@ def evidence(value: Any) -> Evidence:
         return Evidence.NO
     content = value.get("content")
     calls = value.get("tool_calls")
+    is_likely = value["role"] in STANDING_ROLES
     has_calls = (isinstance(calls, list) and bool(calls)) or isinstance(value.get("function_call"), dict)
     if calls and not (isinstance(calls, list) and isinstance(calls[0], dict) and "function" in calls[0]):
         return Evidence.NO
     if isinstance(content, list):
         kinds = part_kinds(content)
-        if not kinds <= {"text", *_PROOF_PARTS} or any(
+        if not kinds <= {"text", "image_url", *_PROOF_PARTS} or any(
             isinstance(part, dict) and "value" in part and "text" not in part for part in content
         ):
             return Evidence.NO
         if kinds & _PROOF_PARTS:
             return Evidence.YES
+        is_likely = is_likely or "image_url" in kinds
     elif not isinstance(content, str) and not has_calls and value["role"] != "assistant":
         return Evidence.NO
     if has_calls or value["role"] in _PROOF_ROLES or "tool_call_id" in value:
         return Evidence.YES
-    return Evidence.MAYBE
+    # Messages in Anthropic's form are kept with such a role or part too, which its API may not take.
+    return Evidence.LIKELY if is_likely else Evidence.MAYBE
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
@@ -100,6 +104,8 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
         name = value.get("name")
         common = {"call_id": call_id, "tool": tools.get(call_id or "") or (name if isinstance(name, str) else None)}
     content = value.get("content")
+    calls = value.get("tool_calls")
+    calls = calls if isinstance(calls, list) else []
     if isinstance(content, str):
         yield _text(kind, content, Place(record, ("content",)), ("content",), role, common)
     elif isinstance(content, list) and content:
@@ -109,12 +115,14 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
             owner = ("content",) if role is Role.TOOL else path
             if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
                 yield _text(kind, part["text"], Place(record, (*path, "text")), owner, role, common)
+            elif isinstance(part, dict) and part.get("type") in _ANTHROPIC_PARTS and not (calls or role is Role.TOOL):
+                # Linked by their ids, so that no pass takes one of the two without the other.
+                yield from BlockReader(tools).part(part, record, path, is_user=role is Role.USER)
             else:
                 yield attachment_block(part, record, owner, place=path, **common)
     elif role is Role.TOOL:
         yield Block(kind, Place(record, ("content",)), ("content",), **common)
-    calls = value.get("tool_calls")
-    for index, call in enumerate(calls if isinstance(calls, list) else ()):
+    for index, call in enumerate(calls):
         yield _call(call, record, index, tools)
     if isinstance(value.get("function_call"), dict):
         text = jsontext.dump_compact(value["function_call"])

@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from .. import xmlcalls
-from ..transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
+from ..transcript import STANDING_ROLES, TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
 from . import anthropic, roo_condense
 from .anthropic import BlockReader
 from .base import Evidence, Format, not_a_message
@@ -30,7 +30,8 @@ _HIDDEN_BY: Final = (("condenseParent", "condenseId"), ("truncationParent", "tru
 def evidence(value: Any) -> Evidence:
     if not isinstance(value, dict) or anthropic.evidence(value) is Evidence.NO:
         return Evidence.NO
-    return Evidence.YES if isinstance(value.get("ts"), int) else Evidence.NO
+    is_own = isinstance(value.get("ts"), int) and value["role"] not in STANDING_ROLES
+    return Evidence.YES if is_own else Evidence.NO
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
@@ -43,7 +44,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in records:
         role = anthropic.ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
         if role is None:
-            raise not_a_message(record, value, "its role is not user, assistant or system")
+            raise not_a_message(record, value, f"its role is none of {', '.join(anthropic.ROLES)}")
         if any((key, str(value.get(parent))) in present for parent, key in _HIDDEN_BY):
             continue
         content = list(reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER))

@@ -65,12 +65,15 @@ class Candidate:
     def __init__(self, row: Row) -> None:
         self.row = row
         self.verdict: Evidence | None = None
+        self.strongest = Evidence.MAYBE
+        """The strongest verdict so far."""
         self._asked = 0
 
     def ask(self, seen: Sequence[Any]) -> Evidence:
         """The verdict on the newest record; NO as soon as one of them excludes the format."""
         while self._asked < len(seen) and self.verdict is not Evidence.NO:
             self.verdict = self.row.format.evidence(seen[self._asked])
+            self.strongest = max(self.strongest, self.verdict)
             self._asked += 1
         return Evidence.MAYBE if self.verdict is None else self.verdict
 
@@ -99,7 +102,7 @@ TABLE: Final = (
     Row("openai-chat", "openai_chat", "role"),
     Row("anthropic", "anthropic", "role"),
 )
-"""Asked in this order. Plain text turns that fit both chat formats are taken for the last that fits."""
+"""Asked in this order. Of formats that fit equally well, as both chat formats fit plain text turns, the last counts."""
 
 
 def keys_of(value: Any) -> frozenset[str]:

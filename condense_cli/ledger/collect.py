@@ -121,7 +121,7 @@ def _change(path: str, call: Block, results: Results) -> FileEntry:
         return FileEntry(path, failed=1, state="failed")
     if not tools.replaces_a_file(call):
         return FileEntry(path, edited=1)
-    is_new = (call.tool or "").lower() in ("create", "create_file") or tools.command_of_editor(call) == "create"
+    is_new = tools.name_of(call) in ("create", "create_file") or tools.command_of_editor(call) == "create"
     if is_new or any(_CREATED.search(block.text[:200]) for block in results.blocks):
         return FileEntry(path, created=1)
     return FileEntry(path, written=1)
@@ -142,7 +142,7 @@ def _paths(call: Block, results: Results) -> list[str]:
 
 
 def _todos(call: Block, results: Results) -> Iterator[Ledger]:
-    name = (call.tool or "").lower()
+    name = tools.name_of(call)
     if name in tools.TODO_LISTS:
         if not results.is_refused:
             yield Ledger(todos=tuple(_todo_list(tools.arguments_of(call) or {})), is_whole_list=True)

@@ -129,6 +129,7 @@ def format_of(messages: list[Any], likely: str | None) -> str | None:
     if not all(isinstance(message, dict) for message in messages):
         return None
     proved = default = None
+    strongest = Evidence.MAYBE
     for form in sorted(formats.FORMATS, key=lambda form: form.name != likely):
         verdicts = {form.evidence(message) for message in messages}
         if Evidence.NO in verdicts:
@@ -137,8 +138,8 @@ def format_of(messages: list[Any], likely: str | None) -> str | None:
             return form.name
         if Evidence.YES in verdicts:
             proved = proved or form.name
-        elif form.is_default:
-            default = form.name
+        elif form.is_default and max(verdicts) >= strongest:
+            default, strongest = form.name, max(verdicts)
     return proved or default
 
 
