@@ -58,6 +58,8 @@ PATH_ARGUMENTS: Final = (
 )
 
 _COMMAND_ARGUMENTS: Final = ("command", "cmd", "CommandLine", "commands", "script")
+_RUN: Final = (["-c"], ["-lc"], ["-Command"])
+"""The last option before what a shell is to run. Codex gives PowerShell -NoProfile before it."""
 
 MAIN_ARGUMENTS: Final = (
     *PATH_ARGUMENTS, "command", "cmd", "pattern", "query", "regex", "url", "description", "prompt",
@@ -162,8 +164,7 @@ def command_lines(call: Block) -> list[str]:
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         if name == "run_commands":
             return [line for line in value if line.strip()]
-        # An argument vector: what a shell is given to run, or the words themselves.
-        value = value[2] if len(value) == 3 and value[1] in ("-c", "-lc") else " ".join(value)
+        value = _command_line(value)
     return [value] if isinstance(value, str) and value.strip() else []
 
 
@@ -228,8 +229,9 @@ def main_argument(call: Block) -> str:
 
 def _command_line(words: list[str]) -> str:
     """The command in the words of a process; of a shell that is told to run one, that command alone."""
-    is_shell = len(words) == 3 and words[1] in ("-c", "-lc", "-Command")
-    return words[2] if is_shell else " ".join(words)
+    options = words[1:-1]
+    is_shell = options[-1:] in _RUN and all(option.startswith("-") for option in options)
+    return words[-1] if is_shell else " ".join(words)
 
 
 def path_argument(call: Block) -> str | None:
