@@ -565,7 +565,15 @@ def test_a_full_device_as_standard_output_fails(arguments: tuple[str, ...], unbu
     with Path("/dev/full").open("wb") as full:
         done = condense_process(arguments[0], file, *arguments[1:], stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
     assert done.status == ExitStatus.FAILED
-    assert "No space left" in done.message
+    assert "cannot write the output: No space left" in done.message
+
+
+def test_a_folder_that_is_gone_is_not_said_to_be_a_failed_write(tmp_path: Path) -> None:
+    """Another error of the system is told as what it is."""
+    here = tmp_path / "here"
+    here.mkdir()
+    done = condense_process("sessions", "--here", cwd=here, before_start=here.rmdir)
+    assert (done.status, done.message) == (ExitStatus.FAILED, "condense: No such file or directory.\n")
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("--version",)], ids=" ".join)
