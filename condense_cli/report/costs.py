@@ -109,5 +109,5 @@ def assumptions(price: Price | None) -> list[str]:
         *sentences,
         "One-off, on top of the next turn: caching anew what follows the first change.",
         "New messages and answers cost the same either way and are not counted.",
-        *price.assumed[:1],
+        *price.assumed,
     ]
