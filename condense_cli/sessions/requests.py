@@ -13,18 +13,6 @@ LONGEST: Final = 200
 _LOOKED_AT: Final = 20_000
 """Characters of a text in which its beginning is looked for: a request may hold a pasted file."""
 
-_CONTEXT: Final = (
-    "<environment_context>",
-    "<user_instructions>",
-    "<turn_aborted>",
-    "<user_shell_command>",
-    "<subagent_notification>",
-    "<skill>",
-    "<ide_opened_file>",
-    "<ide_selection>",
-    "# AGENTS.md instructions",
-)
-"""How texts begin that editors and Codex put before a request."""
 _TAGGED: Final = re.compile(r"\s*<(?P<tag>[a-z][a-z_-]*)>.*?</(?P=tag)>\s*", re.DOTALL)
 _WRAPPED: Final = re.compile(
     r"\s*<(?P<tag>task|user_message|feedback)>\s*(?P<text>.*?)\s*(?:</(?P=tag)>|\Z)", re.DOTALL
@@ -46,7 +34,7 @@ def request_in(text: str) -> str | None:
     wrapped = _WRAPPED.match(text)
     if wrapped:
         return title_of(wrapped["text"])
-    while is_injected(text) or text.lstrip().startswith(_CONTEXT):
+    while is_injected(text):
         tagged = _TAGGED.match(text)
         if not tagged:
             return None
