@@ -34,9 +34,6 @@ TODO_LISTS: Final = frozenset({"todowrite", "todo_write", "todolist", "update_pl
 TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
 """Tools that add or change one todo, which has a number."""
 
-_PATCHED_FILE: Final = re.compile(
-    r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$(?:\n\*\*\* Move to: (.+?)\s*$)?", re.MULTILINE
-)
 _REPLACED: Final = frozenset({"old_string", "old_str", "old_text", "oldText", "TargetContent", "search"})
 _PATCHES: Final = frozenset({"diff", "content", "input", "patch"})
 _SEARCH_BEGINS: Final = re.compile(r"(?:<{7}|-{7,}) SEARCH\s*")
@@ -169,17 +166,10 @@ def command_lines(call: Block) -> list[str]:
 
 
 def patched_files(call: Block) -> Iterator[tuple[str, str, str]]:
-    """Files of a patch in the form of Codex: Add, Update or Delete, the path, and where an update moves it."""
+    """What a call of `apply_patch` does to files, as `patches.files` says it."""
     if (call.tool or "").lower() == "apply_patch":
         for _, value in string_values(arguments_of(call) or {"input": call.text}):
-            yield from patched_files_in(value)
-
-
-def patched_files_in(text: str) -> Iterator[tuple[str, str, str]]:
-    """The same for a text that may hold a patch."""
-    if "*** Begin Patch" in text:
-        for match in _PATCHED_FILE.finditer(text):
-            yield match[1], match[2], match[3] or ""
+            yield from patches.files(value)
 
 
 def matched_texts(call: Block) -> list[str]:
@@ -192,7 +182,7 @@ def matched_texts(call: Block) -> list[str]:
             found.append(value)
         elif path[-1] in _PATCHES:
             found += _searched_texts(value)
-            if "*** Begin Patch" in value:
+            if patches.BEGIN in value:
                 found += [line[1:] for line in value.split("\n") if line.startswith(("-", " "))]
     return found
 
