@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from .formats.converting import Conversion
     from .report.diff import Diff
     from .report.estimate import Estimate
+
+_MESSAGE_LISTS = ("anthropic", "openai-chat", "mini-swe-agent")
+_REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 __all__ = [
     "Condensation", "Configuration", "Restoration", "Transcript",
@@ -88,7 +92,7 @@ def condense(
     model: str | None = None,
     counter: Counter | None = None,
     summarizer: Summarizer | None = None,
-    clock: Callable[[], float] = lambda: 0.0,
+    clock: Callable[[], float] = time.perf_counter,
     slim: bool = False,
     overrides: Overrides = NO_OVERRIDES,
     registry: Registry | None = None,
@@ -101,18 +105,17 @@ def condense(
     A configuration may be given as the keys and values of its file.
     With `target_tokens` the passes work only until the target is reached. `model` is the model that
     will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
-    on top, what only a client shows; the conversation is the same with and without. `overrides` are the flags of a
-    run, `registry` the providers there are.
+    on top, what only a client shows; the conversation is the same with and without. `clock` gives the seconds of the
+    receipts, `overrides` are the flags of a run, `registry` the providers there are.
     With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
     too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
-    the place of both. Raises ConfigurationError, and UsageError where the window would decide and is not known; an
-    error inside a provider is the result's `error`.
+    the place of both. Raises ConfigurationError, and UsageError for what cannot be, or where the window would decide
+    and is not known; an error inside a provider is the result's `error`.
     """
-    if configuration is None:
-        configuration = load_preset(preset or DEFAULT_PRESET)
-    elif not isinstance(configuration, Configuration):
-        configuration = parse_configuration(json.dumps(configuration))
+    configuration = _configuration(configuration, preset)
     if target_tokens is not None:
+        if target_tokens < 0:
+            raise UsageError(f"target_tokens is {target_tokens}, and nothing has fewer than 0.")
         configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
         transcript = replace(transcript, model=model)
@@ -134,6 +137,25 @@ def condense(
     if slim and result.is_needed:
         result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
     return result
+
+
+def _configuration(given: Configuration | Mapping[str, Any] | None, preset: str | None) -> Configuration:
+    if given is None:
+        return load_preset(preset or DEFAULT_PRESET)
+    if preset is not None:
+        raise UsageError(
+            f"A configuration and the preset {preset} cannot be used together.",
+            "Give one of them; a configuration can name the preset that it builds on: preset.",
+        )
+    if isinstance(given, Configuration):
+        return given
+    try:
+        text = json.dumps(given)
+    except (TypeError, ValueError, RecursionError) as error:  # RecursionError: it holds itself, far down.
+        raise UsageError(
+            f"The configuration is no JSON ({error}).", "Give dicts, lists, strings and numbers."
+        ) from None
+    return parse_configuration(text)
 
 
 def _sizing(
@@ -208,23 +230,28 @@ def restore(transcript: Transcript) -> Restoration:
     return Restoration(transcript, restored, found.resolved, found.unresolved, count_gaps(found.messages), elsewhere)
 
 
-def dump(condensation: Condensation | Restoration) -> bytes:
+def dump(result: Condensation | Restoration | Transcript) -> bytes:
     """Bytes of the new transcript in the format of the input, read back and checked before they are returned.
 
-    Raises UsageError if that format is only read. Raises BrokenOutputError if they break a rule that the input kept,
-    or say anything but the condensation; that is a defect of this program, and nothing is lost by it.
+    Raises UsageError if that format is only read. Raises BrokenOutputError if they break a rule that the input of a
+    condensation kept, or say anything but the result; that is a defect of this program, and nothing is lost by it.
     """
-    data = formats.serialize(condensation.transcript)
-    if not condensation.transcript.is_changed:
+    transcript = _transcript_of(result)
+    data = formats.serialize(transcript)
+    if not transcript.is_changed:
         return data
-    for violation in condensation.new_violations if isinstance(condensation, Condensation) else ():
+    for violation in result.new_violations if isinstance(result, Condensation) else ():
         raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
-    if not reads_back(data, condensation.transcript):
+    if not reads_back(data, transcript):
         raise BrokenOutputError("The written transcript does not read back as what was meant.", _REPORT)
     return data
 
 
-def convert(result: Transcript | Condensation, to: str) -> Conversion:
+def _transcript_of(result: Condensation | Restoration | Transcript) -> Transcript:
+    return result if isinstance(result, Transcript) else result.transcript
+
+
+def convert(result: Condensation | Restoration | Transcript, to: str) -> Conversion:
     """The conversation as messages of an API, `anthropic` or `openai-chat`, whatever format it was read from.
 
     `notes` of the conversion tell what could not be carried over. The bytes are read back, and checked by the rules of
@@ -233,7 +260,7 @@ def convert(result: Transcript | Condensation, to: str) -> Conversion:
     """
     from .formats.converting import convert as converted
 
-    transcript = result.transcript if isinstance(result, Condensation) else result
+    transcript = _transcript_of(result)
     if not transcript.messages:
         raise UsageError("There is no conversation to convert.", "Name a transcript that holds messages.")
     conversion = converted(transcript, to)
@@ -242,17 +269,13 @@ def convert(result: Transcript | Condensation, to: str) -> Conversion:
     return conversion
 
 
-def dump_messages(condensation: Condensation | Restoration) -> list[Any]:
+def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
     """The messages of the new transcript as a list, where the input was one. Raises as `dump` does, and UsageError."""
-    container = condensation.transcript.source.container
-    data = dump(condensation)
-    if container is Container.ARRAY and condensation.transcript.format in _MESSAGE_LISTS:
+    transcript = _transcript_of(result)
+    data = dump(result)
+    if transcript.source.container is Container.ARRAY and transcript.format in _MESSAGE_LISTS:
         return list(jsontext.parse(data))
     raise UsageError("The input was no list of messages.", "Take its bytes from dump().")
-
-
-_MESSAGE_LISTS = ("anthropic", "openai-chat", "mini-swe-agent")
-_REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 
 def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:

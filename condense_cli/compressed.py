@@ -69,9 +69,9 @@ def reading(stream: BinaryIO, start: bytes, name: str) -> Iterator[BinaryIO]:
     else:
         yield stream
         return
-    errors: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
+    errors: tuple[type[Exception], ...] = (zlib.error, gzip.BadGzipFile)
     if kind == "zstd":
-        errors = (EOFError, _zstd().ZstdError)
+        errors = (_zstd().ZstdError,)
     try:
         with io.BufferedReader(cast("Any", opened), 1 << 20) as buffered:
             yield cast("BinaryIO", buffered)

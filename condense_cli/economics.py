@@ -4,8 +4,9 @@ A request is read from the provider's cache as far as it begins like the one bef
 a prefix P, and replaces the suffix S by S', which is written to the cache anew, once. With w and r as
 the price of writing and reading a token of the cache and L as the price of the summaries:
 
-    warm   k = ((w − r) · S' + L) / (r · (S − S'))
-    cold   the cache has expired and all is written anyway: it pays at once if L < w · (S − S')
+    k = ((w − r) · S' + L) / (r · (S − S'))
+
+turns pay for it. Once the cache has expired all is written anyway: then it pays at once if L < w · (S − S').
 
 https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing (write 1.25, read 0.1)
 https://platform.openai.com/docs/guides/prompt-caching (write 1 before GPT-5.6, read 0.1 to 0.5)
@@ -72,7 +73,6 @@ class Economics(Struct, frozen=True):
     next_turn_after: Decimal
     one_off: Decimal | None
     warm: Decimal | None
-    cold: Decimal | None
 
 
 def weigh(rewrite: Rewrite, before: Rates, after: Rates | None = None, summaries: Decimal = _NOTHING) -> Economics:
@@ -86,10 +86,9 @@ def weigh(rewrite: Rewrite, before: Rates, after: Rates | None = None, summaries
     new_turn = after.read * rewrite.after
     saving = old_turn - new_turn
     if before.write is None or after.write is None:
-        return Economics(old_turn, new_turn, None, None, None)
+        return Economics(old_turn, new_turn, None, None)
     one_off = (after.write - after.read) * rewrite.new_suffix + summaries
-    first_saving = before.write * rewrite.before - after.write * rewrite.after
-    return Economics(old_turn, new_turn, one_off, _warm(one_off, saving), _cold(summaries, first_saving, saving))
+    return Economics(old_turn, new_turn, one_off, _warm(one_off, saving))
 
 
 def _warm(one_off: Decimal, saving: Decimal) -> Decimal:
@@ -97,15 +96,6 @@ def _warm(one_off: Decimal, saving: Decimal) -> Decimal:
     if saving <= 0:
         return NEVER
     return max(_NOTHING, one_off) / saving
-
-
-def _cold(summaries: Decimal, first_saving: Decimal, saving: Decimal) -> Decimal:
-    """The same with an expired cache: the first turn saves at the price of writing, the others at that of reading."""
-    if first_saving > 0 and summaries <= first_saving:
-        return summaries / first_saving
-    if saving <= 0:
-        return NEVER
-    return 1 + (summaries - first_saving) / saving
 
 
 class Accounting(StrEnum):

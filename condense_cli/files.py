@@ -124,20 +124,16 @@ def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Call
 
     It has the permissions of a third one, if there is one. It is gone afterwards, or has another name.
     """
-    import tempfile  # It imports random, and that much else.
-
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    temporary = Path(name)
-    file: BinaryIO | None = None
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
+    # Without another file it gets what every new file gets; otherwise nobody else may read it before it has those.
+    mode = 0o666 if like is None else 0o600
+    file = open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115 - closed below
 
     def finish() -> Path:
-        assert file is not None
         with file:
             file.flush()
             os.fsync(file.fileno())
-        if like is None:
-            temporary.chmod(0o666 & ~_umask())
-        else:
+        if like is not None:
             status = like.stat()
             with contextlib.suppress(OSError, AttributeError):  # Only root may give files away; Windows has no owners.
                 os.chown(temporary, status.st_uid, status.st_gid)
@@ -145,12 +141,10 @@ def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Call
         return temporary
 
     try:
-        file = os.fdopen(handle, "wb")
         yield file, finish
     finally:
         with contextlib.suppress(OSError):
-            if file is not None:
-                file.close()
+            file.close()
         with contextlib.suppress(OSError):
             temporary.unlink()
 
@@ -218,12 +212,6 @@ def stamp(path: Path) -> Stamp:
     except OSError:
         return Stamp()
     return Stamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def check_output(source: str, output: Path, hint: str = "Write to another file.") -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from . import api
 from .config.models import Configuration
 from .config.presets import load_preset, preset_names
-from .errors import CondenseError
+from .errors import CondenseError, UsageError
 from .files import read_bytes
 from .formats import parse
 from .parallel import in_order
@@ -82,8 +82,11 @@ def evaluate(
     Presets (all, where nothing is named) and configurations, by the name to show, run as they are and to each budget, a
     share of the tokens before a cut; cuts are shares of the messages. `against` names ways to compare with
     (`KNOWN_WAYS`). A transcript of fewer than `smallest` tokens is left out. docs/quality.md has the definitions,
-    docs/json-report.md every figure. Raises ConfigurationError; KeyError for an unknown name of a way.
+    docs/json-report.md every figure. Raises ConfigurationError, and UsageError for an unknown name of a way.
     """
+    for name in against:
+        if name not in KNOWN_WAYS:
+            raise UsageError(f"There is no way named {name!r} to compare with.", f"There are {', '.join(KNOWN_WAYS)}.")
     if not presets and configurations is None:
         presets = preset_names()
     named = {name: load_preset(name) for name in presets} | dict(configurations or {})

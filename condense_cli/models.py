@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-BINDS_THINKING_AS_OF: Final = "2026-10"
-
 _BINDS_THINKING: Final = re.compile(
     r"claude-(?:fable|mythos)-5[-.][12](?:\D|$)|claude-(?:opus|sonnet|haiku)-5[-.]5(?:\D|$)"
 )
-"""https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"""
+"""https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks, as of 2026-10"""
 
 
 def binds_thinking(model: str | None) -> bool:

@@ -22,14 +22,22 @@ from .transcript import JsonPath
 BEGIN: Final = "*** Begin Patch"
 
 _FILE: Final = re.compile(
-    r"^\*\*\* (?:Add|Update|Delete) File: (?P<path>[^\n]*?)[ \t\r]*(?:\n(?:\*\*\* Move to: [^\n]*\n)?|\Z)", re.MULTILINE
+    r"^\*\*\* (?P<kind>Add|Update|Delete) File: (?P<path>[^\n]*?)[ \t\r]*"
+    r"(?:\n(?:\*\*\* Move to: (?P<target>[^\n]*)(?:\n|\Z))?|\Z)",
+    re.MULTILINE,
 )
 _AFTER: Final = re.compile(r"(?:^|\n)\*\*\* (?:(?:Add|Update|Delete) File: |End Patch)|\Z")
 
 
+def files(text: str) -> list[tuple[str, str, str]]:
+    """The files that a patch in the text changes: Add, Update or Delete, the path, and where an update moves it."""
+    found = _FILE.finditer(text) if BEGIN in text else ()
+    return [(match["kind"], match["path"], (match["target"] or "").strip()) for match in found if match["path"]]
+
+
 def paths(text: str) -> list[str]:
     """The files that a patch in the text changes."""
-    return [match["path"] for match in _FILE.finditer(text)] if BEGIN in text else []
+    return [path for _, path, _ in files(text)]
 
 
 def arguments(text: str) -> dict[str, Any]:

@@ -110,7 +110,8 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
     except (UnknownFormatError, UsageError) as error:
         found, warnings = Installed().formats()
         if not found:
-            raise type(error)(error.message, " ".join([error.hint, *warnings])) from None
+            error.hint = " ".join(filter(None, [error.hint, *warnings]))
+            raise
         hint = error.hint
     formats.add(found)
     try:

@@ -21,8 +21,7 @@ _PER: Final = 1_000_000
 """The table gives US dollars per million tokens."""
 
 ANTHROPIC_WRITE_5M: Final = Decimal("1.25")
-ANTHROPIC_WRITE_1H: Final = Decimal(2)
-"""A cache write as a multiple of the input price:
+"""A cache write for five minutes as a multiple of the input price:
 https://platform.claude.com/docs/en/build-with-claude/prompt-caching#pricing"""
 
 _ROUTING: Final = re.compile(
@@ -51,7 +50,6 @@ class Price(Struct, frozen=True):
     output: Decimal | None
     cache_read: Decimal | None
     cache_write_5m: Decimal | None
-    cache_write_1h: Decimal | None
     window: int | None = None
     assumed: tuple[str, ...] = ()
 
@@ -113,15 +111,10 @@ def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: in
     write = per_token(prices.cache_write_5m_mtok)
     if write is None:
         write = per_token(prices.cache_write_mtok)
-    write_1h = per_token(prices.cache_write_1h_mtok)
     assumed = []
-    if read is not None and provider.id == "anthropic":
-        if write is None:
-            write = paid * ANTHROPIC_WRITE_5M
-            assumed.append(f"A cache write is taken to cost {ANTHROPIC_WRITE_5M} times the input price.")
-        if write_1h is None:
-            write_1h = paid * ANTHROPIC_WRITE_1H
-            assumed.append(f"A cache write for an hour is taken to cost {ANTHROPIC_WRITE_1H} times the input price.")
+    if read is not None and write is None and provider.id == "anthropic":
+        write = paid * ANTHROPIC_WRITE_5M
+        assumed.append(f"A cache write is taken to cost {ANTHROPIC_WRITE_5M} times the input price.")
     elif read is not None and write is None and provider.id == "openai" and not _openai_charges_writes(info.id):
         write = paid
         assumed.append("A cache write is taken to cost no more than input.")
@@ -132,7 +125,6 @@ def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: in
         per_token(prices.output_mtok),
         read,
         write,
-        write_1h,
         info.context_window,
         tuple(assumed),
     )

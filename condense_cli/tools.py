@@ -37,9 +37,6 @@ TODO_LISTS: Final = frozenset({"todowrite", "todo_write", "todolist", "update_pl
 TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
 """Tools that add or change one todo, which has a number."""
 
-_PATCHED_FILE: Final = re.compile(
-    r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$(?:\n\*\*\* Move to: (.+?)\s*$)?", re.MULTILINE
-)
 _REPLACED: Final = frozenset({"old_string", "old_str", "old_text", "oldText", "TargetContent", "search"})
 _PATCHES: Final = frozenset({"diff", "content", "input", "patch"})
 _SEARCH_BEGINS: Final = re.compile(r"(?:<{7}|-{7,}) SEARCH\s*")
@@ -61,6 +58,8 @@ PATH_ARGUMENTS: Final = (
 )
 
 _COMMAND_ARGUMENTS: Final = ("command", "cmd", "CommandLine", "commands", "script")
+_RUN: Final = (["-c"], ["-lc"], ["-Command"])
+"""The last option before what a shell is to run. Codex gives PowerShell -NoProfile before it."""
 
 MAIN_ARGUMENTS: Final = (
     *PATH_ARGUMENTS, "command", "cmd", "pattern", "query", "regex", "url", "description", "prompt",
@@ -172,23 +171,15 @@ def command_lines(call: Block) -> list[str]:
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         if name == "run_commands":
             return [line for line in value if line.strip()]
-        # An argument vector: what a shell is given to run, or the words themselves.
-        value = value[2] if len(value) == 3 and value[1] in ("-c", "-lc") else " ".join(value)
+        value = _command_line(value)
     return [value] if isinstance(value, str) and value.strip() else []
 
 
 def patched_files(call: Block) -> Iterator[tuple[str, str, str]]:
-    """Files of a patch in the form of Codex: Add, Update or Delete, the path, and where an update moves it."""
+    """What a call of `apply_patch` does to files, as `patches.files` says it."""
     if name_of(call) == "apply_patch":
         for _, value in string_values(arguments_of(call) or {"input": call.text}):
-            yield from patched_files_in(value)
-
-
-def patched_files_in(text: str) -> Iterator[tuple[str, str, str]]:
-    """The same for a text that may hold a patch."""
-    if "*** Begin Patch" in text:
-        for match in _PATCHED_FILE.finditer(text):
-            yield match[1], match[2], match[3] or ""
+            yield from patches.files(value)
 
 
 def matched_texts(call: Block) -> list[str]:
@@ -201,7 +192,7 @@ def matched_texts(call: Block) -> list[str]:
             found.append(value)
         elif path[-1] in _PATCHES:
             found += _searched_texts(value)
-            if "*** Begin Patch" in value:
+            if patches.BEGIN in value:
                 found += [line[1:] for line in value.split("\n") if line.startswith(("-", " "))]
     return found
 
@@ -238,8 +229,9 @@ def main_argument(call: Block) -> str:
 
 def _command_line(words: list[str]) -> str:
     """The command in the words of a process; of a shell that is told to run one, that command alone."""
-    is_shell = len(words) == 3 and words[1] in ("-c", "-lc", "-Command")
-    return words[2] if is_shell else " ".join(words)
+    options = words[1:-1]
+    is_shell = options[-1:] in _RUN and all(option.startswith("-") for option in options)
+    return words[-1] if is_shell else " ".join(words)
 
 
 def path_argument(call: Block) -> str | None:

@@ -98,3 +98,40 @@ def test_a_configuration_is_checked_as_a_file_is() -> None:
 
     with pytest.raises(ConfigurationError, match="passess"):
         condense_cli.condense(condense_cli.loads(conversation()), {"passess": []})
+
+
+# What is wrong with what was given is said as every other error is.
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"configuration": {"keep_first": 3}, "preset": "speed"}, "the preset speed cannot be used together"),
+        ({"configuration": {"passes": {"a"}}}, "no JSON .*set"),
+        ({"configuration": {"passes": [object()]}}, "no JSON .*object"),
+        ({"target_tokens": -5}, "target_tokens is -5"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        condense_cli.condense(condense_cli.loads(conversation()), **given)
+
+
+def test_an_unknown_way_to_compare_with_is_refused() -> None:
+    with pytest.raises(UsageError, match="nope") as caught:
+        condense_cli.evaluate(condense_cli.loads(conversation()), presets=["speed"], against=["nope"])
+    assert "oldest" in caught.value.hint
+
+
+# A transcript and a restoration are given like the result of condensing.
+def test_every_result_can_be_dumped_and_converted() -> None:
+    messages = conversation()
+    transcript = condense_cli.loads(messages)
+    restored = condense_cli.restore(transcript)
+    assert condense_cli.dump_messages(transcript) == condense_cli.dump_messages(restored) == messages
+    converted = [condense_cli.convert(given, "openai-chat").data for given in (transcript, restored)]
+    assert converted[0] == converted[1]
+
+
+def test_the_seconds_of_a_run_are_measured() -> None:
+    metrics = condense_cli.condense(condense_cli.loads(conversation()), preset="speed").metrics
+    assert metrics is not None
+    assert metrics.seconds > 0

@@ -577,7 +577,15 @@ def test_a_full_device_as_standard_output_fails(arguments: tuple[str, ...], unbu
     with Path("/dev/full").open("wb") as full:
         done = condense_process(arguments[0], file, *arguments[1:], stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
     assert done.status == ExitStatus.FAILED
-    assert "No space left" in done.message
+    assert "cannot write the output: No space left" in done.message
+
+
+def test_a_folder_that_is_gone_is_not_said_to_be_a_failed_write(tmp_path: Path) -> None:
+    """Another error of the system is told as what it is."""
+    here = tmp_path / "here"
+    here.mkdir()
+    done = condense_process("sessions", "--here", cwd=here, before_start=here.rmdir)
+    assert (done.status, done.message) == (ExitStatus.FAILED, "condense: No such file or directory.\n")
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("--version",)], ids=" ".join)
@@ -623,7 +631,7 @@ def test_a_disk_that_fills_up_under_an_output_file_leaves_the_old_one(file: Path
 
 
 @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt(), MemoryError()], ids=repr)
-@pytest.mark.parametrize("step", ["fsync", "fdopen", "replace"])
+@pytest.mark.parametrize("step", ["open", "fsync", "replace"])
 def test_writing_that_breaks_off_leaves_the_old_file_and_nothing_else(
     step: str, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -640,6 +648,13 @@ def test_writing_that_breaks_off_leaves_the_old_file_and_nothing_else(
         monkeypatch.setattr(os, step, fail)
     with unharmed(tmp_path), pytest.raises((OutputError, KeyboardInterrupt, MemoryError)):
         files.write_bytes(target, b"new")
+
+
+def test_the_umask_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is that of the whole process: files that other threads make meanwhile would be anybody's."""
+    monkeypatch.delattr(os, "umask")
+    files.write_bytes(tmp_path / "out.jsonl", b"new")
+    assert (tmp_path / "out.jsonl").read_bytes() == b"new"
 
 
 # --- Pipes and signals -----------------------------------------------------------------------------------------------

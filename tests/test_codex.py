@@ -20,7 +20,15 @@ from condense_cli.errors import NotJsonError
 from condense_cli.exchanges import cut_before
 from condense_cli.formats import format_named, serialize
 from condense_cli.report.validation import check
-from condense_cli.tools import arguments_of, main_argument, patched_paths, path_argument, prints_a_file, writes_a_file
+from condense_cli.tools import (
+    arguments_of,
+    command_lines,
+    main_argument,
+    patched_paths,
+    path_argument,
+    prints_a_file,
+    writes_a_file,
+)
 from condense_cli.transcript import Block, BlockKind, Role, Transcript
 from condense_cli.validity import validate
 
@@ -267,6 +275,12 @@ def test_what_codex_tools_do() -> None:
     listed = call(function("a", "shell", command=["bash", "-lc", "sed -n '1,9p' a.py"]))
     assert main_argument(listed) == "sed -n '1,9p' a.py"
     assert prints_a_file(listed)
+    assert command_lines(listed) == ["sed -n '1,9p' a.py"]
+    for options in (["-Command"], ["-NoProfile", "-Command"]):
+        shown = call(function("a", "shell", command=["powershell.exe", *options, "Get-Content a.py"]))
+        assert main_argument(shown) == "Get-Content a.py"
+        assert command_lines(shown) == ["Get-Content a.py"]
+    assert command_lines(call(function("a", "shell", command=["grep", "a", "-c", "b"]))) == ["grep a -c b"]
     assert prints_a_file(call(function("a", "shell", command=["cat", "a.py"])))
     assert prints_a_file(call(function("a", cmd="cat a.py")))
     assert prints_a_file(

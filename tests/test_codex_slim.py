@@ -61,6 +61,12 @@ def test_an_event_that_repeats_the_output_of_its_call(said: Any) -> None:
     assert payloads[1] == {**event["payload"], "aggregated_output": MARKER, "stdout": MARKER}
 
 
+# An output may be JSON that nobody can read, however deep.
+def test_a_deep_output_is_text() -> None:
+    deep = '{"a":' * 100_000
+    assert after(output(deep))[0]["output"] == deep
+
+
 def test_an_item_that_repeats_the_output_of_its_call() -> None:
     item = {"type": "CommandExecution", "id": "call_1", "command": ["ls"], "aggregated_output": LONG}
     payloads = after(output(HEADED), record("event_msg", type="item_completed", item=item))

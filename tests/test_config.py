@@ -15,7 +15,7 @@ import yaml
 from helpers import as_lines, condense_process, session
 
 from condense_cli.config import models, phases
-from condense_cli.config.loading import load_configuration, parse_configuration
+from condense_cli.config.loading import load_with_positions, parse_configuration
 from condense_cli.config.models import Configuration
 from condense_cli.config.presets import load_preset, preset_names, presets_folder
 from condense_cli.errors import ConfigurationError, ExitStatus
@@ -140,7 +140,9 @@ def test_a_document_of_the_sources_is_the_preset_of_the_same_name(file: str, tmp
     """Written as JSON with camelCase keys, each configuration of the sources does what the shipped file does."""
     path = tmp_path / "document.json"
     path.write_text(json.dumps(DOCUMENTS[file], indent=2))
-    assert _unnamed(load_configuration(path)) == _unnamed(load_configuration(presets_folder() / file))
+    assert _unnamed(load_with_positions(path).configuration) == _unnamed(
+        load_with_positions(presets_folder() / file).configuration
+    )
 
 
 # --- Both spellings --------------------------------------------------------------------------------------------------
@@ -359,7 +361,9 @@ def test_yaml_and_json_say_the_same(name: str, tmp_path: Path) -> None:
     }
     path = tmp_path / "configuration"
     path.write_bytes(texts[name].encode())
-    assert load_configuration(path) == Configuration(keep_first=3, pins=(models.Predicates(regex="TODO\\b"),))
+    assert load_with_positions(path).configuration == Configuration(
+        keep_first=3, pins=(models.Predicates(regex="TODO\\b"),)
+    )
 
 
 @pytest.mark.parametrize(
@@ -367,7 +371,7 @@ def test_yaml_and_json_say_the_same(name: str, tmp_path: Path) -> None:
 )
 def test_every_shipped_configuration_loads_in_both_spellings(path: Path) -> None:
     """Presets and examples load, do something, and mean the same with camelCase keys."""
-    configuration = load_configuration(path)
+    configuration = load_with_positions(path).configuration
     assert configuration.passes or configuration.lossless_prelude.enabled
     assert parse_configuration(json.dumps(_in_camel_case(yaml.safe_load(path.read_text())))) == configuration
 
@@ -666,7 +670,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
     for name in ("missing.yaml", "latin.yaml", "."):
         with pytest.raises(ConfigurationError, match=re.escape(str(tmp_path / name))):
-            load_configuration(tmp_path / name)
+            load_with_positions(tmp_path / name)
 
 
 def test_an_unknown_preset_is_refused_with_the_nearest_one() -> None:

@@ -62,11 +62,11 @@ def test_summaries_take_more_turns(share: str, more: str) -> None:
     assert round(with_them - without, 1) == Decimal(more)
 
 
-def spent(of: Rates, change: Rewrite, turns: int, *, condensed: bool, warm: bool, summaries: Decimal) -> Decimal:
+def spent(of: Rates, change: Rewrite, turns: int, *, condensed: bool, summaries: Decimal) -> Decimal:
     """Dollars after so many turns, turn by turn: what is in the cache is read, the rest is written."""
     assert of.write is not None
     size = change.after if condensed else change.before
-    cached = (change.prefix if condensed else size) if warm else 0
+    cached = change.prefix if condensed else size
     total = summaries if condensed else Decimal(0)
     for _ in range(turns):
         total += of.read * cached + of.write * (size - cached)
@@ -74,21 +74,19 @@ def spent(of: Rates, change: Rewrite, turns: int, *, condensed: bool, warm: bool
     return total
 
 
-@pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("summaries", ["0", "0.1", "1.5"])
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("name", RATES)
-def test_the_formulas_agree_with_a_simulation_to_the_turn(name: str, share: str, summaries: str, warm: bool) -> None:
+def test_the_formulas_agree_with_a_simulation_to_the_turn(name: str, share: str, summaries: str) -> None:
     of, change, paid = rates(name, "0.000005"), rewrite(share), Decimal(summaries)
     result = weigh(change, of, summaries=paid)
-    expected = result.warm if warm else result.cold
-    assert expected is not None
+    assert result.warm is not None
     turn = 1
-    while spent(of, change, turn, condensed=True, warm=warm, summaries=paid) > spent(
-        of, change, turn, condensed=False, warm=warm, summaries=paid
+    while spent(of, change, turn, condensed=True, summaries=paid) > spent(
+        of, change, turn, condensed=False, summaries=paid
     ):
         turn += 1
-    assert turn == max(1, ceil(expected))
+    assert turn == max(1, ceil(result.warm))
 
 
 def test_the_cost_of_a_turn_and_the_one_off_cost() -> None:
@@ -98,32 +96,23 @@ def test_the_cost_of_a_turn_and_the_one_off_cost() -> None:
     assert result.warm == result.one_off / 600
 
 
-def test_with_an_expired_cache_it_pays_at_once_unless_the_summaries_cost_more() -> None:
-    change, of = Rewrite(1_000, 9_000, 3_000), Rates(Decimal("1.25"), Decimal("0.1"))
-    limit = Decimal("1.25") * 6_000
-    assert weigh(change, of).cold == 0
-    assert weigh(change, of, summaries=limit).cold == 1
-    later = weigh(change, of, summaries=limit + 1_200).cold
-    assert later == 3
-
-
 @pytest.mark.parametrize("new_suffix", [9_000, 9_500])
 def test_what_saves_nothing_never_pays(new_suffix: int) -> None:
     result = weigh(Rewrite(1_000, 9_000, new_suffix), Rates(Decimal("1.25"), Decimal("0.1")), summaries=Decimal(1))
-    assert (result.warm, result.cold) == (NEVER, NEVER)
+    assert result.warm == NEVER
 
 
 def test_without_a_cache_there_is_nothing_to_rewrite() -> None:
-    price = Price("m", "p", Decimal(2), Decimal(8), None, None, None)
+    price = Price("m", "p", Decimal(2), Decimal(8), None, None)
     result = weigh(Rewrite(100, 900, 300), Rates.of(price))
     assert [result.next_turn_before, result.next_turn_after, result.one_off, result.warm] == [2_000, 800, 0, 0]
 
 
 def test_an_unknown_price_of_writing_leaves_unknown_what_needs_it() -> None:
-    price = Price("m", "p", Decimal(2), Decimal(8), Decimal(1), None, None)
+    price = Price("m", "p", Decimal(2), Decimal(8), Decimal(1), None)
     result = weigh(Rewrite(100, 900, 300), Rates.of(price))
     assert [result.next_turn_before, result.next_turn_after] == [1_000, 400]
-    assert (result.one_off, result.warm, result.cold) == (None, None, None)
+    assert (result.one_off, result.warm) == (None, None)
 
 
 def test_a_smaller_request_may_have_a_lower_rate() -> None:
@@ -139,7 +128,7 @@ def price(input: str, output: str, read: str | None = None, write: str | None = 
     amounts = [None if value is None else Decimal(value) / 1_000_000 for value in (input, output, read, write)]
     paid, answered, cached, written = amounts
     assert paid is not None
-    return Price("model", "provider", paid, answered, cached, written, None)
+    return Price("model", "provider", paid, answered, cached, written)
 
 
 SONNET = price("3", "15", "0.3", "3.75")

@@ -46,7 +46,7 @@ def costing(read: str | None = "0.1", write: str | None = "1.25", input: str = "
     """Prices in dollars per token, large enough to be seen."""
     cached = None if read is None else Decimal(read)
     written = None if write is None else Decimal(write)
-    return Price("model", "maker", Decimal(input), None, cached, written, None)
+    return Price("model", "maker", Decimal(input), None, cached, written)
 
 
 # --- Which tokens ----------------------------------------------------------------------------------------------------

@@ -282,7 +282,7 @@ def test_what_is_read_only_is_refused(what: str, file: Path) -> None:
 
 
 # The same without needing another user: the system refuses, and nothing is left behind.
-@pytest.mark.parametrize("step", ["access", "link", "mkstemp"])
+@pytest.mark.parametrize("step", ["access", "link", "open"])
 def test_what_the_system_refuses_leaves_everything_as_it_was(
     step: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,7 +294,7 @@ def test_what_the_system_refuses_leaves_everything_as_it_was(
     if step == "link":
         monkeypatch.setattr(os, "link", refuse)
     if step != "access":
-        monkeypatch.setattr("tempfile.mkstemp", refuse)
+        monkeypatch.setattr(os, "open", refuse)
     done = in_place(file)
     assert done.status == ExitStatus.FAILED
     assert str(file) in done.message

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from summarizers import SUMMARIZERS, Failing
 
 from condense_cli import api
-from condense_cli.config.loading import load_configuration
+from condense_cli.config.loading import load_with_positions
 from condense_cli.config.models import LosslessConfig
 from condense_cli.config.presets import preset_names, presets_folder
 from condense_cli.formats import parse, serialize
@@ -59,7 +59,7 @@ def test_round_trip_is_the_identity(path: Path) -> None:
 # Every law holds for each preset and example configuration.
 @pytest.mark.parametrize(("path", "configuration"), real.spread(real.all_files(), CONFIGURATIONS), ids=_id)
 def test_laws_hold(path: Path, configuration: Path, count: Counter) -> None:
-    laws.check_all(real.transcript(path), load_configuration(configuration), count)
+    laws.check_all(real.transcript(path), load_with_positions(configuration).configuration, count)
 
 
 # Every law holds for each provider with its default settings, and for a fallback.
@@ -80,7 +80,9 @@ def test_laws_hold_for_the_strictest_configuration(
     configuration = tmp_path / "strict.yaml"
     configuration.write_text(STRICT)
     transcript = real.transcript(path)
-    laws.check_all(replace(transcript, model=model or transcript.model), load_configuration(configuration), count)
+    laws.check_all(
+        replace(transcript, model=model or transcript.model), load_with_positions(configuration).configuration, count
+    )
 
 
 SECTIONS = {
@@ -131,7 +133,7 @@ def test_laws_hold_on_condensed_transcripts(path: Path, preset: str, count: Coun
     first = configuration(lossless_prelude=PRELUDES["all, the earliest stay"])
     result = api.condense(real.transcript(path), first, counter=count)
     again = parse(api.dump(result), format=result.transcript.format)
-    laws.check_all(again, load_configuration(presets_folder() / f"{preset}.yaml"), count)
+    laws.check_all(again, load_with_positions(presets_folder() / f"{preset}.yaml").configuration, count)
 
 
 SUMMARIES = configuration(

@@ -104,6 +104,18 @@ def test_the_folder_where_the_session_was_started() -> None:
     assert sibling(data, "claude-code", killing.FILE, "elsewhere").cwd == "/home/dev/a.b/deep"
 
 
+# A long name is cut, and a hash that only the client knows follows.
+def test_the_folder_of_a_long_path() -> None:
+    root = f"/home/{'a' * 191}/b"
+    assert len(root) == 199
+    for cwd, folder in ((f"{root}c", f"-home-{'a' * 191}-bc"), (f"{root}/deep", f"-home-{'a' * 191}-b--1x2y")):
+        records = [
+            {"type": "user", "isSidechain": False, "sessionId": OLD, "cwd": place} for place in ("/home", root, cwd)
+        ]
+        assert sibling(as_lines(records), "claude-code", killing.FILE, folder).cwd == cwd
+        assert sibling(as_lines(records), "claude-code", killing.FILE, "-home-else--1x2y").cwd == "/home"
+
+
 def test_the_command_needs_no_cd_where_the_session_was_started(file: Path, tmp_path: Path) -> None:
     here = tmp_path / "my work"
     here.mkdir()

@@ -13,7 +13,8 @@ from build import LONG, assistant, call, result, user
 from helpers import Outcome, condense_process
 from plugins import install, install_example
 
-from condense_cli.errors import ExitStatus
+from condense_cli.errors import ExitStatus, UnknownFormatError
+from condense_cli.plugins import Installed, parse
 from condense_cli.providers.registry import BUILT_IN
 
 LOG = "\n".join(f"2026-11-0{n % 9 + 1} 12:00:{n:02} request {n} took {n * 7} ms" for n in range(60))
@@ -309,3 +310,18 @@ def test_a_project_cannot_switch_providers_off(packages: Path, session: Path, tm
     assert done.status == ExitStatus.USAGE
     assert "c.yaml:1:1: the key 'providers' belongs into your own configuration only" in done.stderr
     assert "provider: NAME" in done.stderr
+
+
+def test_an_error_stays_what_it_is_and_its_hint_tells_of_broken_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Odd(UnknownFormatError):
+        def __init__(self) -> None:
+            super().__init__("odd")
+
+    def fail(*_: object, **__: object) -> None:
+        raise Odd
+
+    monkeypatch.setattr("condense_cli.formats.parse", fail)
+    monkeypatch.setattr(Installed, "formats", lambda self: ([], ["One is broken."]))
+    with pytest.raises(Odd) as caught:
+        parse(b"{}")
+    assert (caught.value.message, caught.value.hint) == ("odd", "One is broken.")

@@ -65,8 +65,8 @@ def test_only_routing_and_suffixes_are_taken_from_a_name(name: str, bare: str) -
 
 def test_a_known_model_has_all_its_prices_per_token() -> None:
     price = known("claude-opus-4-5-20251101")
-    amounts = (price.input, price.output, price.cache_read, price.cache_write_5m, price.cache_write_1h)
-    assert [amount and amount * MILLION for amount in amounts] == [5, 25, Decimal("0.5"), Decimal("6.25"), 10]
+    amounts = (price.input, price.output, price.cache_read, price.cache_write_5m)
+    assert [amount and amount * MILLION for amount in amounts] == [5, 25, Decimal("0.5"), Decimal("6.25")]
     assert (price.window, price.assumed) == (200_000, ())
     assert all(isinstance(amount, Decimal) for amount in amounts)
 
@@ -78,7 +78,7 @@ def test_an_unknown_model_has_no_price(name: str | None) -> None:
 
 def test_a_model_without_a_cache_has_no_cache_price() -> None:
     price = known("gpt-4")
-    assert (price.cache_read, price.cache_write_5m, price.cache_write_1h, price.assumed) == (None, None, None, ())
+    assert (price.cache_read, price.cache_write_5m, price.assumed) == (None, None, ())
 
 
 def test_above_its_limit_a_request_costs_the_price_of_the_upper_tier() -> None:
@@ -109,13 +109,13 @@ def test_openai_charges_for_writes_from_5_6_on() -> None:
 
 def test_a_missing_price_of_an_anthropic_write_follows_from_input_and_that_is_said() -> None:
     price = made_up(input_mtok="4", cache_read_mtok="0.4")
-    assert (price.cache_write_5m, price.cache_write_1h) == (5 / MILLION, 8 / MILLION)
-    assert len(price.assumed) == 2
+    assert price.cache_write_5m == 5 / MILLION
+    assert price.assumed == ("A cache write is taken to cost 1.25 times the input price.",)
 
 
 def test_a_missing_price_of_another_maker_stays_unknown() -> None:
     price = made_up("google", input_mtok="4", cache_read_mtok="0.4")
-    assert (price.output, price.cache_write_5m, price.cache_write_1h, price.assumed) == (None, None, None, ())
+    assert (price.output, price.cache_write_5m, price.assumed) == (None, None, ())
 
 
 def test_the_table_says_its_version_and_its_newest_change() -> None:

@@ -431,6 +431,15 @@ def test_parquet_rows_are_condensed(tmp_path: Path, column: str, data: bytes) ->
     assert after["messages"][1] == before["messages"][1]
 
 
+# A text beside the conversation may be JSON too deep to read.
+def test_parquet_with_deep_json_in_a_cell(tmp_path: Path) -> None:
+    path, small = tmp_path / "rows.parquet", tmp_path / "small.parquet"
+    deep = "[" * 100_000
+    pq.write_table(pa.Table.from_pylist([{"extra": deep, **value} for value in rows(LONG)]), path)
+    assert condense("run", path, *SPEED, "-o", small).status == ExitStatus.DONE
+    assert pq.read_table(small)["extra"].to_pylist() == [deep]
+
+
 def test_parquet_rows_are_inspected_and_restored(tmp_path: Path) -> None:
     path, small, whole = (tmp_path / f"{name}.parquet" for name in ("rows", "small", "whole"))
     written(path, "struct")

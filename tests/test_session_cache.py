@@ -11,6 +11,7 @@ import pytest
 from helpers import COMMAND, as_lines, environment, snapshot
 from machine import Machine, dialogue, written
 
+from condense_cli.cache_files import CacheFile, is_broken
 from condense_cli.sessions.cache import NAME, FactsCache
 from condense_cli.sessions.finding import find
 from condense_cli.sessions.places import places
@@ -72,7 +73,7 @@ def test_a_damaged_memory_is_set_aside(machine: Machine, damage: str) -> None:
         path.mkdir()
     assert [row["title"] for row in machine.rows()] == ["one"]
     assert [row["title"] for row in machine.rows()] == ["one"]
-    assert path.with_suffix(".broken").exists() == (damage in ("text", "cut"))
+    assert path.with_name(f"{NAME}.broken-1").exists() == (damage in ("text", "cut"))
 
 
 def test_a_memory_that_breaks_while_it_is_open_is_set_aside(machine: Machine, tmp_path: Path) -> None:
@@ -93,6 +94,22 @@ def test_a_memory_that_breaks_while_it_is_open_is_set_aside(machine: Machine, tm
     assert cache.get(file)
     cache.close()
     assert path.exists()
+
+
+def test_of_two_processes_one_sets_a_broken_file_aside(tmp_path: Path) -> None:
+    """The other, which saw the damage too, must not move the new file away."""
+    path = tmp_path / NAME
+    path.write_bytes(b"this is no database" * 100)
+    first, second = (CacheFile(path, "CREATE TABLE IF NOT EXISTS facts (path)", 1.0) for _ in range(2))
+    for file in (first, second):
+        with pytest.raises(sqlite3.DatabaseError) as caught:
+            file.connect()
+        assert is_broken(caught.value)
+    assert first.set_aside() == tmp_path / f"{NAME}.broken-1"
+    first.connect().close()
+    assert second.set_aside() is None
+    second.connect().close()
+    assert sorted(tmp_path.glob("*.broken*")) == [tmp_path / f"{NAME}.broken-1"]
 
 
 def test_without_a_place_to_write_listing_works(machine: Machine, tmp_path: Path) -> None:
@@ -128,7 +145,7 @@ def test_several_processes_share_the_memory(machine: Machine) -> None:
     assert {err for _, err in outputs} == {b""}
     assert len({out for out, _ in outputs}) == 1
     assert len(json.loads(outputs[0][0])["sessions"]) == 40
-    assert not list(machine.cache.rglob("*.broken"))
+    assert not list(machine.cache.rglob("*.broken*"))
     with sqlite3.connect(machine.cache / "condense" / NAME) as database:
         assert database.execute("SELECT count(*) FROM facts").fetchone() == (40,)
     database.close()

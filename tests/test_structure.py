@@ -16,7 +16,7 @@ FLOORS = [
     {"lossless"},
     {"ledger", "extractive"},
     {"passes", "quality"},
-    {"llm"},
+    {"llm", "cache_files"},
     {"providers"},
     {"report"},
     {

@@ -102,6 +102,3 @@ def _show(lines: list[str]) -> None:
         return
     for line in lines:
         console().print(line)
-
-
-check.__doc__ = (check.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import cleandoc
 from typing import Any, Final
 
 import typer
@@ -26,7 +27,8 @@ COMMANDS: Final = {
     "config": "Check configurations, show the one in use, print the schema.",
     "cache": "Show or clear the cache of summaries.",
 }
-"""What each command does, by its name. The module of that name holds the function `run`, or the group `presets_app`."""
+"""What each command does, by its name. The module of that name holds the function `run` and EXAMPLES, or the group
+`presets_app`."""
 
 
 class Commands(TyperGroup):
@@ -48,7 +50,8 @@ def load(name: str) -> Any:
     holder = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None)
     group = getattr(module, f"{name}_app", None)
     if group is None:
-        holder.command(name)(getattr(module, name))
+        command = getattr(module, name)
+        holder.command(name, help=f"{cleandoc(command.__doc__)}\n\n{module.EXAMPLES}")(command)
     else:
         holder.add_typer(group, name=name)
     return typer.main.get_group(holder).commands[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 DEBUG_VARIABLE = "CONDENSE_DEBUG"
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EINVAL}
+"""What writing to standard output fails with. EINVAL: a pipe that nobody reads any more, on Windows."""
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -95,7 +98,9 @@ def exits() -> Iterator[None]:
         say("condense: not enough memory.")
         _leave(ExitStatus.FAILED)
     except OSError as error:
-        say(f"condense: cannot write the output: {error.strerror or error}.")
+        what = "cannot write the output: " if error.errno in _FULL else ""
+        where = f": {error.filename}" if error.filename else ""
+        say(f"condense: {what}{error.strerror or error}{where}.")
         _leave(ExitStatus.FAILED)
     except Exception as error:
         if isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "format_message"):

@@ -122,6 +122,3 @@ def diff(
             screen.print()
             for part in terminal.render_blocks(list(difference.blocks), None if all_lines else lines, screen.width):
                 screen.print(part)
-
-
-diff.__doc__ = (diff.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

@@ -139,6 +139,3 @@ def _of_providers(
         )
     for id in dict.fromkeys(ids):
         yield id, provider_with(id, assignments, registry)
-
-
-estimate.__doc__ = (estimate.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

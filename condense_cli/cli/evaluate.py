@@ -130,9 +130,6 @@ def evaluate(
             raise typer.Exit(ExitStatus.INPUT)
 
 
-evaluate.__doc__ = (evaluate.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
-
-
 def _names(transcripts: list[str] | None, session: str | None) -> list[str]:
     """The files that are named, and those in folders that are. Raises UsageError and UnreadableError."""
     from .reading import check_piped, input_file

@@ -70,6 +70,3 @@ def inspect(
         screen = console()
         for part in render(found, screen.width):
             screen.print(part)
-
-
-inspect.__doc__ = (inspect.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")

@@ -16,7 +16,7 @@ from ..many.inputs import find_inputs
 from ..many.record import add_entry, read_record
 from ..parallel import in_order, usable_processors
 from ..report import facts as report_facts
-from ..report.cost_text import dollars
+from ..report.cost_text import digits, dollars
 from ..report.visible import visible
 from .console import console, say, write_text
 from .one_of_many import Finished, Job, work_apart, work_on
@@ -64,7 +64,7 @@ def run_many(files: list[str], same: Same, telling: Telling, out_dir: Path | Non
         results,
         out_dir=str(out_dir) if folder is not None else None,
         configuration=telling.configuration,
-        spent=format(told.cost.normalize(), "f"),
+        spent=digits(told.cost),
         warnings=told.warnings,
     )
     if telling.report is not None:

@@ -14,8 +14,9 @@ from .. import __version__, api, formats
 from ..compressed import packed
 from ..errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
 from ..files import make_folder, write_bytes
-from ..many.facts import FileResult, Status, percent
+from ..many.facts import FileResult, Status
 from ..many.record import Entry, file_hash, is_up_to_date
+from ..report.shares import percent
 from ..rows.recognising import rows_in
 from ..tokens import Counter
 from .reading import read_transcript
@@ -153,5 +154,5 @@ def _result(job: Job, status: Status, entry: Entry) -> FileResult:
         entry.rows,
         entry.tokens_before,
         entry.tokens_after,
-        percent(entry.tokens_before, entry.tokens_after),
+        percent(entry.tokens_before - entry.tokens_after, entry.tokens_before),
     )

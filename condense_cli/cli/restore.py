@@ -83,9 +83,6 @@ def restore(
         raise SystemExit(int(ExitStatus.INPUT if restored.unresolved or restored.elsewhere else ExitStatus.DONE))
 
 
-restore.__doc__ = (restore.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
-
-
 def _as_json(found: Restoration, source: str) -> str:
     from ..report import facts
 

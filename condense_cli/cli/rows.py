@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import ExitStatus, UsageError
+from ..report.cost_text import digits
 from ..report.facts import Summarized
 from ..rows.condensing import Counters, Work, condense_row, for_each_row
 from ..rows.reading import Lines
@@ -186,7 +187,7 @@ def _added(one: Summarized, other: Summarized) -> Summarized:
 
 def _sum(one: str | None, other: str | None) -> str | None:
     known = [Decimal(cost) for cost in (one, other) if cost is not None]
-    return format(sum(known, Decimal(0)).normalize(), "f") if known else None
+    return digits(sum(known, Decimal(0))) if known else None
 
 
 class StandardOutput(BytesIO):

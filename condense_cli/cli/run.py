@@ -301,9 +301,6 @@ def run(
         raise SystemExit(int(status))
 
 
-run.__doc__ = (run.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
-
-
 def _check_targets(target_tokens: int | None, target_percent: float | None) -> None:
     if target_tokens is not None and target_percent is not None:
         raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")

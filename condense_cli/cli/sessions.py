@@ -112,9 +112,6 @@ def sessions(
         _say_skipped(report)
 
 
-sessions.__doc__ = (sessions.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
-
-
 @contextmanager
 def _progress() -> Iterator[Callable[[SessionFile], None]]:
     """Something that is told of each file that is read, and says so where a person waits for it."""

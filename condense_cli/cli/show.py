@@ -71,9 +71,6 @@ def show(
             _print(transcript, hits)
 
 
-show.__doc__ = (show.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
-
-
 def _print(transcript: Transcript, hits: Sequence[Hit]) -> None:
     from ..exchanges import calls_by_id
     from ..report.lookup import Found

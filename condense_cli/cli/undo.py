@@ -65,9 +65,6 @@ def undo(
             _show(file, done)
 
 
-undo.__doc__ = (undo.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
-
-
 def _list(file: str, found: list[Backup], json: bool) -> None:
     if json:
         _print_json(file, backups=[_as_json(backup) for backup in found])

@@ -55,9 +55,6 @@ def validate(
         raise SystemExit(int(ExitStatus.DONE if found.valid else ExitStatus.INPUT))
 
 
-validate.__doc__ = (validate.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
-
-
 def _show(found: Validation) -> None:
     from rich.text import Text
 

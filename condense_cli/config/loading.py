@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -86,11 +87,6 @@ def over(base: Loaded | None, value: dict[str, Any]) -> dict[str, Any]:
     if any(key in value for key in TARGETS):
         under = {key: item for key, item in under.items() if key not in TARGETS}
     return {**under, **value}
-
-
-def load_configuration(path: Path) -> Configuration:
-    """Configuration in a YAML or JSON file. Raises ConfigurationError."""
-    return load_with_positions(path).configuration
 
 
 def load_with_positions(path: Path, presets: Presets | None = None) -> Loaded:
@@ -230,9 +226,8 @@ def types_at(root: type[Struct], path: KeyPath) -> Iterator[Any]:
 
 
 def _union(kind: Any) -> list[Any]:
-    arguments = get_args(kind)
-    if arguments and type(kind).__name__ in ("UnionType", "_UnionGenericAlias"):
-        return [part for argument in arguments for part in _union(argument)]
+    if get_origin(kind) in (Union, UnionType):
+        return [part for argument in get_args(kind) for part in _union(argument)]
     return [kind]
 
 
@@ -246,9 +241,4 @@ def _fields_at(root: type[Struct], path: KeyPath) -> list[str]:
 
 
 def _choices_at(root: type[Struct], path: KeyPath) -> list[str]:
-    return [
-        choice
-        for kind in types_at(root, path)
-        if type(kind).__name__ == "_LiteralGenericAlias"
-        for choice in get_args(kind)
-    ]
+    return [choice for kind in types_at(root, path) if get_origin(kind) is Literal for choice in get_args(kind)]

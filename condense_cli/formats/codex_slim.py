@@ -78,5 +78,5 @@ def _texts(output: Any) -> Iterator[str]:
         if text.startswith("{"):
             try:
                 yield from (inner for _, inner in string_values(jsontext.parse_text(text)))
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue

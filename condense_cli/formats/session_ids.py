@@ -22,6 +22,7 @@ from .container import open_document
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ROLLOUT: Final = re.compile(r"rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-.+\.jsonl")
+_LONGEST_FOLDER: Final = 200
 _NO_CHANCE: Final = "Write to a file with -o FILE."
 
 
@@ -112,8 +113,25 @@ def _claude_session(values: Iterable[Any], name: str, folder: str) -> Session:
             f"{name} is not a session that Claude Code can resume: no message in it names one.", _NO_CHANCE
         )
     # The client looks in a folder named after the one it was started in; the session may have moved on from there.
-    started = [place for place in places if re.sub(r"[^0-9A-Za-z]", "-", place) == folder]
+    started = [place for place in places if _is_kept_in(place, folder)]
     return Session(stem if stem in ids else list(ids)[-1], cwd=next(iter([*started, *places]), None))
+
+
+def claude_folder(project: str) -> str:
+    """The folder in which Claude Code keeps the sessions of a project, as far as it follows from the path.
+
+    What is longer than 200 characters is cut there and a hash follows.
+    """
+    return _claude_name(project)[:_LONGEST_FOLDER]
+
+
+def _claude_name(project: str) -> str:
+    return re.sub(r"[^0-9A-Za-z]", "-", project)
+
+
+def _is_kept_in(project: str, folder: str) -> bool:
+    name = _claude_name(project)
+    return folder.startswith(f"{claude_folder(project)}-") if len(name) > _LONGEST_FOLDER else folder == name
 
 
 def _claude_places(value: dict[str, Any], id: str) -> Iterator[JsonPath]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any, Final
 
-from .. import tools
+from .. import patches, tools
 from ..markers import Gap, content_hash
 from ..transcript import TEXT_CALL, Block, BlockKind, Message, Role
 from .entries import Command, FileEntry, Ledger, Request, Todo, merge
@@ -86,7 +86,7 @@ def _of_command(command: str, results: Results) -> Iterator[Ledger]:
     outcome = command_outcome(results)
     text = _middle_left_out(command.strip(), *_LONGEST_COMMAND)
     yield Ledger(commands=(Command(text, outcome.outcome, 1, int(outcome.is_failure), outcome.error),))
-    patched = list(tools.patched_files_in(command))
+    patched = patches.files(command)
     if patched:
         yield from _of_patch(patched, outcome.is_failure)
     elif not outcome.is_failure:

@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
+from ..cache_files import CacheFile, is_broken
 from ..config.profiles import Profile
 from .client import Request, max_output
 from .prompts import PROMPT_VERSION
@@ -28,7 +29,6 @@ FILE_NAME: Final = "summaries.sqlite3"
 _WAIT: Final = 10.0
 """Seconds that a process waits for another one that is writing."""
 
-_BROKEN: Final = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB"})
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS answers_1 (key BLOB PRIMARY KEY, text TEXT NOT NULL, reason TEXT NOT NULL)"
 
 
@@ -80,7 +80,7 @@ class Cache:
         self.path = path
         self.notes: list[str] = []
         self._connection: sqlite3.Connection | None = None
-        self._opened: tuple[int, int] | None = None
+        self._file = CacheFile(path, _TABLE, _WAIT)
         self._is_off = False
 
     def get(self, key: bytes) -> Stored | None:
@@ -137,41 +137,22 @@ class Cache:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                status = os.fstat(handle)
-                self._opened = (status.st_dev, status.st_ino)
-            finally:
-                os.close(handle)
-            self.path.chmod(0o600)
+            self._connection = self._file.connect()
             # Autocommit: every statement is a transaction of its own, so an answer is kept as soon as it is there.
-            self._connection = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute(_TABLE)
+            self._connection.isolation_level = None
         return self._connection
 
     def _recover(self, error: Exception) -> None:
         """Set a broken file aside, to begin a new one; anything else: go on without a cache."""
         self.close()
-        is_broken = getattr(error, "sqlite_errorname", "") in _BROKEN
-        with suppress(OSError):
-            if is_broken and self._set_aside():
+        if is_broken(error):
+            with suppress(OSError):
+                aside = self._file.set_aside()
+                if aside is not None:
+                    self.notes.append(f"The cache of summaries was broken; it is now {aside}, and a new one begins.")
                 return
         self._is_off = True
         self.notes.append(f"The cache of summaries {self.path} cannot be used ({error}); the run goes on without.")
-
-    def _set_aside(self) -> bool:
-        status = self.path.stat()
-        if (status.st_dev, status.st_ino) != self._opened:
-            return True  # Another process was faster.
-        number = 1
-        while (aside := self.path.with_name(f"{self.path.name}.broken-{number}")).exists():
-            number += 1
-        self.path.rename(aside)  # SQLite itself drops the log of a file that is gone once the new, empty one is opened.
-        self.notes.append(f"The cache of summaries was broken; it is now {aside}, and a new one begins.")
-        return True
 
 
 def _files(path: Path) -> tuple[Path, Path, Path]:

@@ -69,7 +69,6 @@ def price_for(profile: Profile, when: datetime, input_tokens: int = 0) -> Price 
         given["output"],
         given["cache_read"],
         given["cache_write_5m"],
-        None,
     )
 
 

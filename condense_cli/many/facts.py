@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from .. import __version__
 from ..report.facts import SHAPE
+from ..report.shares import percent
 
 
 class Status(StrEnum):
@@ -87,13 +88,9 @@ def build(
         before,
         after,
         before - after,
-        percent(before, after),
+        percent(before - after, before),
     )
     return ManyReport(SHAPE, __version__, out_dir, configuration, totals, "USD", spent, list(results), list(warnings))
-
-
-def percent(before: int, after: int) -> float:
-    return round(100 * (before - after) / before, 1) if before else 0.0
 
 
 def exit_status(results: Sequence[FileResult]) -> int:

@@ -12,6 +12,11 @@ _LONG: Final = 1_000
 """Turns beyond which a digit after the point says nothing."""
 
 
+def digits(amount: Decimal) -> str:
+    """An amount of money as reports for programs have it: plain digits, without loss."""
+    return format(amount.normalize(), "f")
+
+
 def dollars(amount: str | None) -> str:
     """An amount of dollars: with cents from a dollar on, with four digits below."""
     if amount is None:

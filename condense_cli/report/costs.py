@@ -15,6 +15,7 @@ from ..passes.pipeline import Condensation
 from ..prices import Price
 from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Message, Transcript
+from .cost_text import digits
 from .facts import Cost
 
 _NOTHING: Final = Decimal(0)
@@ -93,7 +94,7 @@ def cost_of(
 
 def as_money(amount: Decimal | None) -> str | None:
     """Dollars as plain digits, without loss."""
-    return None if amount is None else format(amount.normalize(), "f")
+    return None if amount is None else digits(amount)
 
 
 def assumptions(price: Price | None) -> list[str]:
@@ -109,5 +110,5 @@ def assumptions(price: Price | None) -> list[str]:
         *sentences,
         "One-off, on top of the next turn: caching anew what follows the first change.",
         "New messages and answers cost the same either way and are not counted.",
-        *price.assumed[:1],
+        *price.assumed,
     ]

@@ -15,8 +15,10 @@ from ..passes.receipts import Status
 from ..prices import Price
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript
+from .cost_text import digits
 from .costs import PriceSource, as_money, assumptions, cost_of, rewrite_of
 from .facts import SHAPE, Cost, Summarized, estimated_tokens
+from .shares import percent
 from .summaries import known_cost
 
 
@@ -133,7 +135,7 @@ def _option(
         preset=name,
         tokens_after=result.tokens_after,
         saved=saved,
-        saved_percent=round(100 * saved / result.tokens_before, 1) if result.tokens_before else 0.0,
+        saved_percent=percent(saved, result.tokens_before),
         kept_prefix=rewrite.prefix,
         rewritten=rewrite.new_suffix,
         cost=cost_of(result, count, overhead, source, known_cost(summaries)),
@@ -147,7 +149,7 @@ def _prices(price: Price, table: str) -> Prices:
         table,
         price.model,
         price.provider,
-        format(price.input.normalize(), "f"),
+        digits(price.input),
         as_money(price.output),
         as_money(price.cache_read),
         as_money(price.cache_write_5m),

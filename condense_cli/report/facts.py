@@ -15,6 +15,7 @@ from ..passes.pipeline import Condensation
 from ..passes.receipts import Kept, Receipt
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript
+from .shares import percent
 from .slimming import Slim, slim_of
 
 SHAPE: Final = 1
@@ -196,7 +197,7 @@ def build(
             before=condensation.tokens_before,
             after=condensation.tokens_after,
             saved=saved,
-            saved_percent=round(100 * saved / condensation.tokens_before, 1) if condensation.tokens_before else 0.0,
+            saved_percent=percent(saved, condensation.tokens_before),
             lossless_saved=condensation.lossless_saved,
             encoding=encoding.name,
             exact=encoding.exact and not estimated_tokens(before),

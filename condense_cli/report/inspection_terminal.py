@@ -9,7 +9,7 @@ from rich.text import Text
 
 from .fitted_table import GAP, column_widths, fitted_table
 from .inspection import Inspection, Repeats
-from .shares import BlockShare, percent
+from .shares import BlockShare, percent, percent_text
 from .slimming import kinds_text
 from .token_text import carried, counted
 from .visible import visible
@@ -36,7 +36,7 @@ def render(found: Inspection, width: int) -> Iterator[RenderableType]:
     if found.files:
         yield ""
         rows = [
-            [share.name, f"{share.tokens:,}", _percent(share.percent), f"{share.blocks:,}"] for share in found.files
+            [share.name, f"{share.tokens:,}", percent_text(share.percent), f"{share.blocks:,}"] for share in found.files
         ]
         yield fitted_table(("file", "tokens", "share", "blocks"), rows, (1, 2, 3), width, flexible=0, is_path=True)
     if found.largest_messages:
@@ -49,10 +49,6 @@ def render(found: Inspection, width: int) -> Iterator[RenderableType]:
         yield ""
         yield from _repeats(found, width)
     yield from _notes(found)
-
-
-def _percent(value: float) -> str:
-    return f"{value:.1f} %"
 
 
 def _bar(part: int, largest: int, room: int) -> Text:
@@ -69,16 +65,17 @@ def _headline(found: Inspection) -> Text:
     if window:
         together = " together" if tokens.overhead else ""
         text.append(
-            f"\n{_percent(window.percent)} of a context window of {window.tokens:,} tokens{together}", style="not bold"
+            f"\n{percent_text(window.percent)} of a context window of {window.tokens:,} tokens{together}",
+            style="not bold",
         )
     return text
 
 
 def _content_types(found: Inspection, width: int) -> Group:
-    rows = [[share.name, f"{share.tokens:,}", _percent(share.percent)] for share in found.content_types]
+    rows = [[share.name, f"{share.tokens:,}", percent_text(share.percent)] for share in found.content_types]
     if found.tokens.constants:
         constants = found.tokens.constants
-        rows.append(["per message", f"{constants:,}", _percent(percent(constants, found.tokens.total))])
+        rows.append(["per message", f"{constants:,}", percent_text(percent(constants, found.tokens.total))])
     bars = [*(share.tokens for share in found.content_types), found.tokens.constants][: len(rows)]
     return with_bars(("content", "tokens", "share"), rows, (1, 2), bars, width)
 
@@ -88,7 +85,7 @@ def _tools(found: Inspection, width: int) -> Group:
         [
             share.name or "(unknown)",
             f"{share.tokens:,}",
-            _percent(share.percent),
+            percent_text(share.percent),
             f"{share.calls:,}",
             f"{share.parameters:,}",
             f"{share.results:,}",
@@ -102,7 +99,7 @@ def _tools(found: Inspection, width: int) -> Group:
 
 def _messages(found: Inspection, width: int) -> Group:
     rows = [
-        [f"#{share.message}", share.role, f"{share.tokens:,}", _percent(share.percent), share.label]
+        [f"#{share.message}", share.role, f"{share.tokens:,}", percent_text(share.percent), share.label]
         for share in found.largest_messages
     ]
     return fitted_table(("message", "", "tokens", "share", "largest part"), rows, (2, 3), width, flexible=4)
@@ -114,7 +111,7 @@ def _blocks(title: str, shares: Sequence[BlockShare], width: int) -> Group:
             f"{share.message}:{share.block}",
             share.content_type,
             f"{share.tokens:,}",
-            _percent(share.percent),
+            percent_text(share.percent),
             f"= {share.first}  {share.label}" if share.first else share.label,
         ]
         for share in shares
@@ -126,7 +123,7 @@ def _repeats(found: Inspection, width: int) -> Iterator[RenderableType]:
     """What is repeated, what references in place of it save, and where most of it stands."""
     repeats = found.repeats
     if repeats.tokens:
-        yield Text(f"{repeats.tokens:,} tokens ({_percent(repeats.percent)}) stand earlier already", style="bold")
+        yield Text(f"{repeats.tokens:,} tokens ({percent_text(repeats.percent)}) stand earlier already", style="bold")
         yield Text(
             f"{repeats.block_tokens:,} in {repeats.whole_blocks:,} whole blocks, "
             f"{repeats.line_tokens:,} in {repeats.lines:,} lines of others",
@@ -154,12 +151,14 @@ def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
             yield Text("References would save nothing.")
         return
     who = "Written anew they" if held.resolved else "References"
-    yield Text(f"{who} would save {lossless.tokens:,} tokens ({_percent(lossless.percent)}), restorable", style="bold")
+    yield Text(
+        f"{who} would save {lossless.tokens:,} tokens ({percent_text(lossless.percent)}), restorable", style="bold"
+    )
     shares = [
         *((share.name, share) for share in lossless.finders),
         ("tool_parameters, on top", lossless.tool_parameters),
     ]
-    rows = [[name, f"{share.tokens:,}", _percent(share.percent), f"{share.blocks:,}"] for name, share in shares]
+    rows = [[name, f"{share.tokens:,}", percent_text(share.percent), f"{share.blocks:,}"] for name, share in shares]
     yield fitted_table(("finder, alone", "tokens", "share", "blocks"), rows, (1, 2, 3), width, flexible=0)
 
 

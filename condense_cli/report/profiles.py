@@ -14,6 +14,7 @@ from ..llm.calls import Outcome
 from ..llm.spending import price_for
 from ..llm.summaries import window_if_known
 from ..prices import Price
+from .cost_text import digits
 
 _MILLION = 1_000_000
 
@@ -103,7 +104,7 @@ def call_facts(name: str, outcome: Outcome, seconds: float) -> CallFacts:
         failed.hint if failed else None,
         round(seconds, 3),
         outcome.spent.tokens,
-        None if outcome.spent.unknown else _digits(outcome.spent.cost),
+        None if outcome.spent.unknown else digits(outcome.spent.cost),
     )
 
 
@@ -134,8 +135,4 @@ def _price(price: Price | None) -> PriceFacts | None:
 
 
 def _per_million(value: Decimal | None) -> str | None:
-    return None if value is None else _digits(value * _MILLION)
-
-
-def _digits(amount: Decimal) -> str:
-    return format(amount.normalize(), "f")
+    return None if value is None else digits(value * _MILLION)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +10,9 @@ import msgspec
 from .. import __version__
 from ..config.models import Configuration
 from ..passes.condensation import Condensation
+from .cost_text import digits
 from .facts import Report
+from .summaries import known_cost
 
 SHAPE: Final = 1
 
@@ -69,7 +70,7 @@ def build(result: Condensation, report: Report, configuration: Configuration, ti
         report.messages.after,
         sum(summarized.calls for summarized in used),
         sum(summarized.tokens for summarized in used),
-        format(sum((Decimal(summarized.cost or 0) for summarized in used), Decimal(0)), "f"),
+        digits(known_cost(used)),
         any(summarized.at_least for summarized in used),
         "custom_prompt" in named,
         "api_profile" in named,

@@ -49,3 +49,7 @@ class BlockShare(msgspec.Struct, frozen=True):
 
 def percent(part: int, whole: int) -> float:
     return round(100 * part / whole, 1) if whole else 0.0
+
+
+def percent_text(value: float) -> str:
+    return f"{value:.1f} %"

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from ..passes.offline import NAME as OFFLINE
-from .cost_text import dollars
+from .cost_text import digits, dollars
 from .facts import Summarized
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def summarized(summaries: Summaries) -> list[Summarized]:
             used.refused,
             used.spent.calls,
             used.spent.tokens,
-            format(used.spent.cost.normalize(), "f") if used.spent.cost or not used.spent.unknown else None,
+            digits(used.spent.cost) if used.spent.cost or not used.spent.unknown else None,
             used.spent.unknown > 0,
             summaries.is_planned and used.profile != OFFLINE,
         )

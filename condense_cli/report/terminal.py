@@ -17,6 +17,7 @@ from .explanation_terminal import render_receipts
 from .facts import Report
 from .fitted_table import shortened
 from .labels import operation_label
+from .shares import percent_text
 from .slimming import slim_line
 from .summaries import sentences
 from .token_text import carried, counted
@@ -76,10 +77,6 @@ def _rank(block: BlockDiff) -> tuple[bool, int]:
     return not block.is_new, block.tokens_after - block.tokens_before
 
 
-def _percent(value: float) -> str:
-    return f"{value:.1f} %"
-
-
 def _headline(report: Report) -> Text:
     tokens = report.tokens
     text = Text()
@@ -88,7 +85,7 @@ def _headline(report: Report) -> Text:
     left = round(_BAR * tokens.after / tokens.before) if tokens.before else _BAR
     text.append("█" * left, style="cyan")
     text.append("░" * (_BAR - left), style="dim")
-    text.append(f"   {_percent(tokens.saved_percent)} saved", style="bold green" if tokens.saved else "bold")
+    text.append(f"   {percent_text(tokens.saved_percent)} saved", style="bold green" if tokens.saved else "bold")
     return text
 
 

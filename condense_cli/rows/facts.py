@@ -10,8 +10,9 @@ from decimal import Decimal
 from msgspec import Struct
 
 from .. import __version__, prices
-from ..report.cost_text import dollars
+from ..report.cost_text import digits, dollars
 from ..report.facts import SHAPE, Bytes, Pair, Summarized
+from ..report.shares import percent
 from ..tokens import DEFAULT_ENCODING, encoding_for
 from .tally import Problem, Tally
 
@@ -99,7 +100,7 @@ def build(
             tally.tokens_before,
             tally.tokens_after,
             saved,
-            round(100 * saved / tally.tokens_before, 1) if tally.tokens_before else 0.0,
+            percent(saved, tally.tokens_before),
             tally.lossless_saved,
             ", ".join(names),
             bool(encodings) and all(encoding.exact for encoding in encodings) and not tally.estimated,
@@ -107,7 +108,7 @@ def build(
         ),
         Bytes(tally.bytes_before, tally.bytes_after if is_written else None),
         "USD",
-        format(spent.normalize(), "f"),
+        digits(spent),
         reading,
         str(prices.table(now.date())) if any(entry.before for entry in reading) else None,
         list(summaries),
@@ -121,7 +122,7 @@ def _reading(model: str, tally: Tally, now: datetime) -> Reading:
     price = prices.price_of(model, now) if model else None
     if price is None:
         return Reading(model or None, before, after, None, None)
-    paid = [format((price.input * tokens).normalize(), "f") for tokens in (before, after)]
+    paid = [digits(price.input * tokens) for tokens in (before, after)]
     return Reading(model, before, after, *paid)
 
 

@@ -173,7 +173,7 @@ def _parsed(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in "[{":
         try:
             return jsontext.parse(value.encode())
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return _without_nulls(value)
 

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from .. import __version__
+from ..cache_files import CacheFile, is_broken
 from ..formats.table import TABLE
 from .finding import SessionFile
 from .summary import Facts
@@ -39,7 +40,7 @@ class FactsCache:
     """Facts by path, size and time of change of the file. One that another program version wrote is not used."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / NAME
+        self._file = CacheFile(folder / NAME, _TABLE, _WAIT)
         self._program = f"{__version__} {_SHAPE} {' '.join(row.name for row in TABLE)}"
         self._database = self._opened()
 
@@ -48,10 +49,10 @@ class FactsCache:
         try:
             row = self._database.execute(_FIND, key).fetchone() if self._database else None
             return msgspec.msgpack.decode(row[0], type=Facts) if row else None
-        except (sqlite3.OperationalError, msgspec.DecodeError, msgspec.ValidationError, TypeError):
+        except (msgspec.DecodeError, msgspec.ValidationError, TypeError):
             return None
-        except sqlite3.DatabaseError:
-            self._begin_anew()
+        except sqlite3.DatabaseError as error:
+            self._begin_anew(error)
             return None
 
     def put(self, found: Iterable[tuple[SessionFile, Facts]]) -> None:
@@ -65,10 +66,8 @@ class FactsCache:
                 with self._database:
                     self._database.executemany(_KEEP, rows)
                     self._database.execute(_PRUNE, (_ROWS,))
-        except sqlite3.OperationalError:
-            pass  # Another process is writing, the disk is full, the file is read-only.
-        except sqlite3.DatabaseError:
-            self._begin_anew()
+        except sqlite3.DatabaseError as error:
+            self._begin_anew(error)
 
     def close(self) -> None:
         if self._database:
@@ -77,43 +76,29 @@ class FactsCache:
             self._database = None
 
     def _opened(self) -> sqlite3.Connection | None:
+        for _ in range(2):
+            try:
+                return self._file.connect()
+            except (sqlite3.Error, OSError) as error:
+                if not self._is_set_aside(error):
+                    break
+        return None
+
+    def _begin_anew(self, error: sqlite3.Error) -> None:
+        """After damage: nothing in the file can be trusted, and nothing in it is missed.
+
+        Other errors pass: another process is writing, the disk is full, the file is read-only.
+        """
+        if is_broken(error):
+            self.close()
+            self._database = self._opened() if self._is_set_aside(error) else None
+
+    def _is_set_aside(self, error: Exception) -> bool:
+        """Whether a new file can begin, as this one is broken and has another name now."""
+        if not is_broken(error):
+            return False
         try:
-            return self._connected()
-        except sqlite3.OperationalError:
-            return None
-        except sqlite3.DatabaseError:
-            self._set_aside()
+            self._file.set_aside()
         except OSError:
-            return None
-        try:
-            return self._connected()
-        except (sqlite3.Error, OSError):
-            return None
-
-    def _connected(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # What people asked is nobody else's business; SQLite gives its other files the same permissions.
-        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
-        database = sqlite3.connect(self._path, timeout=_WAIT)
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = NORMAL")
-            with database:
-                database.execute(_TABLE)
-        except BaseException:
-            database.close()
-            raise
-        return database
-
-    def _begin_anew(self) -> None:
-        """The file is damaged: nothing in it can be trusted, and nothing in it is missed."""
-        self.close()
-        self._set_aside()
-        self._database = self._opened()
-
-    def _set_aside(self) -> None:
-        with contextlib.suppress(OSError):
-            os.replace(self._path, self._path.with_suffix(".broken"))
-        for suffix in ("-wal", "-shm"):
-            with contextlib.suppress(OSError):
-                os.unlink(f"{self._path}{suffix}")
+            return False
+        return True

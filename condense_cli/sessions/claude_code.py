@@ -60,11 +60,3 @@ def project(data: bytes) -> str | None:
 def has_messages(data: bytes) -> bool:
     """Whether anything was said. The client also writes files with nothing but titles and snapshots."""
     return _MESSAGE.search(data) is not None
-
-
-def folder_name(project: str) -> str:
-    """The folder in which the client keeps the sessions of a project, as far as it follows from the path.
-
-    What is longer than 200 characters is cut there and a hash follows.
-    """
-    return re.sub(r"[^a-zA-Z0-9]", "-", project)[:200]

@@ -14,10 +14,10 @@ from typing import Final
 from msgspec import Struct
 
 from ..errors import UnreadableError
+from ..formats.session_ids import claude_folder
 from ..report.facts import SHAPE
 from ..report.session_list import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
 from ..report.shares import percent
-from . import claude_code
 from .cache import FactsCache
 from .finding import Finding, SessionFile
 from .names import Names
@@ -107,7 +107,7 @@ def _with_facts(
 def of_project(files: Iterable[SessionFile], folder: Path) -> Iterator[SessionFile]:
     """Those whose project is the folder or lies in it."""
     root = _real(folder)
-    name = claude_code.folder_name(os.path.realpath(folder))
+    name = claude_folder(os.path.realpath(folder))
     names = Names()
     for file in files:
         if file.place.layout is Layout.PROJECTS:

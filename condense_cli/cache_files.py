@@ -1,0 +1,66 @@
+"""SQLite files in the user's cache folder: opened for the user alone, and set aside once they are broken.
+
+Several processes may have one open at the same time; what it holds can be found out again.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+_BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+class CacheFile:
+    """One such file. `table` is the statement that makes its table, `wait` the seconds to wait for other processes."""
+
+    def __init__(self, path: Path, table: str, wait: float) -> None:
+        self.path = path
+        self._table = table
+        self._wait = wait
+        self._connected: tuple[int, int] | None = None
+
+    def connect(self) -> sqlite3.Connection:
+        """A connection to the file, which is made where it is missing. Raises sqlite3.Error and OSError."""
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # What people asked is nobody else's business; SQLite gives its other files the same permissions.
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            self._connected = _identity(os.fstat(handle))
+        finally:
+            os.close(handle)
+        self.path.chmod(0o600)
+        connection = sqlite3.connect(self.path, timeout=self._wait)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(self._table)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def set_aside(self) -> Path | None:
+        """Give the broken file another name, so that a new one begins; None where another process was faster.
+
+        Close the connection first. Raises OSError.
+        """
+        if _identity(self.path.stat()) != self._connected:
+            return None
+        number = 1
+        while (aside := self.path.with_name(f"{self.path.name}.broken-{number}")).exists():
+            number += 1
+        self.path.rename(aside)  # SQLite itself drops the log of a file that is gone once the new, empty one is opened.
+        return aside
+
+
+def is_broken(error: Exception) -> bool:
+    """Whether an error says that the file is damaged or no database; others pass, as when a disk is full."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in _BROKEN  # The low byte is the error, the rest its details.
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
