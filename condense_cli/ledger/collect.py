@@ -10,7 +10,7 @@ from typing import Any, Final
 from .. import tools
 from ..markers import Gap, content_hash
 from ..transcript import TEXT_CALL, Block, BlockKind, Message, Role
-from .entries import Command, FileEntry, Ledger, Request, Todo, merge
+from .entries import Command, FileEntry, Ledger, Request, State, Todo, merge
 from .outcomes import Results, command_outcome
 from .shell import file_effects
 
@@ -76,7 +76,7 @@ def _of_call(call: Block, results: Results) -> Iterator[Ledger]:
     elif tools.writes_a_file(call):
         patched = list(tools.patched_files(call))
         if patched:
-            yield from _of_patch(patched, results.is_refused)
+            yield from _of_patch(patched, results.state)
         else:
             for path in _paths(call, results):
                 yield _file(_change(path, call, results))
@@ -85,11 +85,11 @@ def _of_call(call: Block, results: Results) -> Iterator[Ledger]:
 def _of_command(command: str, results: Results) -> Iterator[Ledger]:
     outcome = command_outcome(results)
     text = _middle_left_out(command.strip(), *_LONGEST_COMMAND)
-    yield Ledger(commands=(Command(text, outcome.outcome, 1, int(outcome.is_failure), outcome.error),))
+    yield Ledger(commands=(Command(text, outcome.outcome, 1, int(outcome.state == "failed"), outcome.error),))
     patched = list(tools.patched_files_in(command))
     if patched:
-        yield from _of_patch(patched, outcome.is_failure)
-    elif not outcome.is_failure:
+        yield from _of_patch(patched, outcome.state)
+    elif not outcome.state:
         for effect in file_effects(command):
             match effect.kind:
                 case "deleted":
@@ -104,10 +104,10 @@ def _of_command(command: str, results: Results) -> Iterator[Ledger]:
                     yield _file(FileEntry(effect.path, edited=1))
 
 
-def _of_patch(patched: list[tuple[str, str, str]], failed: bool) -> Iterator[Ledger]:
+def _of_patch(patched: list[tuple[str, str, str]], state: State) -> Iterator[Ledger]:
     for action, path, target in patched:
-        if failed:
-            yield _file(FileEntry(path, failed=1, state="failed"))
+        if state:
+            yield _file(_unchanged(path, state))
         elif action == "Add":
             yield _file(FileEntry(path, created=1))
         elif action == "Delete":
@@ -117,14 +117,18 @@ def _of_patch(patched: list[tuple[str, str, str]], failed: bool) -> Iterator[Led
 
 
 def _change(path: str, call: Block, results: Results) -> FileEntry:
-    if results.is_refused:
-        return FileEntry(path, failed=1, state="failed")
+    if results.state:
+        return _unchanged(path, results.state)
     if not tools.replaces_a_file(call):
         return FileEntry(path, edited=1)
     is_new = (call.tool or "").lower() in ("create", "create_file") or tools.command_of_editor(call) == "create"
     if is_new or any(_CREATED.search(block.text[:200]) for block in results.blocks):
         return FileEntry(path, created=1)
     return FileEntry(path, written=1)
+
+
+def _unchanged(path: str, state: State) -> FileEntry:
+    return FileEntry(path, failed=int(state == "failed"), state=state)
 
 
 def _file(entry: FileEntry) -> Ledger:
