@@ -10,7 +10,7 @@ from msgspec import Struct
 from .. import jsontext
 from ..markers import parse_gap
 from ..tools import has_failed
-from ..transcript import Block
+from ..transcript import TEXT_CALL, Block, Role
 from .entries import DENIED, ENDED, FAILED, OK, State
 
 _LONGEST_ERROR: Final = 200
@@ -66,6 +66,12 @@ _TRACEBACK: Final = "Traceback (most recent call last)"
 _RAISED: Final = re.compile(
     r"(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Warning|StopIteration)\b.*|(?:\w+\.)+\w+: .*", re.ASCII
 )
+
+
+def tells_failure(role: Role, result: Block) -> bool:
+    """Whether a client that writes such results flags those of calls that failed."""
+    # Only the Messages API has a flag; results inside a text have none either.
+    return role is Role.USER and not (result.answers or "").startswith(TEXT_CALL)
 
 
 class Results(Struct, frozen=True):
