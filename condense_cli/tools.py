@@ -37,6 +37,8 @@ TODO_LISTS: Final = frozenset({"todowrite", "todo_write", "todolist", "update_pl
 TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
 """Tools that add or change one todo, which has a number."""
 
+_OPEN_FILE: Final = re.compile(r"^\(Open file: (.+?)\)\s*$", re.MULTILINE)
+_SHOWN_FILE: Final = re.compile(r"^\[File: (.+?) \(\d+ lines total\)\]", re.MULTILINE)
 _REPLACED: Final = frozenset({"old_string", "old_str", "old_text", "oldText", "TargetContent", "search"})
 _PATCHES: Final = frozenset({"diff", "content", "input", "patch"})
 _SEARCH_BEGINS: Final = re.compile(r"(?:<{7}|-{7,}) SEARCH\s*")
@@ -254,6 +256,15 @@ def paths(call: Block) -> list[str]:
         return [one]
     found = [value for path, value in string_values(arguments_of(call) or {}) if value and _names_a_path(path)]
     return list(dict.fromkeys(found))
+
+
+def open_file(result: str) -> str | None:
+    """The file that is open, as SWE-agent says it by its whole path at the end of what it shows, or that is shown."""
+    found = _OPEN_FILE.findall(result[-2_000:])
+    if found:
+        return found[-1] if found[-1] != "n/a" else None
+    shown = _SHOWN_FILE.search(result)
+    return shown[1] if shown else None
 
 
 def _names_a_path(path: JsonPath) -> bool:

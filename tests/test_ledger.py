@@ -59,12 +59,19 @@ HOSTILE = st.one_of(
 )
 NUMBERS = st.integers(0, 3)
 FILES = st.builds(
-    FileEntry, HOSTILE, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, st.sampled_from(["", "failed", "deleted"])
+    FileEntry,
+    HOSTILE,
+    NUMBERS,
+    NUMBERS,
+    NUMBERS,
+    NUMBERS,
+    NUMBERS,
+    st.sampled_from(["", "failed", "denied", "deleted"]),
 ) | st.builds(FileEntry, HOSTILE, edited=NUMBERS, state=st.just("moved"), moved_to=HOSTILE)
 COMMANDS = st.builds(
     Command,
     HOSTILE,
-    st.sampled_from(["ok", "ended", "failed", "exit 1", "exit -9"]),
+    st.sampled_from(["ok", "ended", "failed", "denied", "exit 1", "exit -9"]),
     st.integers(1, 3),
     NUMBERS,
     HOSTILE,
@@ -264,12 +271,41 @@ def test_several_files_of_one_patch() -> None:
         ("Exit code: 1\nWall time: 0.1\nOutput:\nFAILED test_a", False, "exit 1", "FAILED test_a"),
         ("Process exited with code 3\nOutput:\nno such file", False, "exit 3", "no such file"),
         ("<returncode>1</returncode>\n<output>\nfatal: bad\n</output>", False, "exit 1", "fatal: bad"),
-        ("The user doesn't want to proceed", True, "failed", "The user doesn't want to proceed"),
+        ("The user doesn't want to proceed with this tool use.", True, "denied", ""),
+        ("Exit code 1\n❌ No branch.\n\nFor help, run:\n  tool --help", True, "exit 1", "❌ No branch."),
+        ("Exit code 2\nno such option -x\nusage: tool [-h]\nTry 'tool --help'.", True, "exit 2", "no such option -x"),
+        ("Exit code 1", True, "exit 1", ""),
     ],
 )
 def test_how_a_command_ended(answer: str, is_error: bool, outcome: str, error: str) -> None:
     ledger = _ledger("Bash", answer, is_error, command="run it")
-    assert ledger.commands == (Command("run it", outcome, 1, int(outcome != "ok"), error),)
+    assert ledger.commands == (Command("run it", outcome, 1, int(outcome not in ("ok", "denied")), error),)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            "The user doesn't want to proceed. It was rejected. To tell you how to proceed, the user said:\nUse uv.",
+            "Use uv.",
+        ),
+        (
+            "The user doesn't want to proceed. The user provided the following reason for the rejection:  Use uv.",
+            "Use uv.",
+        ),
+        ("The user denied this operation and provided the following feedback:\n<feedback>\nNo.\n</feedback>", "No."),
+        ("Permission to use Bash with command rm -rf x has been denied.", ""),
+        ("Claude requested permissions to use Bash, but you haven't granted it yet.", ""),
+        ("exec command rejected by user", ""),
+    ],
+)
+def test_what_the_user_denied_did_not_fail(answer: str, said: str) -> None:
+    ledger = _ledger("Bash", answer, True, command="rm x")
+    assert ledger == Ledger(commands=(Command("rm x", "denied", 1, 0, said),))
+    assert render(ledger).split("\n")[2:-1] == ["- denied: rm x", f"! {said}"][: 1 + bool(said)]
+    edited = _ledger("Edit", answer, True, file_path="a.py").changed
+    assert edited == (FileEntry("a.py", state="denied"),)
+    assert render(Ledger(changed=edited)).split("\n")[2] == "- last change denied: a.py"
 
 
 def test_a_client_without_flags_leaves_the_end_of_a_command_open() -> None:

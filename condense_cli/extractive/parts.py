@@ -7,7 +7,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..exchanges import calls_by_id
 from ..spelled import Text, compact
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Role
@@ -57,10 +56,12 @@ class Part(Struct, frozen=True):
 
 def parts_of(messages: Sequence[Message]) -> Iterator[Part]:
     """Every part of a conversation in order. Thinking, images and what nobody can read are none."""
-    calls = calls_by_id(messages)
+    calls: dict[str, Block] = {}
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
             if block.kind is _CALL:
+                # Of calls that share an id, each is answered before the next.
+                calls[block.call_id or ""] = block
                 arguments = arguments_of(block)
                 values = string_values(arguments) if arguments is not None else [((), block.text)]
                 for path, value in values:

@@ -10,30 +10,42 @@
     [condense: 140 lines left out #5f2c91d8]
     ## Bash pytest -q (failed)
     E   AssertionError: 3 != 4
+    ## Edit src/app.py
+    new_string:
+        return load(path)
+    result:
+    The file src/app.py has been updated.
 
 What the user wrote and the todos are not in it: the ledger has them, word for word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Final
+from collections.abc import Collection, Sequence
 
-from ..tools import TASK_TOOLS, TODO_LISTS, has_failed, main_argument, name_of
-from ..transcript import Block
+from msgspec import Struct
+
+from ..tools import TASK_TOOLS, TODO_LISTS, name_of
 from .choice import Stretch
+from .headings import Heading
 from .parts import Key, Part
 from .survey import Survey
 from .units import render
 
-_LONGEST_NAME: Final = 120
+
+class _Section(Struct):
+    """What stands under one heading: its lines, the heading too, and the part that they ended with so far."""
+
+    heading: Heading
+    newest: Part
+    lines: list[str]
 
 
 class Sections:
     """The parts of the messages at some positions that may be told in a summary, each with its heading.
 
-    `keys` are those parts in order, `opening` the tokens of the heading of each. `titles` are parts that stand in a
-    heading alone, as the path of a call does.
+    `keys` are those parts in order, `opening` the tokens of the heading of each. `titles` are parts that a heading is
+    enough for, as for the path of a call.
     """
 
     def __init__(self, survey: Survey, positions: Collection[int]) -> None:
@@ -41,68 +53,78 @@ class Sections:
         self._messages = len(positions)
         self.keys: list[Key] = []
         self.titles: list[Key] = []
-        self._headings: dict[Key, str] = {}
-        name = _names()
+        self._headings: dict[Key, Heading] = {}
+        self._replaced: set[Key] = set()
         for key, part in survey.parts.items():
             if key[0] not in positions:
                 continue
-            if part.is_argument and part.call is not None and part.text.strip() in name(part.call):
+            heading = survey.headings.of(part)
+            if not _is_told(part):
+                continue
+            if part.is_argument and heading.says(part):
                 self.titles.append(key)
-            elif _is_told(part):
+            else:
                 self.keys.append(key)
-                self._headings[key] = _heading(part, name)
+                self._headings[key] = heading
+                if part.is_argument and part.text in heading.replaced:
+                    self._replaced.add(key)
+        # What an edit put into a file stands before what it replaced.
+        self.keys.sort(key=lambda key: (key[:2], key in self._replaced))
         self.opening = {
-            key: survey.count("\n".join([heading, *_label(survey.parts[key]), ""]))
+            key: survey.count("\n".join([str(heading), *_label(survey.parts[key]), ""]))
             for key, heading in self._headings.items()
         }
 
     def written(self, stretches: Sequence[Stretch], kept: Sequence[int]) -> str:
         """The text with the units that are kept; `stretches` are those of `keys`. Without any it says that alone."""
         survey = self._survey
-        sections: dict[str, list[str]] = {}
-        left_out = 0
-        for key, stretch in zip(self.keys, stretches, strict=True):
-            inside = kept[stretch.start : stretch.stop]
-            if any(inside):
-                part = survey.parts[key]
-                # Arguments and result of a call stand together, where the first of them is.
-                place = part.call.call_id if part.call and part.call.call_id else f"{key[0]} {key[1]}"
-                lines = render(survey.units[key], inside).removesuffix("\n")
-                sections.setdefault(place, [self._headings[key]]).extend([*_label(part), lines])
+        chosen = {
+            key: inside
+            for key, stretch in zip(self.keys, stretches, strict=True)
+            if any(inside := kept[stretch.start : stretch.stop])
+        }
+        told = self._without_replaced_alone(chosen)
+        left_out = len(self.keys) - len(told)
+        sections: list[_Section] = []
+        of_call: dict[int, _Section] = {}
+        for key in told:
+            part, heading = survey.parts[key], self._headings[key]
+            lines = render(survey.units[key], chosen[key]).removesuffix("\n")
+            # All of a call stands together, where its first is, and so does what one says before another has the word.
+            if part.call is not None:
+                section = of_call.get(id(part.call))
             else:
-                left_out += 1
+                section = sections[-1] if sections and sections[-1].heading == heading else None
+            if section is None:
+                section = _Section(heading, part, [heading.over(lines), *_label(part), lines])
+                sections.append(section)
+                of_call[id(part.call)] = section
+            else:
+                section.lines += [*_label(part, section.newest), lines]
+                section.newest = part
         noun = "text is" if left_out == 1 else "texts are"
         missing = f"{left_out} {noun} left out whole." if left_out else ""
         if not sections:
             return f"No lines of {self._messages} messages stand here. {missing}".rstrip()
         opening = f"Lines picked from {self._messages} messages, as they stood. {missing}".rstrip()
-        return "\n".join([opening, "", *("\n".join(section) for section in sections.values())])
+        return "\n".join([opening, "", *("\n".join(section.lines) for section in sections)])
+
+    def _without_replaced_alone(self, chosen: Collection[Key]) -> list[Key]:
+        """What is chosen but for replaced texts where nothing stands of what an edit put in their place."""
+        parts = self._survey.parts
+        edits = {id(parts[key].call) for key in chosen if parts[key].is_argument and key not in self._replaced}
+        return [key for key in chosen if key not in self._replaced or id(parts[key].call) in edits]
 
 
-def _heading(part: Part, name: Callable[[Block], str]) -> str:
-    if part.call is None:
-        return f"## {part.role.value}"
-    failed = part.is_result and has_failed(part.block)
-    return f"## {name(part.call)}{' (failed)' if failed else ''}"
-
-
-def _names() -> Callable[[Block], str]:
-    """The names of calls, each made once."""
-    known: dict[int, str] = {}
-    return lambda call: known.get(id(call)) or known.setdefault(id(call), _name(call))
-
-
-def _name(call: Block) -> str:
-    argument = next(iter(main_argument(call).strip().split("\n")), "")
-    if len(argument) > _LONGEST_NAME:
-        argument = argument[:_LONGEST_NAME] + "…"
-    return f"{call.tool or 'call'} {argument}".rstrip()
-
-
-def _label(part: Part) -> list[str]:
-    """The name of an argument, on a line before it."""
-    name = next((str(key) for key in reversed(part.key[2]) if isinstance(key, str)), "")
-    return [f"{name}:"] if part.is_argument and name else []
+def _label(part: Part, before: Part | None = None) -> list[str]:
+    """What stands between a part and the one before it in a section: of an argument its name."""
+    if part.is_argument:
+        name = next((str(key) for key in reversed(part.key[2]) if isinstance(key, str)), "")
+        # The arguments of a command line go on where its heading ends.
+        return [f"{name}:"] if name and not (name == "arguments" and part.block.span) else []
+    if before is None or (before.call is not None and before.is_result):
+        return []
+    return ["result:" if before.is_argument else ""]
 
 
 def _is_told(part: Part) -> bool:

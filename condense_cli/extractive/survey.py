@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import cached_property
 from itertools import accumulate
 from itertools import count as count_up
 from typing import Final
@@ -20,6 +21,7 @@ from ..tools import command_lines, writes_a_file
 from ..transcript import Message
 from . import likelihood
 from .editable import Conversation, of_line, of_text
+from .headings import Headings
 from .kinds import tells_an_error
 from .likelihood import Model, likelihoods
 from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
@@ -70,6 +72,10 @@ class Survey:
         )
         likely = likelihoods(self.line_features(), model.lines)
         self._number_lines([model.line * value for value in likely])
+
+    @cached_property
+    def headings(self) -> Headings:
+        return Headings(self.parts.values())
 
     def said_by(self, keys: Iterable[Key]) -> list[int]:
         """For every key of units how often these parts say it."""

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from .. import patches, tools
 from ..markers import Gap, content_hash
-from ..transcript import TEXT_CALL, Block, BlockKind, Message, Role
-from .entries import Command, FileEntry, Ledger, Request, Todo, merge
-from .outcomes import Results, command_outcome
+from ..transcript import Block, BlockKind, Message, Role
+from .entries import Command, FileEntry, Ledger, Request, State, Todo, merge
+from .outcomes import Results, command_outcome, tells_failure
 from .shell import file_effects
 
 _LONGEST_REQUEST: Final = (2_000, 1_000)
@@ -19,7 +19,6 @@ _LONGEST_COMMAND: Final = (300, 60)
 """So many characters of the beginning and of the end stay of what is longer than both together and a marker."""
 
 _CREATED: Final = re.compile(r"\bcreat(?:ed|ing)\b|^New file\b", re.IGNORECASE)
-_OPEN_FILE: Final = re.compile(r"^\(Open file: (.+?)\)\s*$", re.MULTILINE)
 _CHECKBOX: Final = re.compile(r"\s*(?:[-*]\s*)?\[(.)\]\s*(.*)")
 _CHECKS: Final = {" ": "pending", "x": "completed", "X": "completed", "-": "in_progress", "~": "in_progress"}
 _TASK_NUMBER: Final = re.compile(r"#(\w+)", re.ASCII)
@@ -32,23 +31,26 @@ def collect(messages: Sequence[Message]) -> Ledger:
     for message in messages:
         for block in message.blocks:
             if block.kind is BlockKind.TOOL_CALL:
-                entries += _of_call(block, results.get(block.call_id or "", Results()))
+                entries += _of_call(block, results.get(id(block), Results()))
             elif message.role is Role.USER and block.kind is BlockKind.TEXT and _is_request(block):
                 entries.append(Ledger(requests=(Request(_middle_left_out(block.text, *_LONGEST_REQUEST)),)))
     return merge_all(entries)
 
 
-def results_of(messages: Sequence[Message]) -> dict[str, Results]:
-    """The results of calls, by the id of the call."""
-    parts: dict[str, list[Block]] = {}
-    flagged: dict[str, bool] = {}
+def results_of(messages: Sequence[Message]) -> dict[int, Results]:
+    """The results of calls, by the identity of the call: where ids come again, each is answered before the next."""
+    calls: dict[str | None, Block] = {}
+    parts: dict[int, list[Block]] = {}
+    flagged: dict[int, bool] = {}
     for message in messages:
         for block in message.blocks:
-            if block.answers:
-                parts.setdefault(block.answers, []).append(block)
-                # Only the Messages API has a flag; results inside a text have none either.
-                flagged[block.answers] = message.role is Role.USER and not block.answers.startswith(TEXT_CALL)
-    return {id: Results(tuple(blocks), flagged[id]) for id, blocks in parts.items()}
+            if block.kind is BlockKind.TOOL_CALL:
+                calls[block.call_id] = block
+            elif block.answers and block.answers in calls:
+                call = id(calls[block.answers])
+                parts.setdefault(call, []).append(block)
+                flagged[call] = tells_failure(message.role, block)
+    return {call: Results(tuple(blocks), flagged[call]) for call, blocks in parts.items()}
 
 
 def merge_all(ledgers: Sequence[Ledger]) -> Ledger:
@@ -76,7 +78,7 @@ def _of_call(call: Block, results: Results) -> Iterator[Ledger]:
     elif tools.writes_a_file(call):
         patched = list(tools.patched_files(call))
         if patched:
-            yield from _of_patch(patched, results.is_refused)
+            yield from _of_patch(patched, results.state)
         else:
             for path in _paths(call, results):
                 yield _file(_change(path, call, results))
@@ -85,11 +87,11 @@ def _of_call(call: Block, results: Results) -> Iterator[Ledger]:
 def _of_command(command: str, results: Results) -> Iterator[Ledger]:
     outcome = command_outcome(results)
     text = _middle_left_out(command.strip(), *_LONGEST_COMMAND)
-    yield Ledger(commands=(Command(text, outcome.outcome, 1, int(outcome.is_failure), outcome.error),))
+    yield Ledger(commands=(Command(text, outcome.outcome, 1, int(outcome.state == "failed"), outcome.error),))
     patched = patches.files(command)
     if patched:
-        yield from _of_patch(patched, outcome.is_failure)
-    elif not outcome.is_failure:
+        yield from _of_patch(patched, outcome.state)
+    elif not outcome.state:
         for effect in file_effects(command):
             match effect.kind:
                 case "deleted":
@@ -104,10 +106,10 @@ def _of_command(command: str, results: Results) -> Iterator[Ledger]:
                     yield _file(FileEntry(effect.path, edited=1))
 
 
-def _of_patch(patched: list[tuple[str, str, str]], failed: bool) -> Iterator[Ledger]:
+def _of_patch(patched: list[tuple[str, str, str]], state: State) -> Iterator[Ledger]:
     for action, path, target in patched:
-        if failed:
-            yield _file(FileEntry(path, failed=1, state="failed"))
+        if state:
+            yield _file(_unchanged(path, state))
         elif action == "Add":
             yield _file(FileEntry(path, created=1))
         elif action == "Delete":
@@ -117,8 +119,8 @@ def _of_patch(patched: list[tuple[str, str, str]], failed: bool) -> Iterator[Led
 
 
 def _change(path: str, call: Block, results: Results) -> FileEntry:
-    if results.is_refused:
-        return FileEntry(path, failed=1, state="failed")
+    if results.state:
+        return _unchanged(path, results.state)
     if not tools.replaces_a_file(call):
         return FileEntry(path, edited=1)
     is_new = tools.name_of(call) in ("create", "create_file") or tools.command_of_editor(call) == "create"
@@ -127,17 +129,21 @@ def _change(path: str, call: Block, results: Results) -> FileEntry:
     return FileEntry(path, written=1)
 
 
+def _unchanged(path: str, state: State) -> FileEntry:
+    return FileEntry(path, failed=int(state == "failed"), state=state)
+
+
 def _file(entry: FileEntry) -> Ledger:
     return Ledger(changed=(entry,)) if entry.is_changed else Ledger(read=(entry,))
 
 
 def _paths(call: Block, results: Results) -> list[str]:
-    """What the call works on. SWE-agent names the open file, by its whole path, at the end of what it shows."""
+    """What the call works on; the open file of SWE-agent where it names none, or less than its whole path."""
     paths = tools.paths(call)
-    if call.span is not None and len(paths) < 2:
-        found = _OPEN_FILE.findall(results.text[-2_000:])
-        if found and found[-1] != "n/a" and (not paths or found[-1].endswith(f"/{paths[0]}")):
-            return found[-1:]
+    if len(paths) < 2:
+        found = tools.open_file(results.text)
+        if found and (not paths or found.endswith(f"/{paths[0]}")):
+            return [found]
     return paths
 
 

@@ -12,13 +12,15 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-State = Literal["", "failed", "deleted", "moved"]
+State = Literal["", "failed", "denied", "deleted", "moved"]
 """How the last change of a file ended where the counts do not tell it."""
 
 OK: Final = "ok"
 FAILED: Final = "failed"
 ENDED: Final = "ended"
-"""How a command ended: well, with an error that has no number (`exit N` where it has one), or nobody knows how."""
+DENIED: Final = "denied"
+"""How a command ended: well, with an error that has no number (`exit N` where it has one), or nobody knows how; or
+the user did not let it run."""
 
 
 class FileEntry(Struct, frozen=True):
@@ -53,7 +55,10 @@ class FileEntry(Struct, frozen=True):
 
 
 class Command(Struct, frozen=True):
-    """A command line: how often it ran, how often it failed, how it ended last, and what the last error said."""
+    """A command line: how often it ran, how often it failed, how it ended last, and what the last error said.
+
+    One that was denied counts as a run that did not fail; its error is what the user said.
+    """
 
     text: str
     outcome: str = ENDED

@@ -10,8 +10,8 @@ from msgspec import Struct
 from .. import jsontext
 from ..markers import parse_gap
 from ..tools import has_failed
-from ..transcript import Block
-from .entries import ENDED, FAILED, OK
+from ..transcript import TEXT_CALL, Block, Role
+from .entries import DENIED, ENDED, FAILED, OK, State
 
 _LONGEST_ERROR: Final = 200
 _EXIT_STATUS: Final = re.compile(
@@ -29,15 +29,49 @@ _REFUSED: Final = re.compile(
 )
 """How clients without a flag begin when they refuse to read or to change a file."""
 
+_DENIED: Final = re.compile(
+    r"\s*(?:<error>\s*)?(?:The user doesn't want to |This (?:Bash )?command (?:requires approval|contains multiple op)"
+    r"|Claude requested permissions? to |Permission to use .{1,400}? has been denied"
+    r"|.{1,400}? was blocked\. For security, Claude Code "
+    r"|(?:exec command |patch )?rejected by user|The user denied this operation"
+    r"|The user (?:rejected permission to use|has specified a rule which prevents))",
+    re.DOTALL,
+)
+"""How clients begin where the user, or a rule of theirs, did not let a call happen: Claude Code, Codex, Roo Code and
+Cline, OpenCode."""
+
+_WHY_DENIED: Final = re.compile(
+    r"(?:the user said|reason for the rejection|following feedback):\s*(?:<feedback>\s*)?([^\n]*)"
+)
+
 ERROR_LINE: Final = re.compile(
-    r"(?:^|[\s\[(<])(?:[\w.]*(?:Error|Exception|Warning)\b:?|error(?:\[\w+\])?:|fatal:|FAILED\b|FAIL\b|panic:|✗|✘|×"
+    r"(?:^|[\s\[(<])(?:[\w.]*(?:Error|Exception|Warning)\b:?|error(?:\[\w+\])?:|fatal:|FAILED\b|FAIL\b|panic:|✗|✘|×|❌"
     r"|npm ERR!|E  +\S|undefined reference|[Nn]o such file|[Cc]ommand not found|[Pp]ermission denied"
     r"|(?:\d+ )?(?:tests? )?failed\b|not ok\b|Traceback \(most)"
 )
 """A line that says that something went wrong."""
 
+_HELP: Final = re.compile(
+    r"\s*(?:error: )?(?:usage:|(?:try|for|see|run) .{0,80}(?:\bhelp\b|-h\b)|\S+ (?:--help|-h)\s*$)", re.IGNORECASE
+)
+"""A line that tells how to call a program, hardly what went wrong."""
+
+_STATUS_LINE: Final = re.compile(
+    r"\W*(?:command finished with |process |returncode>)?(?:exit(?:ed with)? code:? )?-?\d*(?:</returncode>)?\W*",
+    re.IGNORECASE,
+)
+"""A line that has the exit status alone."""
+
 _TRACEBACK: Final = "Traceback (most recent call last)"
-_RAISED: Final = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Warning|StopIteration)\b.*", re.ASCII)
+_RAISED: Final = re.compile(
+    r"(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Warning|StopIteration)\b.*|(?:\w+\.)+\w+: .*", re.ASCII
+)
+
+
+def tells_failure(role: Role, result: Block) -> bool:
+    """Whether a client that writes such results flags those of calls that failed."""
+    # Only the Messages API has a flag; results inside a text have none either.
+    return role is Role.USER and not (result.answers or "").startswith(TEXT_CALL)
 
 
 class Results(Struct, frozen=True):
@@ -57,7 +91,17 @@ class Results(Struct, frozen=True):
     @property
     def is_refused(self) -> bool:
         """Whether a call that works on a file did not do it."""
-        return self.is_failed or any(_REFUSED.match(block.text) for block in self.blocks)
+        return self.is_failed or self.is_denied or any(_REFUSED.match(block.text) for block in self.blocks)
+
+    @property
+    def state(self) -> State:
+        """How a change of a file ended that was not made; empty where it was."""
+        return "denied" if self.is_denied else "failed" if self.is_refused else ""
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the user, or a rule of theirs, did not let the call happen."""
+        return (self.is_failed or not self.tells_failure) and any(_DENIED.match(block.text) for block in self.blocks)
 
 
 class Outcome(Struct, frozen=True):
@@ -67,12 +111,16 @@ class Outcome(Struct, frozen=True):
     error: str = ""
 
     @property
-    def is_failure(self) -> bool:
-        return self.outcome not in (OK, ENDED)
+    def state(self) -> State:
+        """How a change of a file ended that the command was to make; empty where it may have made it."""
+        return "" if self.outcome in (OK, ENDED) else "denied" if self.outcome == DENIED else "failed"
 
 
 def command_outcome(results: Results) -> Outcome:
     text = results.text
+    if results.is_denied:
+        why = _WHY_DENIED.search(text)
+        return Outcome(DENIED, _shortened(why[1]) if why else "")
     status = _exit_status(text)
     text = _output(text)
     if status:
@@ -96,17 +144,19 @@ def _output(text: str) -> str:
 
 
 def first_error(text: str) -> str:
-    """The line that tells what went wrong: an exception's last line, the first that names an error, or the last."""
+    """The line that tells what went wrong: an exception's last line, the first that names an error, or the last.
+
+    Of those how to call the program only where there is no other.
+    """
     lines = text.split("\n")
     start = next((number for number, line in enumerate(lines) if _TRACEBACK in line), None)
     if start is not None:
         raised = next((line for line in lines[start + 1 :] if _RAISED.match(line)), "")
         if raised:
             return _shortened(raised)
-    told = next((line for line in lines if ERROR_LINE.search(line)), "")
-    if not told:
-        told = next((line for line in reversed(lines) if line.strip() and parse_gap(line) is None), "")
-    return _shortened(told)
+    said = [line for line in lines if not _STATUS_LINE.fullmatch(line) and parse_gap(line) is None]
+    said = [line for line in said if not _HELP.match(line)] or said
+    return _shortened(next(filter(ERROR_LINE.search, said), said[-1] if said else ""))
 
 
 def _exit_status(text: str) -> int | None:

@@ -28,7 +28,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from .entries import ENDED, OK, Command, FileEntry, Ledger, LeftOut, Request, State, Todo
+from .entries import DENIED, ENDED, OK, Command, FileEntry, Ledger, LeftOut, Request, State, Todo
 
 OPENING: Final = "<ledger>"
 CLOSING: Final = "</ledger>"
@@ -43,22 +43,30 @@ _SOME_TODOS: Final = "Todos, in addition to earlier ones:"
 _FILES: Final = re.compile(rf"({_CHANGED}|{_READ})(?: \({_ABBREVIATED} is (.+)\))?:")
 _FILE: Final = re.compile(r'([a-z0-9, ]*): ("?)(.*)', re.DOTALL)
 _COUNTED: Final = re.compile(r"(read|created|written|edited|failed)(?: (\d{1,15})x)?", re.ASCII)
-_STATES: Final[dict[State, str]] = {"failed": "last change failed", "deleted": "now deleted", "moved": "now moved"}
+_STATES: Final[dict[State, str]] = {
+    "failed": "last change failed",
+    "denied": "last change denied",
+    "deleted": "now deleted",
+    "moved": "now moved",
+}
 _STATE_OF_WORDS: Final = {words: state for state, words in _STATES.items()}
 _COMMAND: Final = re.compile(
-    r"(ok|ended|failed|exit -?\d{1,15})(?:, (\d{1,15}) runs)?(?:, (\d{1,15}) failed)?: (.*)", re.DOTALL | re.ASCII
+    r"(ok|ended|failed|denied|exit -?\d{1,15})(?:, (\d{1,15}) runs)?(?:, (\d{1,15}) failed)?: (.*)",
+    re.DOTALL | re.ASCII,
 )
 _REQUEST: Final = re.compile(r"\[(\d{1,15})x\] (.*)", re.DOTALL | re.ASCII)
 _TODO: Final = re.compile(r"\[([a-z_]*)\] (?:#([^\s#]+) )?(?:# )?(.*)", re.DOTALL)
 _LEFT_OUT: Final = "Left out: "
 _NOUNS: Final = {
-    "requests": "requests",
-    "changed": "files changed",
-    "read": "files only read",
-    "commands": "commands",
-    "todos": "todos",
+    "requests": ("request", "requests"),
+    "changed": ("file changed", "files changed"),
+    "read": ("file only read", "files only read"),
+    "commands": ("command", "commands"),
+    "todos": ("todo", "todos"),
 }
-_AMOUNT: Final = re.compile(rf"(\d{{1,15}}) ({'|'.join(_NOUNS.values())})", re.ASCII)
+"""How one entry of a section is called, and several."""
+
+_AMOUNT: Final = re.compile(r"(\d{1,15}) ([a-z ]+)", re.ASCII)
 
 
 def render(ledger: Ledger) -> str:
@@ -91,8 +99,8 @@ def _lines(ledger: Ledger) -> Iterator[str]:
             yield heading
             yield from entries
     if ledger.left_out:
-        amounts = {noun: getattr(ledger.left_out, key) for key, noun in _NOUNS.items()}
-        yield f"{_LEFT_OUT}{', '.join(f'{number} {noun}' for noun, number in amounts.items() if number)}."
+        amounts = {nouns: getattr(ledger.left_out, key) for key, nouns in _NOUNS.items()}
+        yield f"{_LEFT_OUT}{', '.join(f'{number} {nouns[number > 1]}' for nouns, number in amounts.items() if number)}."
     yield CLOSING
 
 
@@ -244,7 +252,7 @@ def _command(entry: _Entry) -> Command:
 
 
 def _implied_failures(outcome: str, runs: int) -> int:
-    return 0 if outcome in (OK, ENDED) else min(1, runs)
+    return 0 if outcome in (OK, ENDED, DENIED) else min(1, runs)
 
 
 def _request(entry: _Entry) -> Request:
@@ -258,5 +266,5 @@ def _todo(entry: _Entry) -> Todo:
 
 
 def _left_out(line: str) -> LeftOut:
-    keys = {noun: key for key, noun in _NOUNS.items()}
-    return LeftOut(**{keys[noun]: int(number) for number, noun in _AMOUNT.findall(line)})
+    keys = {noun: key for key, nouns in _NOUNS.items() for noun in nouns}
+    return LeftOut(**{keys[noun]: int(number) for number, noun in _AMOUNT.findall(line) if noun in keys})

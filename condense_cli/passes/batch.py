@@ -138,8 +138,8 @@ def frame_tokens(messages: Sequence[Message], room: int, count: Counter) -> int:
 
 def said_by_summary(message: Message) -> Message:
     """What an earlier summary says in words, as a message of the assistant."""
-    blocks = (message.blocks[0].with_text(_earlier([message]).body),)
-    return replace(message, role=Role.ASSISTANT, blocks=blocks)
+    block = replace(message.blocks[0].with_text(_earlier([message]).body), summarizes=True)
+    return replace(message, role=Role.ASSISTANT, blocks=(block,))
 
 
 def to_summarize(

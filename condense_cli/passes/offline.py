@@ -92,7 +92,7 @@ def _said_before(task: BatchTask) -> list[Message]:
     if not task.previous:
         return []
     place = Place(task.messages[0].blocks[0].place.record, ("previous",))
-    return [Message(-1, Role.ASSISTANT, (Block(BlockKind.TEXT, place, (), content=task.previous),))]
+    return [Message(-1, Role.ASSISTANT, (Block(BlockKind.TEXT, place, (), content=task.previous, summarizes=True),))]
 
 
 def _places(messages: Sequence[Message]) -> dict[BlockKey, tuple[int, int]]:

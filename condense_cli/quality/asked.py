@@ -115,8 +115,8 @@ def _said(read: Reading, messages: Iterable[Message]) -> tuple[set[str], set[str
     return facts, lines
 
 
-def _matched_lines(block: Block, results: dict[str, Results]) -> set[str]:
+def _matched_lines(block: Block, results: dict[int, Results]) -> set[str]:
     """Lines that an edit had to find in its file; an edit that failed did not find them."""
-    if block.kind is not BlockKind.TOOL_CALL or results.get(block.call_id or "", Results()).is_refused:
+    if block.kind is not BlockKind.TOOL_CALL or results.get(id(block), Results()).is_refused:
         return set()
     return {line for text in matched_texts(block) for line in said_lines(read_lines(text).keys)}

@@ -13,7 +13,7 @@ from ..ledger.entries import FileEntry, Ledger
 from ..ledger.written import OPENING, parse
 from ..transcript import BlockKind, Message
 
-Deed = Literal["read", "changed", "failed", "deleted", "moved"]
+Deed = Literal["read", "changed", "failed", "denied", "deleted", "moved"]
 """What happened to a file: the last change decides, and reading alone is no change."""
 
 
