@@ -27,7 +27,6 @@ _SHOWN_BLOCKS = 8
 _SHOWN_LINES = 2
 _SHOWN_NEW = 12
 """A cut leaves a few new lines, a summary many."""
-_STATUS_STYLE = {"completed": "green", "skipped": "yellow", "failed": "red"}
 _WHAT_STYLE = {
     What.CUT: "yellow",
     What.SUPPRESSED: "red",
@@ -66,7 +65,7 @@ def render_run(
         yield ""
         yield _contents(contents)
     yield ""
-    yield _passes(report, verbose)
+    yield from _passes(report, verbose)
     yield from _costs(report)
     yield from _notes(report)
 
@@ -127,23 +126,28 @@ def _contents(contents: list[tuple[str, str, int, int]]) -> Table:
     return table
 
 
-def _passes(report: Report, verbose: bool) -> Table:
-    table = _table("pass", "status", "tokens after", "changes", "", right=(2, 3))
+def _passes(report: Report, verbose: bool) -> Iterator[RenderableType]:
+    """A row for each pass that ran, and a sentence for those that did not for the same reason."""
+    table = _table("pass", "tokens after", "changes", *(["time"] if verbose else []), right=(1, 2, 3))
+    idle: dict[tuple[str, str], list[str]] = {}
     for entry in report.passes:
         if entry.reason == SWITCHED_OFF or (entry.reason == NO_TARGET and not verbose):
             continue
-        note = Text(visible(entry.reason), style="dim")
-        if verbose and entry.status == "completed":
-            note = Text(f"{entry.seconds * 1000:.0f} ms", style="dim")
+        if entry.status != "completed":
+            idle.setdefault((entry.status, entry.reason), []).append(entry.name)
+            continue
         table.add_row(
             visible(entry.name),
-            Text(entry.status, style=_STATUS_STYLE.get(entry.status, "")),
             f"{entry.tokens_after:,}",
             f"{entry.changes:,}",
-            note,
+            *([f"{entry.seconds * 1000:.0f} ms"] if verbose else []),
             style="dim" if entry.id == PRELUDE and not entry.changes else "",
         )
-    return table
+    if table.row_count:
+        yield table
+    for (status, reason), names in idle.items():
+        said = f"{status.capitalize()}: {', '.join(names)} ({reason})."
+        yield Text(visible(said), style="red" if status == "failed" else "dim")
 
 
 def _costs(report: Report) -> Iterator[RenderableType]:
