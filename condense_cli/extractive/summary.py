@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
+from ..plurals import plural
 from ..tools import TASK_TOOLS, TODO_LISTS, has_failed, main_argument
 from ..transcript import Block
 from .choice import Stretch
@@ -71,11 +72,11 @@ class Sections:
                 sections.setdefault(place, [self._headings[key]]).extend([*_label(part), lines])
             else:
                 left_out += 1
-        noun = "text is" if left_out == 1 else "texts are"
-        missing = f"{left_out} {noun} left out whole." if left_out else ""
+        missing = f"{plural(left_out, 'text is', 'texts are')} left out whole." if left_out else ""
+        messages = plural(self._messages, "message")
         if not sections:
-            return f"No lines of {self._messages} messages stand here. {missing}".rstrip()
-        opening = f"Lines picked from {self._messages} messages, as they stood. {missing}".rstrip()
+            return f"No lines of {messages} stand here. {missing}".rstrip()
+        opening = f"Lines picked from {messages}, as they stood. {missing}".rstrip()
         return "\n".join([opening, "", *("\n".join(section) for section in sections.values())])
 
 

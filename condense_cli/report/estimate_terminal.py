@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..passes.pipeline import NO_TARGET
+from ..plurals import plural
 from .cost_text import dollars, pays_after, unknown_price
 from .estimate import Estimate, Option
 from .token_text import carried, counted
@@ -19,7 +20,8 @@ _NONE = "–"
 
 def render_estimate(estimate: Estimate) -> Iterator[RenderableType]:
     before = estimate.before
-    yield Text(visible(f"{estimate.input}: {before.messages:,} messages, {before.tokens:,} tokens"), style="bold")
+    size = f"{plural(before.messages, 'message')}, {plural(before.tokens, 'token')}"
+    yield Text(visible(f"{estimate.input}: {size}"), style="bold")
     yield ""
     yield _table(estimate)
     yield ""

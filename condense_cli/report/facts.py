@@ -13,6 +13,7 @@ from .. import __version__
 from ..markers import parse_summary
 from ..passes.pipeline import Condensation
 from ..passes.receipts import Kept, Receipt
+from ..plurals import plural
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript
 from .slimming import Slim, slim_of
@@ -275,12 +276,12 @@ def _shortcomings(condensation: Condensation) -> list[str]:
         found.append(several if len(unparsed) > 1 else f"Line {first} is not JSON and was kept as it is.")
     if condensation.is_target_missed:
         found.append(
-            f"The target of {condensation.target:,} tokens was not reached: "
+            f"The target of {plural(condensation.target or 0, 'token')} was not reached: "
             f"this configuration gets down to {condensation.tokens_after:,}." + _of_them_protected(condensation)
         )
     refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
     for why, number in refused.most_common(3):
-        blocks = f"{number:,} block{'s' if number > 1 else ''}"
+        blocks = plural(number, "block")
         found.append(f"Not summarized, so left as it was: {blocks} ({why.removesuffix('.')}).")
     if condensation.changes or refused:
         return found
@@ -300,7 +301,7 @@ def _of_them_protected(condensation: Condensation) -> str:
         return ""
     reason = "the target cannot be met, because" if protected > (condensation.target or 0) else "of them"
     what = "the first request and what the client wrote before it, standing instructions, pins and the newest turns"
-    return f" {reason.capitalize()} {protected:,} are protected: {what}."
+    return f" {reason.capitalize()} {plural(protected, 'token is', 'tokens are')} protected: {what}."
 
 
 def _explained(receipt: Receipt) -> Explained:

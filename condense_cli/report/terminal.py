@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..passes.pipeline import NO_TARGET, PRELUDE, SWITCHED_OFF, Condensation
+from ..plurals import plural
 from ..tokens import Counter
 from .contents import by_content
 from .cost_text import cost_figures
@@ -191,7 +192,8 @@ def render_diff_line(diff: Diff) -> Text:
     )
     text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what})", style="bold")
     text.append(
-        f"   {diff.messages_changed:,} of {diff.messages_before:,} messages differ; blocks: {', '.join(counts)}"
+        f"   {diff.messages_changed:,} of {plural(diff.messages_before, 'message')} "
+        f"{'differs' if diff.messages_changed == 1 else 'differ'}; blocks: {', '.join(counts)}"
     )
     return text
 
@@ -226,4 +228,4 @@ def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Tex
             yield text
         hidden = len(hunk.lines) - len(shown)
         if hidden:
-            yield Text(f"  {hunk.sign} … {hidden:,} more line{'s' if hidden > 1 else ''}", style=f"{style} italic")
+            yield Text(f"  {hunk.sign} … {plural(hidden, 'more line')}", style=f"{style} italic")
