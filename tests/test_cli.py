@@ -425,7 +425,7 @@ def test_strict_turns_a_missed_target_into_a_status(file: Path, tmp_path: Path) 
         "run", file, "-p", "speed", "--target-tokens", "1", "--strict", "-o", tmp_path / "small.jsonl"
     )
     assert strict.status == ExitStatus.TARGET_MISSED
-    assert "target of 1 tokens was not reached" in strict.text
+    assert "target of 1 token was not reached" in strict.text
     assert 0 < len((tmp_path / "small.jsonl").read_bytes()) < len(SMALLER)
     assert condense_process("run", file, "-p", "speed", "--target-tokens", "1").status == ExitStatus.DONE
 
