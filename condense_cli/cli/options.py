@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -61,6 +62,21 @@ def complete_session(incomplete: str) -> list[tuple[str, str]]:
     return [(id, help) for id, help in known if id.startswith(incomplete)]
 
 
+_TOKENS: Final = re.compile(r"(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,6})?)([kKmM]?)", re.ASCII)
+_UNITS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def parse_tokens(text: str) -> int:
+    """A number of tokens as people write it: 60000, 60,000, 60k, 1.5M."""
+    match = _TOKENS.fullmatch(text)
+    number = round(float(match[1].replace(",", "")) * _UNITS[match[2].lower()], 3) if match else 0.0
+    if number < 1 or not number.is_integer():
+        raise typer.BadParameter(
+            f"{text!r} is no number of tokens. Write 60000, 60k or 1.5M; condense run --target-percent takes a share."
+        )
+    return int(number)
+
+
 File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="Transcript; - reads standard input.")]
 Files = Annotated[
     list[str] | None,
@@ -115,7 +131,10 @@ NoConfig = Annotated[
     bool, typer.Option("--no-config", help="Ignore the project's condense.yaml and the settings in your own.")
 ]
 TargetTokens = Annotated[
-    int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Get down to N tokens, and no further.")
+    int | None,
+    typer.Option(
+        "--target-tokens", metavar="N", parser=parse_tokens, help="Get down to N tokens (60000, 60k), and no further."
+    ),
 ]
 LosslessOnly = Annotated[
     bool, typer.Option("--lossless-only", help="No pass, only references; condense restore undoes them.")
