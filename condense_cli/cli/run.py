@@ -147,8 +147,9 @@ def run(
     """Condense a transcript.
 
     On a terminal this prints what would change and what that saves. In a pipe the condensed transcript
-    goes to standard output and the report to standard error. FILE is changed only by --in-place;
-    condense undo takes that back. Several files, or folders, go to --out-dir; run again, it goes on where it stopped.
+    goes to standard output and the report, in a line, to standard error, as it does in a script that writes a file.
+    FILE is changed only by --in-place; condense undo takes that back. Several files, or folders, go to --out-dir;
+    run again, it goes on where it stopped.
     """
     with exits():
         _check_targets(target_tokens, target_percent)
@@ -289,7 +290,7 @@ def run(
             for warning in facts_of_run.warnings:
                 say(f"condense: {warning}")
         elif not quiet and not (log_json and to.writes_stdout):
-            show_run(result, facts_of_run, counter, to.writes_stdout, verbose, explain)
+            show_run(result, facts_of_run, counter, to, verbose, explain)
             for line in written.said:
                 console().print(line, style="bold", soft_wrap=True)
             if to.kind is Kind.NOWHERE and not dry_run and result.transcript.is_changed:
