@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from ..errors import UsageError
 from .profiles import complete_profile
 
 if TYPE_CHECKING:
@@ -136,6 +137,9 @@ TargetTokens = Annotated[
         "--target-tokens", metavar="N", parser=parse_tokens, help="Get down to N tokens (60000, 60k), and no further."
     ),
 ]
+TargetPercent = Annotated[
+    float | None, typer.Option("--target-percent", metavar="P", help="Get down to P percent of the tokens.")
+]
 LosslessOnly = Annotated[
     bool, typer.Option("--lossless-only", help="No pass, only references; condense restore undoes them.")
 ]
@@ -182,6 +186,14 @@ Redact = Annotated[bool, typer.Option("--redact", help="Mask secrets before anyt
 AllowPartial = Annotated[
     bool, typer.Option("--allow-partial", help="Exit with status 0 even if some summaries could not be written.")
 ]
+
+
+def check_targets(target_tokens: int | None, target_percent: float | None) -> None:
+    """Raises UsageError for two targets, and for a percentage that is none."""
+    if target_tokens is not None and target_percent is not None:
+        raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
+    if target_percent is not None and not 0 < target_percent < 100:
+        raise UsageError(f"--target-percent must be more than 0 and less than 100, not {target_percent:g}.")
 
 
 def overrides_of(

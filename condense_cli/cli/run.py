@@ -35,7 +35,9 @@ from .options import (
     Range,
     Redact,
     Session,
+    TargetPercent,
     TargetTokens,
+    check_targets,
     overrides_of,
 )
 from .providing import Assignments, Provider, registry_of_user, say_error, settings_with
@@ -81,10 +83,7 @@ def run(
         str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the condensed transcript there.")
     ] = None,
     target_tokens: TargetTokens = None,
-    target_percent: Annotated[
-        float | None,
-        typer.Option("--target-percent", metavar="P", help="Get down to P percent of the tokens."),
-    ] = None,
+    target_percent: TargetPercent = None,
     keep_recent: KeepRecent = None,
     only_tools: OnlyTools = None,
     except_tools: ExceptTools = None,
@@ -152,7 +151,7 @@ def run(
     run again, it goes on where it stopped.
     """
     with exits():
-        _check_targets(target_tokens, target_percent)
+        check_targets(target_tokens, target_percent)
         converting.check(to_format, in_place=in_place, new_session=new_session)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
@@ -303,10 +302,3 @@ def run(
 
 
 run.__doc__ = (run.__doc__ or "") + "\n\n    " + EXAMPLES.replace("\n", "\n    ")
-
-
-def _check_targets(target_tokens: int | None, target_percent: float | None) -> None:
-    if target_tokens is not None and target_percent is not None:
-        raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
-    if target_percent is not None and not 0 < target_percent < 100:
-        raise UsageError(f"--target-percent must be more than 0 and less than 100, not {target_percent:g}.")
