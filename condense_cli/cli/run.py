@@ -184,6 +184,7 @@ def run(
         from ..passes.limits import target_of
         from ..providers.window import Asked
         from ..report import facts
+        from ..report.slimming import growth
         from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
         from .summarizing import calls_of, status_of, summaries_for, told_of, was_interrupted
@@ -274,6 +275,7 @@ def run(
             new_session=written.new_session,
             warnings=(
                 *output_of_run.warnings,
+                *(growth(result.transcript, len(data)) if data is not None and to_format is None else ()),
                 *written.warnings,
                 *told.warnings,
                 *([str(result.error)] if result.error else ()),
