@@ -28,6 +28,7 @@ from msgspec import Struct
 from .errors import OutputError, UnreadableError, UsageError
 from .files import STDIO, Stamp, check_replaceable, create_bytes, holds, output_errors, stamp, sync_folder, write_bytes
 from .open_files import writers
+from .plurals import plural
 
 _TIME: Final = "%Y%m%dT%H%M%S.%fZ"
 _DIGITS: Final = 12
@@ -207,5 +208,5 @@ def _not_by_condense(content: bytes, found: Sequence[Backup]) -> str:
         if backup.kind == "backup" and sha256(written).hexdigest()[:_DIGITS] == backup.successor_digest:
             rest = content[backup.successor_size :]
             lines = rest.count(b"\n") + (not rest.endswith(b"\n"))
-            return f"{lines:,} line{'' if lines == 1 else 's'} ({len(rest):,} bytes)" if rest else ""
+            return f"{plural(lines, 'line')} ({len(rest):,} bytes)" if rest else ""
     return f"{len(content):,} bytes" if content else ""

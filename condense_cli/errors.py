@@ -27,6 +27,7 @@ class ExitStatus(IntEnum):
     SHOULD_CONDENSE = 4
     CALLS_FAILED = 5
     INTERRUPTED = 130
+    READER_LEFT = 141
 
 
 class CondenseError(Exception):

@@ -14,13 +14,14 @@ A summary of several messages begins with a line of its own:
 
     [condense: summary of 70 messages, 12 follow #5f2c91d8]
 
-The hash is that of the last text in it. The second number tells whether the conversation went on since.
+The hash names the first and the last of them. The second number tells whether the conversation went on since.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -41,6 +42,26 @@ REFERENCE_PREFIX: Final = "[see "
 def content_hash(text: str) -> str:
     """First eight hex digits of the SHA-256 of the text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+_OF_FIRST: Final = 2
+"""Digits of the hash of a stretch that are those of its first message: looking for it need not try every pair."""
+
+
+def stretch_hash(first: str, last: str) -> str:
+    """Eight hex digits for the messages between two, from the hashes of these."""
+    return first[:_OF_FIRST] + content_hash(first + last)[_OF_FIRST:]
+
+
+def find_stretch(messages: Sequence[str], wanted: str) -> tuple[int, int] | None:
+    """Positions of the first and the last message of a stretch, among messages given by their hashes."""
+    for start, first in enumerate(messages):
+        if first[:_OF_FIRST] != wanted[:_OF_FIRST]:
+            continue
+        for end in range(start, len(messages)):
+            if stretch_hash(first, messages[end]) == wanted:
+                return start, end
+    return None
 
 
 class Gap(Struct, frozen=True):

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from .markers import GO_ON, PREFIX, parse_summary
+from .markers import GO_ON, PREFIX, content_hash, parse_summary
 from .spelled import LONG as LONG
 from .spelled import Spelled as Spelled
 from .spelled import Text as Text
@@ -215,6 +215,11 @@ class Message(Struct, frozen=True):
             return 0
         marks = [parse_summary(block.text) for block in self.blocks if block.is_summary]
         return max((mark.messages for mark in marks if mark), default=1)
+
+    @property
+    def hash(self) -> str:
+        """Names the message by what it says and by the ids of its calls."""
+        return content_hash("\n".join(f"{block.call_id or ''} {block.digest or block.text}" for block in self.blocks))
 
     @property
     def answers_calls(self) -> bool:

@@ -19,7 +19,7 @@ from condense_cli.passes.pipeline import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.reconcile import REFER
 from condense_cli.passes.selection import protect
-from condense_cli.passes.summaries import Summarizer
+from condense_cli.passes.summaries import SUMMARIZE, Summarizer
 from condense_cli.tokens import Counter
 from condense_cli.tools import arguments_of, string_values
 from condense_cli.transcript import Block, BlockKind, Place, Source, Transcript
@@ -331,11 +331,15 @@ def receipts_add_up(result: Condensation, count: Counter) -> None:
         for message in result.before.messages
         for number, block in enumerate(message.blocks)
     }
-    receipted = set()
+    receipted: set[tuple[Place, tuple[int, int] | None]] = set()
+    summarized: set[tuple[int, int]] = set()
     for receipt in result.changes:
-        if receipt.block >= 0:  # Others are of the message as a whole.
+        # Others are of the message as a whole, or of the summary that stands there since.
+        if receipt.block >= 0 and (receipt.message, receipt.block) not in summarized:
             block = places[receipt.message, receipt.block]
             assert receipt.tool == block.tool
             assert block.kind in (receipt.kind, BlockKind.IMAGE)  # Where an image was, there may be text.
             receipted.add(_where(block))
+            if receipt.operation == SUMMARIZE and receipt.tokens_after == 0:
+                summarized.add((receipt.message, receipt.block))
     assert changed <= receipted

@@ -34,7 +34,7 @@ from summarizers import Failing, Short, Wordy
 
 from condense_cli import api
 from condense_cli.ledger.written import parse as parse_ledger
-from condense_cli.markers import GO_ON, SummaryMark, content_hash, parse_summary
+from condense_cli.markers import GO_ON, SummaryMark, find_stretch, parse_summary
 from condense_cli.models import binds_thinking
 from condense_cli.passes.pipeline import Condensation
 from condense_cli.passes.receipts import Status
@@ -219,10 +219,10 @@ def test_roles_alternate(keep: int, recent: int) -> None:
     assert mark.following == len(messages) - 1 - position
 
 
-def test_the_mark_names_the_last_text() -> None:
+def test_the_mark_names_the_first_and_the_last_message() -> None:
     transcript = anthropic(*conversation(6))
     (mark,) = marks(batch(transcript))
-    assert mark.hash == content_hash(transcript.messages[12].blocks[0].text)
+    assert find_stretch([message.hash for message in transcript.messages], mark.hash) == (1, 12)
 
 
 # Without a summary everything stays, with the reason.

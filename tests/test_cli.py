@@ -83,7 +83,16 @@ def test_output_file_holds_the_transcript(file: Path, tmp_path: Path) -> None:
     assert done.status == ExitStatus.DONE
     assert (tmp_path / "small.jsonl").read_bytes() == SMALLER
     assert b'"role"' not in done.stdout
-    assert "tokens" in done.text
+
+
+def test_a_script_that_writes_a_file_gets_one_line(file: Path, tmp_path: Path) -> None:
+    """What was written is on standard output, the report in a line on standard error; -v and --explain ask for more."""
+    small = tmp_path / "small.jsonl"
+    done = condense("run", file, "-p", "speed", "-o", small)
+    assert done.text == f"Written: {small} ({len(SMALLER):,} bytes)\n"
+    assert re.fullmatch(r"condense: [\d,]+ → [\d,]+ tokens .*, speed\n", done.stderr)
+    assert "lines left out" in condense("run", file, "-p", "speed", "-o", small, "-v").text
+    assert "lines left out" in condense_on_terminal("run", file, "-p", "speed", "-o", small).plain
 
 
 def test_the_default_preset_is_the_documented_one(file: Path) -> None:
@@ -425,7 +434,7 @@ def test_strict_turns_a_missed_target_into_a_status(file: Path, tmp_path: Path) 
         "run", file, "-p", "speed", "--target-tokens", "1", "--strict", "-o", tmp_path / "small.jsonl"
     )
     assert strict.status == ExitStatus.TARGET_MISSED
-    assert "target of 1 tokens was not reached" in strict.text
+    assert "target of 1 token was not reached" in strict.stderr
     assert 0 < len((tmp_path / "small.jsonl").read_bytes()) < len(SMALLER)
     assert condense_process("run", file, "-p", "speed", "--target-tokens", "1").status == ExitStatus.DONE
 

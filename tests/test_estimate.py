@@ -418,3 +418,16 @@ def test_figures_say_only_what_applies(file: Path) -> None:
     assert "one-off cost $" in changed
     assert "pays after" in changed
     assert "one-off" not in unchanged
+
+
+def test_a_target_holds_for_every_preset(file: Path) -> None:
+    """The tokens are those that the run would give, and the presets that miss it are named."""
+    options = estimate(file, "--target-percent", "20")["presets"]
+    target = estimate(file, "--target-percent", "20")["target"]
+    for option in options:
+        run = condense("run", file, "--target-percent", "20", "-p", option["preset"], "--json").json
+        assert (option["tokens_after"], target) == (run["tokens"]["after"], run["tokens"]["target"])
+    missed = [option["preset"] for option in options if option["tokens_after"] > target]
+    said = condense("estimate", file, "--target-percent", "20").text
+    assert f"Target: {target:,} tokens, not reached by {', '.join(missed)}." in said
+    assert condense("estimate", file, "--target-tokens", "9", "--target-percent", "20").status == ExitStatus.USAGE

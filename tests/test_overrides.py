@@ -10,13 +10,14 @@ from typing import Any
 
 import build
 import pytest
+import typer
 from helpers import as_lines, condense_process, environment, session
 from hypothesis import given
 from hypothesis import strategies as st
 from summarizers import Short
 
 from condense_cli import api
-from condense_cli.cli.options import FORMAT_NAMES
+from condense_cli.cli.options import FORMAT_NAMES, parse_tokens
 from condense_cli.config.models import Configuration, Globs, IndexRange, Predicates
 from condense_cli.config.overrides import Overrides, apply, overrides_from, parse_range
 from condense_cli.config.presets import load_preset, preset_names
@@ -33,6 +34,20 @@ def changed(configuration: Configuration, **flags: Any) -> list[int]:
     transcript = build.anthropic(*build.conversation(4))
     result = api.condense(transcript, apply(configuration, overrides_from(**flags)))
     return sorted({receipt.message for receipt in result.changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("60000", 60_000), ("60k", 60_000), ("1.5M", 1_500_000), ("1.001M", 1_001_000), ("60,000", 60_000)],
+)
+def test_a_number_of_tokens_is_written_as_people_write_it(text: str, tokens: int) -> None:
+    assert parse_tokens(text) == tokens
+
+
+@pytest.mark.parametrize("text", ["", "0", "-5", "k", "1.5", "1,5M", "60 k", "50%", "٣k", "1e3"])
+def test_what_is_no_number_of_tokens_is_told_how_to_write_one(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match=r"60k.*--target-percent"):
+        parse_tokens(text)
 
 
 @pytest.mark.parametrize("preset", preset_names())

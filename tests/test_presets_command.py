@@ -239,3 +239,10 @@ def test_a_file_of_settings_may_name_a_preset_of_the_project(project: Path) -> N
     (project.parent.parent / "condense.yaml").write_text("preset: ours\n")
     done = condense_process("run", PROJECT / "sample_transcripts" / "bugfix-messages.jsonl", "--json", cwd=project)
     assert "ours" in json.loads(done.stdout)["configuration"]
+
+
+def test_new_writes_what_the_name_says_or_nothing(tmp_path: Path) -> None:
+    done = condense_process("presets", "new", "mine.toml", cwd=tmp_path)
+    assert done.status == ExitStatus.USAGE
+    assert "mine.toml: a configuration is YAML or JSON." in done.message
+    assert not list(tmp_path.iterdir())

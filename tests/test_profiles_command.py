@@ -34,13 +34,22 @@ def local(url: str, more: str = "") -> str:
 @pytest.mark.parametrize("arguments", [[], ["list"]])
 def test_the_list_names_every_profile(own: Path, arguments: list[str]) -> None:
     own.write_text("profile: local\n" + local("http://localhost:1"))
-    done = condense_process("profiles", *arguments, env={"COLUMNS": "100"})
+    done = condense_process("profiles", *arguments, env={"COLUMNS": "120"})
     assert done.status == ExitStatus.DONE
     for name in [*BUILT_IN, "local (main)"]:
         assert f"\n{name} " in done.text
     assert "small at localhost" in done.text
     assert "no OPENAI_API_KEY" in done.text
     assert "Calls need --profile or --allow-calls" in " ".join(done.text.split())
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_names_of_models_are_whole(own: Path, columns: str) -> None:
+    """The hosts give way to them."""
+    done = condense_process("profiles", env={"COLUMNS": columns})
+    models = {profile.model for profile in BUILT_IN.values() if profile.model}
+    assert models <= set(done.text.split())
+    assert ("api.anthropic.com" in done.text) == (columns == "120")
 
 
 def test_the_list_as_json(own: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "condense_cli"
 FLOORS = [
-    {"errors", "transcript", "spelled", "markers", "models", "nearest"},
+    {"errors", "transcript", "spelled", "markers", "models", "nearest", "plurals"},
     {"jsontext", "patches", "textactions", "xmlcalls"},
     {"tools", "facts", "tokens", "exchanges", "validity", "prices", "economics"},
     {"formats", "config"},
@@ -44,6 +44,7 @@ CORE = {
     "spelled",
     "markers",
     "models",
+    "plurals",
     "jsontext",
     "patches",
     "textactions",

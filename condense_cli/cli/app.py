@@ -35,7 +35,8 @@ app = typer.Typer(
     "condense providers\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
     "or a reference not restored, "
-    "4 target missed with --strict or check says yes, 5 model calls failed, 130 interrupted.",
+    "4 target missed with --strict or check says yes, 5 model calls failed, 130 interrupted, "
+    "141 the reader of a pipe left.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import OutputError
+from ..plurals import plural
 from ..report.visible import visible
 from .console import exits, write_text
 
@@ -47,9 +48,10 @@ def info(json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
             facts = {"version": 1, "path": str(found.path), "answers": found.answers, "refused": found.refused}
             write_text(to_json({**facts, "bytes": found.bytes}))
             return
-        typer.echo(visible(f"{found.path}: {found.answers:,} answers, {found.bytes:,} bytes"))
+        typer.echo(visible(f"{found.path}: {plural(found.answers, 'answer')}, {found.bytes:,} bytes"))
         if found.refused:
-            typer.echo(f"{found.refused:,} of them are refusals: empty, too long, or the model would not answer.")
+            refused = plural(found.refused, "of them is a refusal", "of them are refusals")
+            typer.echo(f"{refused}: empty, too long, or the model would not answer.")
 
 
 @cache_app.command("clear")
@@ -69,4 +71,4 @@ def clear() -> None:
         cache.close()
         for note in cache.notes:
             raise OutputError(note)
-        typer.echo(f"Cleared: {count:,} answer{'' if count == 1 else 's'}")
+        typer.echo(f"Cleared: {plural(count, 'answer')}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import ConfigurationError, ExitStatus
+from ..plurals import plural
 from ..report.visible import visible
 from .console import exits, say, write_text
 from .options import (
@@ -71,7 +72,7 @@ def validate(
             for warning in dict.fromkeys([*warnings(configuration), *of_provider]):
                 say(f"condense: warning: {file}: {warning}")
             number = len(registry.compiled(configuration).passes)
-            typer.echo(visible(f"{file}: valid, {number} pass{'' if number == 1 else 'es'}"))
+            typer.echo(visible(f"{file}: valid, {plural(number, 'pass', 'passes')}"))
         raise SystemExit(int(status))
 
 

@@ -82,7 +82,9 @@ def exits() -> Iterator[None]:
     try:
         try:
             yield
-        except SystemExit:
+        except SystemExit as end:
+            if isinstance(end.__context__, BrokenPipeError):  # Rich and Typer end the process by themselves.
+                raise end.__context__ from None
             sys.stdout.flush()
             raise
         sys.stdout.flush()
@@ -90,7 +92,7 @@ def exits() -> Iterator[None]:
         say(f"condense: {error.message}" + (f"\n{error.hint}" if error.hint else ""))
         _leave(error.status)
     except BrokenPipeError:
-        _leave(ExitStatus.FAILED)  # The reader has enough.
+        _leave(ExitStatus.READER_LEFT)
     except KeyboardInterrupt:
         say("condense: interrupted.")
         _leave(ExitStatus.INTERRUPTED)

@@ -54,6 +54,11 @@ class Destination(Struct, frozen=True):
     def writes_anything(self) -> bool:
         return not self.dry_run and self.kind is not Kind.NOWHERE
 
+    @property
+    def is_in_a_script(self) -> bool:
+        """Whether the transcript goes somewhere, and nobody is there to read a long report."""
+        return self.writes_stdout or (self.writes_anything and not sys.stdout.isatty())
+
     def check(self, transcript: Transcript) -> None:
         """Raises UsageError when the transcript cannot go there, before any work is done."""
         from .. import formats

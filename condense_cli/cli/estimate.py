@@ -9,7 +9,7 @@ import typer
 
 from ..errors import UsageError
 from .console import console, exits, write_text
-from .options import AllowCalls, File, OverheadTokens, Profile, Session
+from .options import AllowCalls, File, OverheadTokens, Profile, Session, TargetPercent, TargetTokens, check_targets
 from .providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 from .reading import input_file, name_of, read_transcript
 
@@ -21,6 +21,7 @@ EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense estimate session.jsonl                   all presets\n"
     "condense estimate session.jsonl speed mine.yaml   these two\n"
+    "condense estimate session.jsonl --target-tokens 60k   which get there\n"
     "condense estimate session.jsonl --provider truncation --provider native\n"
     "condense estimate --session latest speed\n"
     "condense estimate session.jsonl -m claude-opus-4-5 --overhead-tokens 20000\n"
@@ -48,6 +49,8 @@ def estimate(
         str | None,
         typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
     ] = None,
+    target_tokens: TargetTokens = None,
+    target_percent: TargetPercent = None,
     overhead_tokens: OverheadTokens = None,
     profile: Profile = None,
     allow_calls: AllowCalls = False,
@@ -77,6 +80,7 @@ def estimate(
         from .settings import presets_here
         from .summarizing import calls_of, summaries_for, told_of
 
+        check_targets(target_tokens, target_percent)
         if session is not None and file is not None:
             presets, file = [file, *(presets or [])], None
         file = input_file(file, session)
@@ -89,6 +93,8 @@ def estimate(
         calls = calls_of(profile, allow_calls, is_planned=True)
         kind = rows_in(file, format)
         if kind is not None:
+            if target_tokens is not None or target_percent is not None:
+                raise UsageError(f"{name_of(file)} holds many conversations, and a target is for one.")
             from .rows_estimate import estimate_rows
 
             estimate_rows(file, kind, configurations, model=model, calls=calls, json=json)
@@ -98,11 +104,20 @@ def estimate(
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
         count = Counter.of(transcript)
+        if target_percent is not None:
+            target_tokens = int(count.transcript(transcript) * target_percent / 100)
         found = []
         warnings: dict[str, None] = {}
         for name, configuration in configurations:
             with summaries_for(configuration, count, calls) as summaries:
-                result = api.condense(transcript, configuration, counter=count, summarizer=summaries, registry=registry)
+                result = api.condense(
+                    transcript,
+                    configuration,
+                    target_tokens=target_tokens,
+                    counter=count,
+                    summarizer=summaries,
+                    registry=registry,
+                )
             say_error(result)
             told = told_of(summaries)
             found.append((name, result, told.used))
@@ -115,6 +130,7 @@ def estimate(
             overhead=overhead_of(transcript, count, overhead_tokens),
             source=name_of(file),
             price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+            target=target_tokens,
             warnings=tuple(warnings),
         )
         if json:

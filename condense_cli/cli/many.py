@@ -15,6 +15,7 @@ from ..many import facts
 from ..many.inputs import find_inputs
 from ..many.record import add_entry, read_record
 from ..parallel import in_order, usable_processors
+from ..plurals import plural
 from ..report import facts as report_facts
 from ..report.cost_text import digits, dollars
 from ..report.visible import visible
@@ -58,7 +59,8 @@ def run_many(files: list[str], same: Same, telling: Telling, out_dir: Path | Non
                 advance()
     except KeyboardInterrupt:
         if folder is not None:
-            say(f"condense: {len(results):,} of {len(tasks):,} files are done; the same command goes on from there.")
+            done = f"{len(results):,} of {plural(len(tasks), 'file is', 'files are')}"
+            say(f"condense: {done} done; the same command goes on from there.")
         raise
     facts_of_run = facts.build(
         results,
@@ -151,10 +153,10 @@ def _reasons(report: facts.ManyReport, below: dict[str, str]) -> Iterator[str]:
 def _show_notes(report: facts.ManyReport, screen: Console) -> None:
     totals = report.totals
     if totals.passed_over:
-        files = f"{totals.passed_over:,} other file{'' if totals.passed_over == 1 else 's'}"
+        files = plural(totals.passed_over, "other file")
         screen.print(f"Passed over: {files}, no transcript that can be written.", style="dim", soft_wrap=True)
     if totals.up_to_date:
-        files = f"{totals.up_to_date:,} file{' is' if totals.up_to_date == 1 else 's are'}"
+        files = plural(totals.up_to_date, "file is", "files are")
         screen.print(f"{files} up to date from an earlier run and left alone.", style="dim", soft_wrap=True)
     if report.spent != "0":
         screen.print(f"Summaries cost {dollars(report.spent)}.", soft_wrap=True)

@@ -16,6 +16,7 @@ from ..errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
 from ..files import make_folder, write_bytes
 from ..many.facts import FileResult, Status
 from ..many.record import Entry, file_hash, is_up_to_date
+from ..plurals import plural
 from ..report.shares import percent
 from ..rows.recognising import rows_in
 from ..tokens import Counter
@@ -129,7 +130,7 @@ def _rows(same: Same, summaries: OnDemand, job: Job, kind: Kind, made_from: str)
     why = ""
     if tally.bad:
         first = tally.problems[0]
-        why = f"{tally.bad:,} bad row{'' if tally.bad == 1 else 's'}; line {first.line}: {first.why}"
+        why = f"{plural(tally.bad, 'bad row')}; line {first.line}: {first.why}"
     return _finished(job, Status.DONE if tally.changed else Status.UNCHANGED, entry, outcome.told, status, why)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from ..errors import UsageError
 from .profiles import complete_profile
 
 if TYPE_CHECKING:
@@ -59,6 +61,21 @@ def complete_session(incomplete: str) -> list[tuple[str, str]]:
 
     known = [(LATEST, "the newest of this project"), *((file.id, file.client) for file in find(session_places()).files)]
     return [(id, help) for id, help in known if id.startswith(incomplete)]
+
+
+_TOKENS: Final = re.compile(r"(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,6})?)([kKmM]?)", re.ASCII)
+_UNITS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def parse_tokens(text: str) -> int:
+    """A number of tokens as people write it: 60000, 60,000, 60k, 1.5M."""
+    match = _TOKENS.fullmatch(text)
+    number = round(float(match[1].replace(",", "")) * _UNITS[match[2].lower()], 3) if match else 0.0
+    if number < 1 or not number.is_integer():
+        raise typer.BadParameter(
+            f"{text!r} is no number of tokens. Write 60000, 60k or 1.5M; condense run --target-percent takes a share."
+        )
+    return int(number)
 
 
 File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="Transcript; - reads standard input.")]
@@ -115,7 +132,13 @@ NoConfig = Annotated[
     bool, typer.Option("--no-config", help="Ignore the project's condense.yaml and the settings in your own.")
 ]
 TargetTokens = Annotated[
-    int | None, typer.Option("--target-tokens", metavar="N", min=1, help="Get down to N tokens, and no further.")
+    int | None,
+    typer.Option(
+        "--target-tokens", metavar="N", parser=parse_tokens, help="Get down to N tokens (60000, 60k), and no further."
+    ),
+]
+TargetPercent = Annotated[
+    float | None, typer.Option("--target-percent", metavar="P", help="Get down to P percent of the tokens.")
 ]
 LosslessOnly = Annotated[
     bool, typer.Option("--lossless-only", help="No pass, only references; condense restore undoes them.")
@@ -163,6 +186,14 @@ Redact = Annotated[bool, typer.Option("--redact", help="Mask secrets before anyt
 AllowPartial = Annotated[
     bool, typer.Option("--allow-partial", help="Exit with status 0 even if some summaries could not be written.")
 ]
+
+
+def check_targets(target_tokens: int | None, target_percent: float | None) -> None:
+    """Raises UsageError for two targets, and for a percentage that is none."""
+    if target_tokens is not None and target_percent is not None:
+        raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
+    if target_percent is not None and not 0 < target_percent < 100:
+        raise UsageError(f"--target-percent must be more than 0 and less than 100, not {target_percent:g}.")
 
 
 def overrides_of(

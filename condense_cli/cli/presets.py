@@ -125,6 +125,8 @@ def new(
             write_text(starter(source, preset))
             return
         path = Path(DEFAULT_FILE if file is None else file)
+        if path.suffix.lower() not in ("", ".yaml", ".yml", ".json"):
+            raise UsageError(f"{path}: a configuration is YAML or JSON.", "Give it a name that ends in .yaml or .json.")
         is_json = path.suffix.lower() == ".json"
         text = to_json(starter_values(source, preset)) if is_json else starter(source, preset, str(path))
         if not force and (path.exists() or path.is_symlink()):

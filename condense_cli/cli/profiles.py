@@ -53,7 +53,7 @@ def list_profiles(json: Json = False) -> None:
     Examples:
 
     \b
-    condense profiles list
+    condense profiles list                      with the hosts, where they fit
     condense profiles list --json | jq -r '.profiles[] | select(.ready) | .name'
     """
     with exits():
@@ -68,11 +68,13 @@ def list_profiles(json: Json = False) -> None:
             write_text(to_json({**found, "profiles": entries}))
             return
 
-        from ..report.fitted_table import fitted_table
+        from ..report.fitted_table import fits, fitted_table
 
         screen = console()
         columns = ("profile", "model", "key", "$ in", "$ out", "window")
-        rows = [_row(entry) for entry in entries]
+        rows = [_row(entry, has_host=True) for entry in entries]
+        if not fits(columns, rows, screen.width):
+            rows = [_row(entry, has_host=False) for entry in entries]
         screen.print(fitted_table(columns, rows, (3, 4, 5), screen.width, flexible=1))
         own = visible(str(user_configuration_path()))
         needed = "" if user.allow_calls else "Calls need --profile or --allow-calls; "
@@ -171,15 +173,16 @@ def _facts(name: str, user: UserConfiguration) -> ProfileFacts:
     return profile_facts(name, user, os.environ, datetime.now(UTC))
 
 
-def _row(facts: ProfileFacts) -> list[str]:
+def _row(facts: ProfileFacts, *, has_host: bool) -> list[str]:
+    """A line of the table. Names of models matter more than where they run, which `show` tells, too."""
     if facts.api == "offline":
-        return [_label(facts), "none, it works on this machine", "none", "0", "0", "any"]
+        return [_label(facts), "none" + ", it works on this machine" * has_host, "none", "0", "0", "any"]
     if facts.api == "installed":
-        return [_label(facts), f"{facts.model}, of an installed package", _key(facts), "?", "?", "any"]
+        return [_label(facts), facts.model + ", of an installed package" * has_host, _key(facts), "?", "?", "any"]
     price = facts.price
     return [
         _label(facts),
-        f"{facts.model} at {facts.host}",
+        facts.model + f" at {facts.host}" * has_host,
         _key(facts),
         (price.input if price else None) or "?",
         (price.output if price else None) or "?",

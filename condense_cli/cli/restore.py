@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ExitStatus, UsageError
+from ..plurals import plural
 from .console import console, exits, say, write_out, write_text
 from .options import File, FormatOption, Session
 from .reading import input_file, name_of, read_transcript
@@ -101,20 +102,18 @@ def _as_json(found: Restoration, source: str) -> str:
 def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None, first: Sequence[str] = ()) -> None:
     from ..report.visible import visible
 
-    lines = [*first, f"{_counted(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
+    lines = [*first, f"{plural(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
     if found.unresolved:
-        looks = "looks like a reference but names" if found.unresolved == 1 else "look like references but name"
-        lines.append(f"{_counted(found.unresolved, 'line')} {looks} nothing in this conversation; left alone.")
+        looks = plural(found.unresolved, "line looks like a reference but names", "lines look like references but name")
+        lines.append(f"{looks} nothing in this conversation; left alone.")
     if found.elsewhere:
         lines.append(
-            f"{_counted(found.elsewhere, 'reference')} outside this conversation (other branches, or before a "
+            f"{plural(found.elsewhere, 'reference')} outside this conversation (other branches, or before a "
             "compaction); left alone."
         )
     if found.gaps:
-        verb = "stays" if found.gaps == 1 else "stay"
-        lines.append(
-            f"{_counted(found.gaps, 'cut')} of passes {verb}: condense show ORIGINAL HASH prints what is gone."
-        )
+        cuts = plural(found.gaps, "cut of passes stays", "cuts of passes stay")
+        lines.append(f"{cuts}: condense show ORIGINAL HASH prints what is gone.")
     if output is not None:
         lines.append(f"Written: {visible(output)}")
     elif not writes_stdout:
@@ -124,7 +123,3 @@ def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None
             say(line)
         else:
             console().print(line, soft_wrap=True, highlight=False, markup=False)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..parallel import usable_processors
+from ..plurals import plural
 from ..report import facts
 from ..report.inspection import CONTENT_TYPES
 from ..report.inspection_terminal import with_bars
@@ -114,8 +115,8 @@ def _inspection(tally: Tally, found: Contents, source: str, top: int) -> RowsIns
 
 def _show(found: RowsInspection) -> None:
     screen = console()
-    headline = f"{found.tokens:,} tokens in {found.rows:,} row{'' if found.rows == 1 else 's'}"
-    screen.print(f"{headline}, {found.messages:,} messages, {found.tokens_per_row:,} tokens a row", style="bold")
+    headline = f"{plural(found.tokens, 'token')} in {plural(found.rows, 'row')}, {plural(found.messages, 'message')}"
+    screen.print(f"{headline}, {found.tokens_per_row:,} tokens a row", style="bold")
     screen.print()
     rows = [[each.name, f"{each.tokens:,}", f"{each.percent:.1f} %"] for each in found.content_types]
     rows.append(["per message", f"{found.constants:,}", f"{percent(found.constants, found.tokens):.1f} %"])

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ..errors import ExitStatus
 from ..parallel import usable_processors
+from ..plurals import plural
 from ..rows.condensing import for_each_row
 from ..rows.reading import Lines
 from ..rows.surveys import Restored, restore_row
@@ -70,7 +71,7 @@ def as_facts(tally: Tally, found: Restored, source: str) -> dict[str, object]:
 
 def said(tally: Tally, name: str) -> list[str]:
     """What comes before the counts of references."""
-    rows = f"{tally.rows:,} row{'' if tally.rows == 1 else 's'}, {tally.changed:,} restored"
+    rows = f"{plural(tally.rows, 'row')}, {tally.changed:,} restored"
     return [rows + (f", {tally.bad:,} bad" if tally.bad else "") + ".", *bad_rows(tally.problems, tally.bad, name)]
 
 

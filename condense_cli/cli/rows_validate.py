@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ..errors import ExitStatus
 from ..parallel import usable_processors
+from ..plurals import plural
 from ..report import facts
 from ..report.visible import visible
 from ..rows.condensing import for_each_row
@@ -82,12 +83,12 @@ def _show(tally: Tally, found: Checked, name: str, *, is_valid: bool) -> None:
         screen.print(text, soft_wrap=True)
     more = found.faults - len(found.listed)
     if more > 0:
-        screen.print(f"… and {more:,} more faults", style="dim", soft_wrap=True)
+        screen.print(f"… and {plural(more, 'more fault')}", style="dim", soft_wrap=True)
     for line in bad_rows(tally.problems, tally.bad, name):
         screen.print(visible(line), style="red", soft_wrap=True)
-    rows = f"{tally.rows:,} row{'' if tally.rows == 1 else 's'}"
+    rows = plural(tally.rows, "row")
     if is_valid:
-        screen.print(Text(f"valid: {rows}, {tally.messages_before:,} messages", style="green"))
+        screen.print(Text(f"valid: {rows}, {plural(tally.messages_before, 'message')}", style="green"))
         return
     bad = f", {tally.bad:,} bad" if tally.bad else ""
-    screen.print(Text(f"not valid: {found.faults:,} faults in {found.faulty:,} of {rows}{bad}", style="red"))
+    screen.print(Text(f"not valid: {plural(found.faults, 'fault')} in {found.faulty:,} of {rows}{bad}", style="red"))

@@ -35,7 +35,9 @@ from .options import (
     Range,
     Redact,
     Session,
+    TargetPercent,
     TargetTokens,
+    check_targets,
     overrides_of,
 )
 from .providing import Assignments, Provider, registry_of_user, say_error, settings_with
@@ -81,10 +83,7 @@ def run(
         str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the condensed transcript there.")
     ] = None,
     target_tokens: TargetTokens = None,
-    target_percent: Annotated[
-        float | None,
-        typer.Option("--target-percent", metavar="P", help="Get down to P percent of the tokens."),
-    ] = None,
+    target_percent: TargetPercent = None,
     keep_recent: KeepRecent = None,
     only_tools: OnlyTools = None,
     except_tools: ExceptTools = None,
@@ -147,11 +146,12 @@ def run(
     """Condense a transcript.
 
     On a terminal this prints what would change and what that saves. In a pipe the condensed transcript
-    goes to standard output and the report to standard error. FILE is changed only by --in-place;
-    condense undo takes that back. Several files, or folders, go to --out-dir; run again, it goes on where it stopped.
+    goes to standard output and the report, in a line, to standard error, as it does in a script that writes a file.
+    FILE is changed only by --in-place; condense undo takes that back. Several files, or folders, go to --out-dir;
+    run again, it goes on where it stopped.
     """
     with exits():
-        _check_targets(target_tokens, target_percent)
+        check_targets(target_tokens, target_percent)
         converting.check(to_format, in_place=in_place, new_session=new_session)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
@@ -184,6 +184,7 @@ def run(
         from ..passes.limits import target_of
         from ..providers.window import Asked
         from ..report import facts
+        from ..report.slimming import growth
         from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
         from .summarizing import calls_of, status_of, summaries_for, told_of, was_interrupted
@@ -274,6 +275,7 @@ def run(
             new_session=written.new_session,
             warnings=(
                 *output_of_run.warnings,
+                *(growth(result.transcript, len(data)) if data is not None and to_format is None else ()),
                 *written.warnings,
                 *told.warnings,
                 *([str(result.error)] if result.error else ()),
@@ -289,7 +291,7 @@ def run(
             for warning in facts_of_run.warnings:
                 say(f"condense: {warning}")
         elif not quiet and not (log_json and to.writes_stdout):
-            show_run(result, facts_of_run, counter, to.writes_stdout, verbose, explain)
+            show_run(result, facts_of_run, counter, to, verbose, explain)
             for line in written.said:
                 console().print(line, style="bold", soft_wrap=True)
             if to.kind is Kind.NOWHERE and not dry_run and result.transcript.is_changed:
@@ -301,8 +303,3 @@ def run(
         raise SystemExit(int(status))
 
 
-def _check_targets(target_tokens: int | None, target_percent: float | None) -> None:
-    if target_tokens is not None and target_percent is not None:
-        raise UsageError("--target-tokens and --target-percent cannot be used together.", "Name one target.")
-    if target_percent is not None and not 0 < target_percent < 100:
-        raise UsageError(f"--target-percent must be more than 0 and less than 100, not {target_percent:g}.")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..passes.condensation import Condensation
     from ..report.facts import Cost, Report
     from ..tokens import Counter
+    from .destination import Destination
 
 
 def cost_of_run(result: Condensation, counter: Counter, overhead_tokens: int | None, summaries: Decimal) -> Cost:
@@ -26,9 +27,10 @@ def cost_of_run(result: Condensation, counter: Counter, overhead_tokens: int | N
 
 
 def show_run(
-    result: Condensation, report: Report, counter: Counter, writes_stdout: bool, verbose: bool, explain: bool
+    result: Condensation, report: Report, counter: Counter, to: Destination, verbose: bool, explain: bool
 ) -> None:
-    if writes_stdout and not (verbose or explain):
+    """All of it on a terminal, a line on standard error in a script."""
+    if to.is_in_a_script and not (verbose or explain):
         from ..report.cost_text import cost_figures
         from ..report.facts import summary
         from ..report.slimming import slim_line
@@ -45,6 +47,6 @@ def show_run(
         return
     from ..report import terminal
 
-    screen = console(stderr=writes_stdout)
+    screen = console(stderr=to.writes_stdout)
     for part in terminal.render_run(result, report, counter, screen.width, verbose=verbose, explain=explain):
         screen.print(part)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..errors import ExitStatus
 from ..parallel import usable_processors
+from ..plurals import plural
 from ..report import facts as report_facts
 from ..report.summaries import sentences
 from ..report.visible import visible
@@ -102,7 +103,7 @@ def bad_rows(problems: Sequence[Problem], bad: int, name: str) -> Iterator[str]:
     for problem in shown:
         yield f"{name}:{problem.line}: {problem.why}"
     if bad > len(shown):
-        yield f"… and {bad - len(shown):,} more bad row{'' if bad - len(shown) == 1 else 's'}"
+        yield f"… and {plural(bad - len(shown), 'more bad row')}"
 
 
 @contextmanager
@@ -118,7 +119,7 @@ def progress_of(file: str) -> Iterator[Callable[[Tally], None]]:
 
     def show(tally: Tally) -> None:
         share = f", {100 * tally.bytes_before / size:.0f} %" if 0 < tally.bytes_before <= size else ""
-        status.update(f"{tally.rows:,} rows{share}: {tally.tokens_before:,} → {tally.tokens_after:,} tokens")
+        status.update(f"{plural(tally.rows, 'row')}{share}: {tally.tokens_before:,} → {tally.tokens_after:,} tokens")
 
     with status:
         yield show

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import UsageError
+from ..plurals import plural
 from .console import console, exits, say, write_text
 
 if TYPE_CHECKING:
@@ -152,5 +153,5 @@ def _say_skipped(report: SessionList) -> None:
     from .machine import tilde
 
     for skipped in report.skipped:
-        what = "file or folder" if skipped.count == 1 else "files or folders"
-        say(f"condense: skipped {skipped.count:,} {what} that {skipped.reason}, such as {tilde(skipped.path)}")
+        what = plural(skipped.count, "file or folder", "files or folders")
+        say(f"condense: skipped {what} that {skipped.reason}, such as {tilde(skipped.path)}")

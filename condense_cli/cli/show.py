@@ -46,7 +46,7 @@ def show(
     """Print the content of a block or message, as the model reads it.
 
     For the hash in a marker of a condensed file, FILE is the original: this prints what was left out,
-    together with what was kept of it.
+    together with what was kept of it, or all messages that a summary stands for.
     """
     with exits():
         if json and raw:
@@ -75,10 +75,10 @@ def _print(transcript: Transcript, hits: Sequence[Hit]) -> None:
     from ..exchanges import calls_by_id
     from ..report.lookup import Found
 
-    calls = calls_by_id(transcript.messages)
+    calls = calls_by_id([*transcript.messages, *(hit.message for hit in hits if hit.message and hit.is_before)])
     if not hits:
         say("condense: the message has no content.")
-    elif hits[0].found is Found.POSITION and len(hits) > 1:
+    elif hits[0].found is Found.SUMMARIZED or (hits[0].found is Found.POSITION and len(hits) > 1):
         _print_lines(f"--- {_heading(hit, calls)}\n{hit.text or _NO_TEXT}" for hit in hits)
     elif len({hit.text for hit in hits}) > 1:
         say("condense: several blocks match; name one by its position:")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ExitStatus
+from ..plurals import plural
 from .console import console, exits, write_text
 from .options import File, Session
 from .reading import input_file, name_of, read_transcript
@@ -70,12 +71,12 @@ def _show(found: Validation) -> None:
         screen.print(Text(visible(f"{_place(found, note)}: note: {note.said}"), style="dim"), soft_wrap=True)
     for warning in found.warnings:
         screen.print(Text(visible(f"Warning: {warning}"), style="yellow"), soft_wrap=True)
-    messages = f"{found.messages:,} message{'' if found.messages == 1 else 's'}"
+    messages = plural(found.messages, "message")
     if found.valid:
         screen.print(Text(f"valid: {messages}, format {found.format}"), style="green")
     else:
         number = len(found.faults)
-        faults = f"{number:,} fault{'' if number == 1 else 's'}"
+        faults = plural(number, "fault")
         screen.print(Text(f"not valid: {faults} in {messages}, format {found.format}"), style="red")
 
 

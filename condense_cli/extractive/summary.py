@@ -25,6 +25,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
+from ..plurals import plural
 from ..tools import TASK_TOOLS, TODO_LISTS, name_of
 from .choice import Stretch
 from .headings import Heading
@@ -102,11 +103,11 @@ class Sections:
             else:
                 section.lines += [*_label(part, section.newest), lines]
                 section.newest = part
-        noun = "text is" if left_out == 1 else "texts are"
-        missing = f"{left_out} {noun} left out whole." if left_out else ""
+        missing = f"{plural(left_out, 'text is', 'texts are')} left out whole." if left_out else ""
+        messages = plural(self._messages, "message")
         if not sections:
-            return f"No lines of {self._messages} messages stand here. {missing}".rstrip()
-        opening = f"Lines picked from {self._messages} messages, as they stood. {missing}".rstrip()
+            return f"No lines of {messages} stand here. {missing}".rstrip()
+        opening = f"Lines picked from {messages}, as they stood. {missing}".rstrip()
         return "\n".join([opening, "", *("\n".join(section.lines) for section in sections)])
 
     def _without_replaced_alone(self, chosen: Collection[Key]) -> list[Key]:

@@ -20,7 +20,7 @@ from ..ledger.collect import collect, merge_all
 from ..ledger.entries import Ledger, merge
 from ..ledger.written import OPENING, render
 from ..ledger.written import parse as parse_ledger
-from ..markers import GO_ON, SummaryMark, content_hash, parse_summary
+from ..markers import GO_ON, SummaryMark, parse_summary, stretch_hash
 from ..tokens import Counter
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Place, Role
 from .draft import Draft
@@ -86,7 +86,9 @@ def run_batch(
         (outcome,) = summarizer.summarize([task], draft.messages)
         if isinstance(outcome, Written):
             text = f"{outcome.text}\n\n{ledger}" if ledger else outcome.text
-            messages = _messages(text, draft.messages, chosen.positions, format)
+            first, last = draft.as_read(chosen.positions[0], 0), draft.as_read(chosen.positions[-1], -1)
+            hash = stretch_hash(first.hash, last.hash)
+            messages = _messages(text, draft.messages, chosen.positions, format, hash)
             if sum(map(draft.count.message, messages)) < costs:
                 return _exchange(draft, config, selected, chosen, messages, outcome.by, before)
             why = Kept.NOT_SMALLER
@@ -214,7 +216,9 @@ def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
     return stay
 
 
-def _messages(text: str, messages: Sequence[Message], positions: Sequence[int], format: str) -> list[Message]:
+def _messages(
+    text: str, messages: Sequence[Message], positions: Sequence[int], format: str, hash: str
+) -> list[Message]:
     """The summary as a message and, where roles would not alternate otherwise, a line that leads on."""
     gone = set(positions)
     old = [messages[position] for position in positions]
@@ -226,8 +230,7 @@ def _messages(text: str, messages: Sequence[Message], positions: Sequence[int], 
         role = Role.ASSISTANT if before and before[-1].role is Role.USER else Role.USER
         needs_bridge = after is not None and after.role is role and len(positions) > 1
     following = len(messages) - len(positions) - positions[0] + needs_bridge
-    last = next(block.text for message in reversed(old) for block in reversed(message.blocks))
-    mark = SummaryMark(sum(message.turns for message in old), following, content_hash(last))
+    mark = SummaryMark(sum(message.turns for message in old), following, hash)
     texts = [(role, f"{mark}\n{text}")]
     if needs_bridge:
         texts.append((Role.ASSISTANT if role is Role.USER else Role.USER, GO_ON))

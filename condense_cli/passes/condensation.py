@@ -11,7 +11,7 @@ from ..lossless.encode import with_blocks
 from ..transcript import Transcript
 from ..validity import BOUND_THINKING, Violation, validate
 from .prelude import key_of
-from .receipts import PROTECTED, PassReceipt, Receipt
+from .receipts import PROTECTED, Kept, PassReceipt, Receipt
 from .reconcile import as_in_input, places
 
 
@@ -88,8 +88,12 @@ class Condensation(Struct, frozen=True, dict=True):
     @property
     def protected_tokens(self) -> int:
         """Tokens of the blocks that stayed because they are protected; references may have been put into them."""
+        return self.tokens_kept(*PROTECTED)
+
+    def tokens_kept(self, *reasons: Kept) -> int:
+        """Tokens of the blocks that stayed for one of these reasons."""
         last = {(receipt.message, receipt.block): receipt for receipt in self.receipts}
-        return sum(receipt.tokens_after for receipt in last.values() if receipt.kept in PROTECTED)
+        return sum(receipt.tokens_after for receipt in last.values() if receipt.kept in reasons)
 
     @property
     def is_target_missed(self) -> bool:

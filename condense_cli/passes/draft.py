@@ -65,6 +65,13 @@ class Draft:
         """What the messages cost without references."""
         return self._plain
 
+    def as_read(self, position: int, number: int) -> Message:
+        """The message of the input, without references, that a block stands in; a summary of this run is its own."""
+        message = self.messages[position]
+        key = key_of(message.blocks[number])
+        found = (old for old in self._writer.messages if any(key_of(block) == key for block in old.blocks))
+        return next(found, message)
+
     def put(self, position: int, number: int, block: Block) -> None:
         """Exchange one block; `settle` brings it into the messages, so that many in one message cost no more."""
         old = self.messages[position].blocks[number]

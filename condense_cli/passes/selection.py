@@ -11,6 +11,7 @@ from ..config.models import Configuration, Selection
 from ..errors import ConfigurationError
 from ..exchanges import cut_before
 from ..formats.injected import is_injected
+from ..plurals import plural
 from ..tokens import Counter
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role
 from .predicates import Predicate, compile_predicates
@@ -47,7 +48,7 @@ def select(
         return Selected(len(messages), None, test, "selected by the pass")
     if selection.type == "preserve_recent":
         wanted = selection.keep_recent_count or 0
-        reason = f"older than the last {wanted} turns"
+        reason = f"older than the last {plural(wanted, 'turn')}"
     else:
         percentage = selection.keep_percentage or 0
         wanted = math.ceil(percentage * sum(message.turns for message in messages) / 100)

@@ -18,6 +18,7 @@ from ..formats.rereading import reads_back
 from ..passes.condensation import Condensation, joined
 from ..passes.receipts import Kept, PassReceipt, Status
 from ..passes.sliding_window import dropped, sliding
+from ..plurals import plural
 from ..tokens import MESSAGE_TOKENS
 from ..transcript import Transcript
 from . import native
@@ -128,7 +129,9 @@ def failure_of(result: Condensation) -> str:
         if receipt.status is Status.FAILED or receipt.reason in refusals:
             return f"{receipt.name}: {receipt.reason}."
     refused = [receipt for receipt in result.receipts if receipt.kept is Kept.NO_SUMMARY]
-    return f"{len(refused):,} blocks were not summarized ({refused[0].why.removesuffix('.')})." if refused else ""
+    if not refused:
+        return ""
+    return f"{plural(len(refused), 'block was', 'blocks were')} not summarized ({refused[0].why.removesuffix('.')})."
 
 
 def _can_be_written(result: Condensation) -> bool:

@@ -77,6 +77,7 @@ class Estimate(msgspec.Struct, frozen=True):
     presets: list[Option]
     assumed: list[str]
     warnings: list[str]
+    target: int | None = None
 
 
 def build(
@@ -88,9 +89,12 @@ def build(
     overhead: tuple[int, str],
     source: str,
     price_source: PriceSource,
+    target: int | None = None,
     warnings: Sequence[str] = (),
 ) -> Estimate:
     """The facts. `overhead` is (tokens, where that is known from), `source` the input's name to show.
+
+    `target` is the one of the command line, which holds for all presets.
 
     `warnings` are those of the summaries; the transcript's own come before them.
     """
@@ -118,6 +122,7 @@ def build(
         ],
         assumed=assumptions(price),
         warnings=[*transcript.warnings, *warnings],
+        target=target,
     )
 
 

@@ -9,6 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..passes.pipeline import NO_TARGET
+from ..passes.receipts import Kept
+from ..plurals import plural
 from .cost_text import dollars, pays_after, unknown_price
 from .estimate import Estimate, Option
 from .token_text import carried, counted
@@ -19,7 +21,8 @@ _NONE = "–"
 
 def render_estimate(estimate: Estimate) -> Iterator[RenderableType]:
     before = estimate.before
-    yield Text(visible(f"{estimate.input}: {before.messages:,} messages, {before.tokens:,} tokens"), style="bold")
+    size = f"{plural(before.messages, 'message')}, {plural(before.tokens, 'token')}"
+    yield Text(visible(f"{estimate.input}: {size}"), style="bold")
     yield ""
     yield _table(estimate)
     yield ""
@@ -58,6 +61,10 @@ def _row(option: Option, tokens: int) -> Iterator[str | Text]:
 def sentences(estimate: Estimate) -> Iterator[str]:
     """What is exact, what is an estimate, and what was assumed."""
     before, prices = estimate.before, estimate.prices
+    missed = [option.preset for option in estimate.presets if option.tokens_after > (estimate.target or before.tokens)]
+    if estimate.target is not None:
+        which = f"not reached by {', '.join(missed)}" if missed else "reached by all"
+        yield f"Target: {plural(estimate.target, 'token')}, {which}."
     yield counted(estimate.model, before.encoding, exact=before.exact, estimated=before.estimated)
     yield carried(before.overhead, before.overhead_source)
     if prices is None:
@@ -75,12 +82,12 @@ def sentences(estimate: Estimate) -> Iterator[str]:
 def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
     """Passes that do not run, with the presets they are in: the same pass often is in several.
 
-    Those that work to a target are not said: there seldom is one.
+    What a target has to do with it is not said: there is none, or the table shows that it was reached.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for option in estimate.presets:
         for skipped in option.skipped:
-            if skipped.reason == NO_TARGET:
+            if skipped.reason in (NO_TARGET, Kept.TARGET_REACHED):
                 continue
             found.setdefault((skipped.name, skipped.reason), []).append(option.preset)
     return found

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
+from ..plurals import plural
 from ..quality.curves import MEASURES, Mean
 from .evaluation import Evaluation
 from .fitted_table import GAP, column_widths, fitted_table
@@ -44,13 +45,9 @@ def _headline(found: Evaluation) -> str:
         return "There is nothing to measure."
     transcripts = sum(bool(one.cuts) for one in found.transcripts)
     return (
-        f"{_number(transcripts, 'transcript')}, {_number(total.cuts, 'cut')}. Asked are "
-        f"{_number(total.facts, 'fact')}, {_number(total.lines, 'line')} to edit and {_number(total.files, 'file')}."
+        f"{plural(transcripts, 'transcript')}, {plural(total.cuts, 'cut')}. Asked are "
+        f"{plural(total.facts, 'fact')}, {plural(total.lines, 'line')} to edit and {plural(total.files, 'file')}."
     )
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _percent(share: float | None) -> str:

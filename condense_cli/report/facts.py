@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter as Reasons
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,10 +11,11 @@ import msgspec
 from .. import __version__
 from ..markers import parse_summary
 from ..passes.pipeline import Condensation
-from ..passes.receipts import Kept, Receipt
+from ..passes.receipts import Receipt
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript
 from .shares import percent
+from .shortcomings import warnings_of
 from .slimming import Slim, slim_of
 
 SHAPE: Final = 1
@@ -222,7 +222,7 @@ def build(
             for receipt in condensation.passes
         ],
         summaries=list(summaries),
-        warnings=[*_warnings(condensation), *warnings],
+        warnings=[*warnings_of(condensation), *warnings],
         slim=slim_of(after) if slim else None,
         changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
     )
@@ -249,59 +249,6 @@ def overhead_of(transcript: Transcript, count: Counter, given: int | None = None
 def estimated_tokens(transcript: Transcript) -> int:
     """The part of a transcript's tokens that cannot be counted: images, documents, encrypted thinking."""
     return sum(block.estimate for _, block in transcript.blocks())
-
-
-def _warnings(condensation: Condensation) -> list[str]:
-    found = [*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)]
-    if not condensation.transcript.slimmed:
-        return found
-    return [warning.replace("Nothing was changed", "Nothing in the context was changed") for warning in found]
-
-
-def _already_invalid(condensation: Condensation) -> list[str]:
-    violations = condensation.old_violations
-    if not violations:
-        return []
-    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-    return [f"The input breaks a rule of its API already: {violations[0].said}{more}"]
-
-
-def _shortcomings(condensation: Condensation) -> list[str]:
-    """What a program that reads the report, or a pipe, would otherwise not be told."""
-    found = []
-    unparsed = condensation.before.source.unparsed
-    if unparsed:
-        first = condensation.before.source.line_of(min(unparsed))
-        several = f"{len(unparsed)} lines are not JSON and were kept as they are (the first is line {first})."
-        found.append(several if len(unparsed) > 1 else f"Line {first} is not JSON and was kept as it is.")
-    if condensation.is_target_missed:
-        found.append(
-            f"The target of {condensation.target:,} tokens was not reached: "
-            f"this configuration gets down to {condensation.tokens_after:,}." + _of_them_protected(condensation)
-        )
-    refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
-    for why, number in refused.most_common(3):
-        blocks = f"{number:,} block{'s' if number > 1 else ''}"
-        found.append(f"Not summarized, so left as it was: {blocks} ({why.removesuffix('.')}).")
-    if condensation.changes or refused:
-        return found
-    if condensation.receipts:
-        reasons = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept)
-        found.append(
-            "Nothing was changed. Blocks that stay: "
-            + "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(3))
-            + "."
-        )
-    return found
-
-
-def _of_them_protected(condensation: Condensation) -> str:
-    protected = condensation.protected_tokens
-    if not protected:
-        return ""
-    reason = "the target cannot be met, because" if protected > (condensation.target or 0) else "of them"
-    what = "the first request and what the client wrote before it, standing instructions, pins and the newest turns"
-    return f" {reason.capitalize()} {protected:,} are protected: {what}."
 
 
 def _explained(receipt: Receipt) -> Explained:

@@ -21,6 +21,11 @@ def column_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list
     ]
 
 
+def fits(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether no text of a table would be shortened."""
+    return sum(column_widths(columns, rows)) + GAP * (len(columns) - 1) <= width
+
+
 def fitted_table(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],

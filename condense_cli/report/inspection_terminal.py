@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ..plurals import plural
 from .fitted_table import GAP, column_widths, fitted_table
 from .inspection import Inspection, Repeats
 from .shares import BlockShare, percent, percent_text
@@ -57,8 +58,8 @@ def _bar(part: int, largest: int, room: int) -> Text:
 
 
 def _headline(found: Inspection) -> Text:
-    text = Text(f"{found.tokens.total:,} tokens", style="bold")
-    text.append(f" in {found.messages:,} message{'' if found.messages == 1 else 's'}", style="not bold")
+    text = Text(plural(found.tokens.total, "token"), style="bold")
+    text.append(f" in {plural(found.messages, 'message')}", style="not bold")
     tokens, window = found.tokens, found.window
     if tokens.overhead or window:
         text.append(f"\n{carried(tokens.overhead, tokens.overhead_source)}", style="not bold")
@@ -125,8 +126,8 @@ def _repeats(found: Inspection, width: int) -> Iterator[RenderableType]:
     if repeats.tokens:
         yield Text(f"{repeats.tokens:,} tokens ({percent_text(repeats.percent)}) stand earlier already", style="bold")
         yield Text(
-            f"{repeats.block_tokens:,} in {repeats.whole_blocks:,} whole blocks, "
-            f"{repeats.line_tokens:,} in {repeats.lines:,} lines of others",
+            f"{repeats.block_tokens:,} in {plural(repeats.whole_blocks, 'whole block')}, "
+            f"{repeats.line_tokens:,} in {plural(repeats.lines, 'line')} of others",
             style="dim",
         )
     else:
@@ -140,11 +141,11 @@ def _repeats(found: Inspection, width: int) -> Iterator[RenderableType]:
 def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
     lossless, held = repeats.lossless, repeats.references
     if held.resolved or held.unresolved:
-        verb = "reference saves" if held.resolved == 1 else "references save"
-        what = f"{held.resolved:,} {verb} {held.saved:,} tokens already" if held.resolved else "No reference resolves"
+        held_by = plural(held.resolved, "reference saves", "references save")
+        what = f"{held_by} {held.saved:,} tokens already" if held.resolved else "No reference resolves"
         text = Text(what, style="bold")
         if held.unresolved:
-            text.append(f"; {held.unresolved:,} more lead{'s' * (held.unresolved == 1)} nowhere", style="yellow")
+            text.append(f"; {plural(held.unresolved, 'more leads', 'more lead')} nowhere", style="yellow")
         yield text
     if not lossless.tokens and not lossless.tool_parameters.tokens:
         if repeats.tokens:

@@ -14,21 +14,28 @@ from ..errors import CondenseError, UsageError
 from ..formats import format_named
 from ..lossless.decode import decode
 from ..markers import content_hash, gaps_in
+from ..plurals import plural
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Transcript
 from .labels import readable
+from .stretches import summarized, summary_counts
 
 _HASH: Final = re.compile(r"#?([0-9a-fA-F]{8})")
 _POSITION: Final = re.compile(r"#?(\d{1,7})(?::(\d{1,7}))?", re.ASCII)
 
 
 class Found(StrEnum):
-    """What a hit is: the block itself; its text, an argument or display data with the hash; a marker that names it."""
+    """What a hit is.
+
+    The block itself; its text, an argument or display data with the hash; a part of what a summary stands for; a marker
+    that names it.
+    """
 
     POSITION = "position"
     CONTENT = "content"
     ARGUMENT = "argument"
     DISPLAY = "display"
+    SUMMARIZED = "summarized"
     MARKER = "marker"
 
 
@@ -45,9 +52,13 @@ class Hit(Struct, frozen=True):
     found: Found
     text: str
     path: JsonPath = ()
+    is_before: bool = False
+    """It stands in the file before a summary that took its place, and no longer in the conversation."""
 
     @property
     def position(self) -> str:
+        if self.is_before:
+            return f"record {self.block.place.record}"
         return f"{self.message.index}:{self.number}" if self.message else f"record {self.block.place.record}"
 
 
@@ -82,8 +93,9 @@ def _by_position(transcript: Transcript, index: int, number: int | None) -> list
     if number is None:
         return hits
     if number >= len(hits):
-        blocks = f"{len(hits)} block{'' if len(hits) == 1 else 's'}, counted from 0"
-        raise CondenseError(f"There is no block {number} in message {index}: it has {blocks}.")
+        raise CondenseError(
+            f"There is no block {number} in message {index}: it has {plural(len(hits), 'block')}, counted from 0."
+        )
     return hits[number : number + 1]
 
 
@@ -93,6 +105,8 @@ def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
         hits = _behind_references(transcript, wanted)
     if not hits:
         hits = _shown(transcript, wanted)
+    if not hits:
+        hits = _summarized(transcript, wanted)
     if not hits:
         hits = [hit for hit in _contents(transcript) if any(gap.hash == wanted for gap in gaps_in(hit.text))]
         hits = [
@@ -117,6 +131,23 @@ def _behind_references(transcript: Transcript, wanted: str) -> list[Hit]:
         replace(hit, message=by_index[hit.message.index], block=by_index[hit.message.index].blocks[hit.number])
         for hit in _contents(replace(transcript, messages=decoded.messages))
         if hit.message and content_hash(hit.text) == wanted
+    ]
+
+
+def _summarized(transcript: Transcript, wanted: str) -> list[Hit]:
+    """All blocks of the messages that a summary stands for. Raises CondenseError where only the summary is there."""
+    conversation, messages = summarized(transcript, wanted)
+    count = summary_counts(transcript, wanted)
+    if count and not messages:
+        raise CondenseError(
+            f"The {plural(count, 'message')} of this summary are not in the file.",
+            f"Ask the file that it was condensed from: condense show ORIGINAL {wanted}",
+        )
+    is_before = conversation is not transcript
+    return [
+        Hit(message, number, block, Found.SUMMARIZED, readable(block), is_before=is_before)
+        for message in messages
+        for number, block in enumerate(message.blocks)
     ]
 
 

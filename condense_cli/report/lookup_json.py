@@ -40,7 +40,7 @@ class Lookup(msgspec.Struct, frozen=True):
 
 
 def as_report(transcript: Transcript, hits: Sequence[Hit], *, source: str, query: str) -> Lookup:
-    calls = calls_by_id(transcript.messages)
+    calls = calls_by_id([*transcript.messages, *(hit.message for hit in hits if hit.message and hit.is_before)])
     return Lookup(
         SHAPE,
         source,
@@ -48,7 +48,7 @@ def as_report(transcript: Transcript, hits: Sequence[Hit], *, source: str, query
         [
             FoundBlock(
                 hit.found.value,
-                hit.message.index if hit.message else None,
+                hit.message.index if hit.message and not hit.is_before else None,
                 hit.number,
                 hit.block.place.record,
                 hit.message.role.value if hit.message else None,

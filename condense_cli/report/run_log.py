@@ -10,6 +10,7 @@ import msgspec
 from .. import __version__
 from ..config.models import Configuration
 from ..passes.condensation import Condensation
+from ..plurals import plural
 from .cost_text import digits
 from .facts import Report
 from .summaries import known_cost
@@ -85,7 +86,7 @@ def as_line(log: RunLog) -> str:
     """The log in plain words."""
     if log.provider is None:
         return "no provider ran"
-    calls = f"{log.calls:,} call{'' if log.calls == 1 else 's'}" if log.calls else "no calls"
+    calls = plural(log.calls, "call") if log.calls else "no calls"
     cost = f" for {'at least ' if log.cost_at_least else ''}${log.cost}" if log.calls else ""
     parts = [
         f"provider {log.provider} {log.provider_version} took {log.seconds:.2f} s",

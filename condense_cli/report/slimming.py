@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from ..formats import format_named
 from ..transcript import Slimmed, Transcript
 
 if TYPE_CHECKING:
@@ -51,6 +52,17 @@ def slim_of(transcript: Transcript) -> Slim:
         for name, found in by_kind.items()
     ]
     return Slim(sum(kind.bytes for kind in kinds), sorted(kinds, key=lambda kind: -kind.bytes))
+
+
+def growth(after: Transcript, size: int) -> list[str]:
+    """That the file of a smaller conversation is larger than before, as clients keep what a summary stands for."""
+    before = len(after.source.data)
+    form = format_named(after.format)
+    if size <= before or form.compaction is None or not after.has_new_summary:
+        return []
+    hint = "; --slim leaves out what only the client shows" if form.display and not after.slimmed else ""
+    said = f"The file grows from {before:,} to {size:,} bytes, as the client keeps what a summary stands for"
+    return [f"{said}{hint}."]
 
 
 def kinds_text(slim: Slim) -> str:

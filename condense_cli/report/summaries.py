@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from ..passes.offline import NAME as OFFLINE
+from ..plurals import plural
 from .cost_text import digits, dollars
 from .facts import Summarized
 
@@ -46,9 +47,7 @@ def sentences(used: Sequence[Summarized]) -> Iterator[str]:
         bound = "at most " if each.planned else "at least " if each.at_least else ""
         cost = "at an unknown cost" if each.cost is None else f"{bound}{dollars(each.cost)}"
         verb = "would be written" if each.planned else "written"
-        noun = "summary" if each.written == 1 else "summaries"
-        calls = "call" if each.calls == 1 else "calls"
         yield (
-            f"{each.written} {noun} {verb} by {each.profile}{cached}: {each.calls} {calls}, "
-            f"{each.tokens:,} tokens, {cost}."
+            f"{plural(each.written, 'summary', 'summaries')} {verb} by {each.profile}{cached}: "
+            f"{plural(each.calls, 'call')}, {each.tokens:,} tokens, {cost}."
         )

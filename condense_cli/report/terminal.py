@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..passes.pipeline import NO_TARGET, PRELUDE, SWITCHED_OFF, Condensation
+from ..plurals import plural
 from ..tokens import Counter
 from .contents import by_content
 from .cost_text import cost_figures
@@ -28,7 +29,6 @@ _SHOWN_BLOCKS = 8
 _SHOWN_LINES = 2
 _SHOWN_NEW = 12
 """A cut leaves a few new lines, a summary many."""
-_STATUS_STYLE = {"completed": "green", "skipped": "yellow", "failed": "red"}
 _WHAT_STYLE = {
     What.CUT: "yellow",
     What.SUPPRESSED: "red",
@@ -67,7 +67,7 @@ def render_run(
         yield ""
         yield _contents(contents)
     yield ""
-    yield _passes(report, verbose)
+    yield from _passes(report, verbose)
     yield from _costs(report)
     yield from _notes(report)
 
@@ -124,23 +124,28 @@ def _contents(contents: list[tuple[str, str, int, int]]) -> Table:
     return table
 
 
-def _passes(report: Report, verbose: bool) -> Table:
-    table = _table("pass", "status", "tokens after", "changes", "", right=(2, 3))
+def _passes(report: Report, verbose: bool) -> Iterator[RenderableType]:
+    """A row for each pass that ran, and a sentence for those that did not for the same reason."""
+    table = _table("pass", "tokens after", "changes", *(["time"] if verbose else []), right=(1, 2, 3))
+    idle: dict[tuple[str, str], list[str]] = {}
     for entry in report.passes:
         if entry.reason == SWITCHED_OFF or (entry.reason == NO_TARGET and not verbose):
             continue
-        note = Text(visible(entry.reason), style="dim")
-        if verbose and entry.status == "completed":
-            note = Text(f"{entry.seconds * 1000:.0f} ms", style="dim")
+        if entry.status != "completed":
+            idle.setdefault((entry.status, entry.reason), []).append(entry.name)
+            continue
         table.add_row(
             visible(entry.name),
-            Text(entry.status, style=_STATUS_STYLE.get(entry.status, "")),
             f"{entry.tokens_after:,}",
             f"{entry.changes:,}",
-            note,
+            *([f"{entry.seconds * 1000:.0f} ms"] if verbose else []),
             style="dim" if entry.id == PRELUDE and not entry.changes else "",
         )
-    return table
+    if table.row_count:
+        yield table
+    for (status, reason), names in idle.items():
+        said = f"{status.capitalize()}: {', '.join(names)} ({reason})."
+        yield Text(visible(said), style="red" if status == "failed" else "dim")
 
 
 def _costs(report: Report) -> Iterator[RenderableType]:
@@ -184,7 +189,8 @@ def render_diff_line(diff: Diff) -> Text:
     )
     text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what})", style="bold")
     text.append(
-        f"   {diff.messages_changed:,} of {diff.messages_before:,} messages differ; blocks: {', '.join(counts)}"
+        f"   {diff.messages_changed:,} of {plural(diff.messages_before, 'message')} "
+        f"{'differs' if diff.messages_changed == 1 else 'differ'}; blocks: {', '.join(counts)}"
     )
     return text
 
@@ -219,4 +225,4 @@ def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Tex
             yield text
         hidden = len(hunk.lines) - len(shown)
         if hidden:
-            yield Text(f"  {hunk.sign} … {hidden:,} more line{'s' if hidden > 1 else ''}", style=f"{style} italic")
+            yield Text(f"  {hunk.sign} … {plural(hidden, 'more line')}", style=f"{style} italic")

@@ -10,6 +10,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from .. import __version__, prices
+from ..plurals import plural
 from ..report.cost_text import digits, dollars
 from ..report.facts import SHAPE, Bytes, Pair, Summarized
 from ..report.shares import percent
@@ -129,9 +130,9 @@ def _reading(model: str, tally: Tally, now: datetime) -> Reading:
 def _shortcomings(tally: Tally) -> list[str]:
     found = []
     if tally.missed:
-        found.append(f"The target was not reached in {tally.missed:,} row{'' if tally.missed == 1 else 's'}.")
+        found.append(f"The target was not reached in {plural(tally.missed, 'row')}.")
     if tally.not_summarized:
-        blocks = f"{tally.not_summarized:,} block{'' if tally.not_summarized == 1 else 's'}"
+        blocks = plural(tally.not_summarized, "block")
         found.append(f"Not summarized, so left as it was: {blocks}.")
     if tally.rows and not tally.rows - tally.bad:
         found.append("No conversation was found in any row.")
@@ -145,7 +146,7 @@ def headline(report: RowsReport) -> str:
     estimated = "" if tokens.exact else ", estimated"
     restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
     return (
-        f"{rows.total:,} row{'' if rows.total == 1 else 's'}, {rows.changed:,} changed{bad}: {tokens.before:,} → "
+        f"{plural(rows.total, 'row')}, {rows.changed:,} changed{bad}: {tokens.before:,} → "
         f"{tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{restorable}{estimated})"
     )
 

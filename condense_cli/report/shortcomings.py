@@ -1,0 +1,79 @@
+"""What a run did not do, and what was wrong before: warnings for whoever reads the report."""
+
+from __future__ import annotations
+
+from collections import Counter as Reasons
+from typing import Final
+
+from ..passes.condensation import Condensation
+from ..passes.receipts import Kept
+from ..plurals import plural
+
+
+def warnings_of(condensation: Condensation) -> list[str]:
+    found = [*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)]
+    if not condensation.transcript.slimmed:
+        return found
+    return [warning.replace("Nothing was changed", "Nothing in the context was changed") for warning in found]
+
+
+def _already_invalid(condensation: Condensation) -> list[str]:
+    violations = condensation.old_violations
+    if not violations:
+        return []
+    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+    return [f"The input breaks a rule of its API already: {violations[0].said}{more}"]
+
+
+def _shortcomings(condensation: Condensation) -> list[str]:
+    """What a program that reads the report, or a pipe, would otherwise not be told."""
+    found = []
+    unparsed = condensation.before.source.unparsed
+    if unparsed:
+        first = condensation.before.source.line_of(min(unparsed))
+        several = f"{len(unparsed)} lines are not JSON and were kept as they are (the first is line {first})."
+        found.append(several if len(unparsed) > 1 else f"Line {first} is not JSON and was kept as it is.")
+    if condensation.is_target_missed:
+        found.append(_missed(condensation, condensation.target or 0))
+    refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
+    for why, number in refused.most_common(3):
+        blocks = plural(number, "block")
+        found.append(f"Not summarized, so left as it was: {blocks} ({why.removesuffix('.')}).")
+    if condensation.changes or refused:
+        return found
+    if condensation.receipts:
+        reasons = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept)
+        found.append(
+            "Nothing was changed. Blocks that stay: "
+            + "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(3))
+            + "."
+        )
+    return found
+
+
+def _missed(condensation: Condensation, target: int) -> str:
+    """How far the run came to its target, what is in the way, and what would help."""
+    protected = condensation.protected_tokens
+    said = [
+        f"The target of {plural(target, 'token')} was not reached: "
+        f"this configuration gets down to {condensation.tokens_after:,}."
+    ]
+    if protected:
+        reason = "The target cannot be met, because" if protected > target else "Of them"
+        said.append(f"{reason} {plural(protected, 'token is', 'tokens are')} protected: {_PROTECTED}.")
+    if protected <= target:
+        said.append("condense estimate --target-tokens compares what presets get down to.")
+    missing = condensation.tokens_after - target
+    for kept, how in _HELPS.items():
+        tokens = condensation.tokens_kept(kept)
+        if tokens >= missing * _WORTH_SAYING:
+            said.append(f"{how} would free up to {plural(tokens, 'token')}.")
+    return " ".join(said)
+
+
+_PROTECTED: Final = (
+    "the first request and what the client wrote before it, standing instructions, pins and the newest turns"
+)
+_HELPS: Final = {Kept.RECENT: "A smaller --keep-recent", Kept.PINNED: "Fewer pins"}
+_WORTH_SAYING: Final = 0.1
+"""Of the tokens that are too many."""
