@@ -342,7 +342,7 @@ def test_a_target_below_what_is_protected_is_told(tmp_path: Path) -> None:
         "run", file, "-p", "speed", "--target-tokens", "50", "--strict", "-o", tmp_path / "small.jsonl"
     )
     assert done.status == ExitStatus.TARGET_MISSED
-    assert "The target cannot be met, because" in done.message
+    assert "The target cannot be met, because" in done.stderr
 
 
 def test_passes_that_need_a_target_are_not_told_where_there_is_none(tmp_path: Path) -> None:
