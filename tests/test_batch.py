@@ -39,6 +39,7 @@ from condense_cli.models import binds_thinking
 from condense_cli.passes.pipeline import Condensation
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import BatchTask, Outcome, Summarizer, Task, Written
+from condense_cli.report.shortcomings import warnings_of
 from condense_cli.tokens import Counter
 from condense_cli.transcript import BlockKind, Message, Role, Transcript
 from condense_cli.validity import validate
@@ -184,6 +185,20 @@ def test_nothing_new_in_the_window_is_no_task() -> None:
     second = batch(again(first, user("Next.")), noting, selection={"type": "preserve_recent", "keep_recent_count": 2})
     assert noting.tasks == []
     assert not second.changes
+
+
+def test_images_and_documents_that_a_summary_stands_for_are_counted_and_told() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    document = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0x"}}
+    turns = [message for n in range(6) for message in read_turn(f"t{n}")]
+    seen = [user([image, image, document, text("See?")]), assistant("I see."), user("Go.")]
+    condensation = batch(
+        anthropic(user("Begin."), *turns, *seen), selection={"type": "preserve_recent", "keep_recent_count": 1}
+    )
+    ledger = parse_ledger(condensation.transcript.messages[1].blocks[0].text)
+    assert ledger is not None
+    assert (ledger.left_out.images, ledger.left_out.documents) == (2, 1)
+    assert any("2 images and 1 document went" in warning for warning in warnings_of(condensation))
 
 
 # The summary of a second pass stands where that of the first stood, and takes it in: the first is gone.

@@ -98,7 +98,7 @@ def ledgers(draw: st.DrawFn) -> Ledger:
         else:
             entries.append(Ledger(todos=(draw(TODOS.filter(lambda todo: bool(todo.id))),)))
     if draw(st.booleans()):
-        entries.append(Ledger(left_out=LeftOut(*draw(st.tuples(*[NUMBERS] * 5)))))
+        entries.append(Ledger(left_out=LeftOut(*draw(st.tuples(*[NUMBERS] * 7)))))
     return merge_all(entries)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from .. import patches, tools
 from ..markers import Gap, content_hash
 from ..transcript import Block, BlockKind, Message, Role
-from .entries import Command, FileEntry, Ledger, Request, State, Todo, merge
+from .entries import Command, FileEntry, Ledger, LeftOut, Request, State, Todo, merge
 from .outcomes import Results, command_outcome, tells_failure
 from .shell import file_effects
 
@@ -34,6 +34,10 @@ def collect(messages: Sequence[Message]) -> Ledger:
                 entries += _of_call(block, results.get(id(block), Results()))
             elif message.role is Role.USER and block.kind is BlockKind.TEXT and _is_request(block):
                 entries.append(Ledger(requests=(Request(_middle_left_out(block.text, *_LONGEST_REQUEST)),)))
+            elif block.kind is BlockKind.IMAGE:
+                entries.append(Ledger(left_out=LeftOut(images=1)))
+            elif block.kind is BlockKind.OPAQUE and block.estimate:
+                entries.append(Ledger(left_out=LeftOut(documents=1)))
     return merge_all(entries)
 
 

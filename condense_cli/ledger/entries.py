@@ -89,22 +89,18 @@ class Todo(Struct, frozen=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """How many entries a ledger lost because it had to become smaller."""
+    """How many entries a ledger lost because it had to become smaller, and what no entry stands for."""
 
     requests: int = 0
     changed: int = 0
     read: int = 0
     commands: int = 0
     todos: int = 0
+    images: int = 0
+    documents: int = 0
 
     def plus(self, other: LeftOut) -> LeftOut:
-        return LeftOut(
-            self.requests + other.requests,
-            self.changed + other.changed,
-            self.read + other.read,
-            self.commands + other.commands,
-            self.todos + other.todos,
-        )
+        return LeftOut(*(getattr(self, key) + getattr(other, key) for key in self.__struct_fields__))
 
     def __bool__(self) -> bool:
         return self != LeftOut()

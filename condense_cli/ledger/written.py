@@ -13,7 +13,7 @@
     ! Error: session is undefined
     Todos:
     - [pending] add a test
-    Left out: 12 files only read, 30 commands.
+    Left out: 12 files only read, 30 commands, 2 images.
     </ledger>
 
 Every entry begins with "- ", goes on after two blanks, and what belongs to it follows "! " (an error) or "> " (where a
@@ -63,8 +63,10 @@ _NOUNS: Final = {
     "read": ("file only read", "files only read"),
     "commands": ("command", "commands"),
     "todos": ("todo", "todos"),
+    "images": ("image", "images"),
+    "documents": ("document", "documents"),
 }
-"""How one entry of a section is called, and several."""
+"""How one of what is left out is called, and several."""
 
 _AMOUNT: Final = re.compile(r"(\d{1,15}) ([a-z ]+)", re.ASCII)
 

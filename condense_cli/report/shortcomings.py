@@ -7,7 +7,9 @@ from typing import Final
 
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept
+from ..passes.summaries import SUMMARIZE
 from ..plurals import plural
+from ..transcript import BlockKind
 
 
 def warnings_of(condensation: Condensation) -> list[str]:
@@ -35,6 +37,7 @@ def _shortcomings(condensation: Condensation) -> list[str]:
         found.append(several if len(unparsed) > 1 else f"Line {first} is not JSON and was kept as it is.")
     if condensation.is_target_missed:
         found.append(_missed(condensation, condensation.target or 0))
+    found += _not_told(condensation)
     refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
     for why, number in refused.most_common(3):
         blocks = plural(number, "block")
@@ -49,6 +52,21 @@ def _shortcomings(condensation: Condensation) -> list[str]:
             + "."
         )
     return found
+
+
+def _not_told(condensation: Condensation) -> list[str]:
+    """Images and documents in messages that a summary stands for."""
+    blocks = {
+        (message.index, number): block
+        for message in condensation.before.messages
+        for number, block in enumerate(message.blocks)
+    }
+    gone = {(receipt.message, receipt.block) for receipt in condensation.changes if receipt.operation == SUMMARIZE}
+    lost = [blocks[place] for place in gone & blocks.keys() if blocks[place].estimate]
+    images = sum(block.kind is BlockKind.IMAGE for block in lost)
+    documents = sum(block.kind is BlockKind.OPAQUE for block in lost)
+    told = [plural(number, noun) for number, noun in ((images, "image"), (documents, "document")) if number]
+    return [f"With the messages that a summary stands for {' and '.join(told)} went; a pin keeps them."] if told else []
 
 
 def _missed(condensation: Condensation, target: int) -> str:
