@@ -84,7 +84,10 @@ class Choice:
         self._too_large: list[int] = []
 
     def fill(self, budget: int) -> None:
-        """Choose the best units that fit, until the budget is spent but for a rest or none is left that fits."""
+        """Choose the best units that fit, until the budget is spent but for a rest or none is left that fits.
+
+        Those that are worth less than nothing are left, whatever is free.
+        """
         heap, rest = self._heap, max(_REST, budget // _SHARE)
         for unit in self._too_large:
             heapq.heappush(heap, (-self._ratio(unit), -unit))
@@ -95,6 +98,8 @@ class Choice:
             if self.kept[unit]:
                 continue
             ratio = self._ratio(unit)
+            if ratio < 0:
+                continue
             if ratio < -negative * _SAME:
                 heapq.heappush(heap, (-ratio, number))
                 continue

@@ -49,6 +49,11 @@ class Part(Struct, frozen=True):
         return self.role is _ASSISTANT and self.block.kind is not _RESULT
 
     @property
+    def is_said(self) -> bool:
+        """Whether the assistant says it, not to a tool."""
+        return self.is_written and not self.is_argument
+
+    @property
     def is_request(self) -> bool:
         """Whether the user wrote it."""
         return self.role is _USER and self.block.kind is _TEXT and not self.block.injected

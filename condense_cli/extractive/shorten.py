@@ -12,6 +12,7 @@ from typing import Final
 from ..markers import Gap
 from ..spelled import Text
 from ..tools import has_failed
+from .again import said_again
 from .choice import Candidates, Choice, Stretch, fit
 from .kinds import DECISION, DEFINITION, tells_an_error
 from .parts import Key, Part
@@ -40,6 +41,7 @@ class Priced:
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         self._known: dict[Key, tuple[list[int], list[float]]] = {}
+        self._again = said_again(survey.parts, survey.units)
         self._lines: dict[str, int] = {}
 
     def of(self, key: Key) -> tuple[list[int], list[float]]:
@@ -53,6 +55,8 @@ class Priced:
                 for unit, (text, stop) in enumerate(zip(units.texts, units.stops, strict=True))
             ]
             known = self._known[key] = tokens, _own_values(self.survey, self.survey.parts[key], tokens)
+            for unit in self._again.get(key, ()):
+                known[1][unit] = -_SAID * tokens[unit]
         return known
 
     def _line(self, text: str) -> int:
@@ -121,7 +125,7 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
     units = survey.units[part.key]
     if part.is_request:
         return [_REQUEST * count for count in tokens]
-    is_said = part.is_written and not part.is_argument
+    is_said = part.is_said
     error = _FAILURE if part.is_result and has_failed(part.block) else _ERROR
     base = _SAID if is_said else _REST
     values = []
