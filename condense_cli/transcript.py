@@ -99,6 +99,8 @@ class Block(Struct, frozen=True):
     A block that `summarizes` is a summary that a client wrote in place of earlier messages. One that `anchors` stays:
     without it the client would send what stands in the file before the conversation. One that `demonstrates` is from
     an example that the client put before the conversation.
+    `api_type` is what the API calls an opaque block; one that `is_readable` has the text that it tells for its content,
+    others have their JSON.
     `digest` is the hash of an image's data. A block that `stands_in` was an image: its `place` is that
     of the whole part, which a text part takes.
     """
@@ -117,6 +119,8 @@ class Block(Struct, frozen=True):
     is_free_text: bool = False
     changed: bool = False
     edits: tuple[tuple[JsonPath, Text], ...] = ()
+    api_type: str = ""
+    is_readable: bool = False
     digest: str = ""
     stands_in: bool = False
     summarizes: bool = False

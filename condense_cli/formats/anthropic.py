@@ -113,8 +113,15 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
         told = inline.partition(",")[2] if inline else jsontext.dump_compact(part)
         digest = content_hash(told)
         return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(inline), digest=digest, **common)
+    if isinstance(kind, str):
+        common["api_type"] = kind
     if kind == "document" and isinstance(data, str):
+        if source.get("type") == "text":
+            return Block(BlockKind.OPAQUE, where, owner, content=data, is_readable=True, **common)
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
+    if kind == "compaction" and isinstance(part.get("content"), str):
+        common["estimate"] = estimates.encrypted_thinking(part.get("signature"))
+        return Block(BlockKind.OPAQUE, where, owner, content=part["content"], is_readable=True, **common)
     return Block(BlockKind.OPAQUE, where, owner, content=jsontext.dump_compact(part), **common)
 
 

@@ -173,7 +173,7 @@ class _Reader:
         kind = value.get("type") if isinstance(value, dict) else None
         if self._keeps_blocks and isinstance(kind, str) and _goes_over(kind, role):
             yield value
-        elif block.kind is BlockKind.OPAQUE and block.text and (block.answers or kind == "file"):
+        elif block.kind is BlockKind.OPAQUE and block.text and (block.is_readable or block.answers or kind == "file"):
             yield _text(block.text)
         else:
             what = {BlockKind.THINKING: "thinking", BlockKind.IMAGE: "images"}
