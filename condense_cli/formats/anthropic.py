@@ -13,6 +13,7 @@ from typing import Any
 from .. import jsontext
 from ..markers import content_hash
 from ..transcript import (
+    SERVER_CALLS,
     Block,
     BlockKind,
     Family,
@@ -115,6 +116,8 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
         return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(inline), digest=digest, **common)
     if isinstance(kind, str):
         common["api_type"] = kind
+        server_call = part.get("id" if kind in SERVER_CALLS else "tool_use_id" if kind.endswith("_tool_result") else "")
+        common["server_call"] = server_call if isinstance(server_call, str) else ""
     if kind == "document" and isinstance(data, str):
         if source.get("type") == "text":
             return Block(BlockKind.OPAQUE, where, owner, content=data, is_readable=True, **common)
