@@ -119,7 +119,7 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
         server_call = part.get("id" if kind in SERVER_CALLS else "tool_use_id" if kind.endswith("_tool_result") else "")
         common["server_call"] = server_call if isinstance(server_call, str) else ""
     if kind == "document" and isinstance(data, str):
-        if source.get("type") == "text":
+        if isinstance(source, dict) and source.get("type") == "text":
             return Block(BlockKind.OPAQUE, where, owner, content=data, is_readable=True, **common)
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
     if kind == "compaction" and isinstance(part.get("content"), str):
