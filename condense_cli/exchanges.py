@@ -27,6 +27,7 @@ def cut_before(messages: Sequence[Message], position: int) -> int:
         position -= 1
     # Where results need not follow at once, words of the assistant may stand between two results of one message.
     callers: dict[str | None, int] = {}
+    on_server: dict[str, int] = {}
     earliest = position
     for index, message in enumerate(messages):
         for block in message.blocks:
@@ -34,6 +35,9 @@ def cut_before(messages: Sequence[Message], position: int) -> int:
                 callers[block.call_id] = index
             elif index >= position and block.answers:
                 earliest = min(earliest, callers.get(block.answers, position))
+            elif block.server_call:
+                first = on_server.setdefault(block.server_call, index)
+                earliest = min(earliest, first) if index >= position else earliest
     return position if earliest == position else cut_before(messages, earliest)
 
 
@@ -42,10 +46,11 @@ def stretches(messages: Sequence[Message]) -> list[range]:
     last_answer = {
         block.answers: position for position, m in enumerate(messages) for block in m.blocks if block.answers
     }
+    last_answer |= {b.server_call: position for position, m in enumerate(messages) for b in m.blocks if b.server_call}
     found: list[range] = []
     start = reach = 0
     for position, message in enumerate(messages):
-        reach = max([reach, *(last_answer.get(block.call_id or "", 0) for block in message.blocks)])
+        reach = max([reach, *(last_answer.get(block.call_id or block.server_call, 0) for block in message.blocks)])
         is_followed = position + 1 < len(messages) and messages[position + 1].answers_calls
         if reach <= position and not is_followed:
             found.append(range(start, position + 1))

@@ -23,6 +23,9 @@ from .spelled import compact as compact
 TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
 
+SERVER_CALLS: Final = ("server_tool_use", "mcp_tool_use")
+"""What Anthropic's API calls the calls that a server answers. Names of their results end in `_tool_result`."""
+
 JsonPath = tuple[str | int, ...]
 """Keys and indices that lead from a record's root to a value inside it."""
 
@@ -99,6 +102,8 @@ class Block(Struct, frozen=True):
     A block that `summarizes` is a summary that a client wrote in place of earlier messages. One that `anchors` stays:
     without it the client would send what stands in the file before the conversation. One that `demonstrates` is from
     an example that the client put before the conversation.
+    `api_type` is what the API calls an opaque block; one that `is_readable` has the text that it tells for its content,
+    others have their JSON. `server_call` is the id of a call that a server answers, in the call and in its result.
     `digest` is the hash of an image's data. A block that `stands_in` was an image: its `place` is that
     of the whole part, which a text part takes.
     """
@@ -117,6 +122,9 @@ class Block(Struct, frozen=True):
     is_free_text: bool = False
     changed: bool = False
     edits: tuple[tuple[JsonPath, Text], ...] = ()
+    api_type: str = ""
+    is_readable: bool = False
+    server_call: str = ""
     digest: str = ""
     stands_in: bool = False
     summarizes: bool = False

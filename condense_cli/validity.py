@@ -7,30 +7,21 @@ vendor documentation; `validate` runs the rules of the transcript's family.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
-from msgspec import Struct
-
+from .blockrules import (
+    at_most_four_cache_marks,
+    compaction_comes_first,
+    documents_not_from_assistant,
+    server_calls_answered,
+)
 from .models import binds_thinking
 from .transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
-
-
-class Violation(Struct, frozen=True):
-    """A rule that a transcript breaks; `message` is an index, `said` what the API would answer.
-
-    `about` names the call or block, so that the same violation is recognised before and after a run.
-    """
-
-    rule: str
-    message: int
-    about: str
-    said: str
-
+from .violations import Rule
+from .violations import Violation as Violation
 
 BOUND_THINKING: Final = "thinking_bound_to_prefix"
-
-Rule = Callable[[Transcript], Iterator[Violation]]
 
 
 def _calls(message: Message) -> list[str]:
@@ -52,9 +43,10 @@ def _answers(message: Message) -> list[str]:
 
 
 def first_message_from_user(transcript: Transcript) -> Iterator[Violation]:
-    """Standing instructions go beside the messages, or into the middle of them."""
+    """Standing instructions go beside the messages, or into the middle of them. Only a compaction comes first too."""
     messages = transcript.messages
-    if messages and messages[0].role is not Role.USER:
+    is_compacted = bool(messages and messages[0].blocks) and messages[0].blocks[0].api_type == "compaction"
+    if messages and messages[0].role is not Role.USER and not is_compacted:
         said = "messages: first message must use the user role"
         yield Violation("first_message_from_user", messages[0].index, "", said)
 
@@ -124,9 +116,13 @@ def results_come_first(transcript: Transcript) -> Iterator[Violation]:
 
 
 def texts_not_blank(transcript: Transcript) -> Iterator[Violation]:
+    """A message whose content is an empty string is an empty message, which is another rule."""
     for message, block in transcript.blocks():
-        if block.kind is BlockKind.TEXT and not block.text.strip() and len(block.owner) > 1:
-            what = "contain non-whitespace text" if block.text else "be non-empty"
+        if block.kind is not BlockKind.TEXT or block.span:
+            continue
+        text = block.text
+        if not text.strip() and (text or len(block.owner) > 1):
+            what = "contain non-whitespace text" if text else "be non-empty"
             said = f"messages.{message.index}: text content blocks must {what}"
             yield Violation("texts_not_blank", message.index, str(block.place), said)
 
@@ -241,6 +237,10 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
         results_come_first,
         texts_not_blank,
         messages_not_empty,
+        server_calls_answered,
+        documents_not_from_assistant,
+        compaction_comes_first,
+        at_most_four_cache_marks,
         thinking_bound_to_prefix,
     ),
     Family.OPENAI_CHAT: (
@@ -259,13 +259,20 @@ RULES: Final[dict[Family, tuple[Rule, ...]]] = {
     ),
 }
 
+_MENDED_BY_CLAUDE_CODE: Final = (
+    texts_not_blank,
+    messages_not_empty,
+    first_message_from_user,
+    at_most_four_cache_marks,
+)
 TIDIED_BY_CLIENT: Final = {
-    "claude-code": frozenset({"texts_not_blank", "messages_not_empty", "first_message_from_user"}),
+    "claude-code": frozenset(rule.__name__ for rule in _MENDED_BY_CLAUDE_CODE),
     "codex": frozenset({"outputs_have_calls", "calls_have_outputs"}),
     "claude-stream-json": frozenset({"first_message_from_user"}),
 }
-"""Rules whose violations a client mends before it sends: Claude Code leaves blank texts out; Codex leaves out results
-without a call, and sends "aborted" for a call without a result. What Claude Code prints begins behind the prompt."""
+"""Rules whose violations a client mends before it sends: Claude Code leaves blank texts out and marks itself what to
+cache; Codex leaves out results without a call, and sends "aborted" for a call without a result. What Claude Code prints
+begins behind the prompt."""
 
 
 def validate(transcript: Transcript) -> list[Violation]:

@@ -173,6 +173,17 @@ WITHOUT_THINKING: Turns = st.one_of(exchanges(thinking=False), REPEATING)
 
 
 @st.composite
+def _api_blocks(draw: st.DrawFn, number: int) -> list[dict[str, Any]]:
+    """Blocks of an answer that only Anthropic's API knows, some of them where it takes none."""
+    call = {"type": "server_tool_use", "id": f"srvtoolu_{number}", "name": "web_search", "input": {"query": "x"}}
+    found = {"type": "web_search_tool_result", "tool_use_id": call["id"], "content": []}
+    told = draw(VISIBLE)
+    document = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": told}}
+    compaction = {"type": "compaction", "content": told, "signature": "c2lnbmVk"}
+    return draw(st.sampled_from([[call, found], [call], [found], [document], [compaction]]))
+
+
+@st.composite
 def anthropic_messages(draw: st.DrawFn, turns: Turns = ANY_TURNS) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     if draw(st.integers(0, 4)) == 0:
@@ -189,6 +200,8 @@ def anthropic_messages(draw: st.DrawFn, turns: Turns = ANY_TURNS) -> list[dict[s
             messages.append({"role": "user", "content": content})
             continue
         blocks = _assistant_blocks(turn)
+        if draw(st.integers(0, 5)) == 0:
+            blocks += draw(_api_blocks(len(messages)))
         if draw(st.booleans()) and len(blocks) == 1 and blocks[0]["type"] == "text":
             messages.append({"role": "assistant", "content": blocks[0]["text"]})
         else:

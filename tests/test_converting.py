@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import real
-from build import configuration, one_pass
+from build import assistant, configuration, one_pass, text, user
 from helpers import condense, session
 from hypothesis import given
 from strategies import FILES, PIXEL, REPEATING_FILES, configurations
@@ -59,6 +59,18 @@ def texts(transcript: Transcript) -> list[str]:
         for block in message.blocks
         if block.kind in kinds and block.text.strip() and message not in standing
     ]
+
+
+# What a server was asked goes over with its answer, and marks for the cache belong to the old request.
+def test_calls_of_servers_go_over_in_pairs() -> None:
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    marked = found | {"cache_control": {"type": "ephemeral"}}
+    document, _ = converted([user("a"), assistant([search, marked, text("b")])], "anthropic")
+    assert document["messages"][1]["content"][:2] == [search, found]
+    document, notes = converted([user("a"), assistant([search, text("b")]), user("c")], "anthropic")
+    assert document["messages"][1]["content"] == "b"
+    assert "server_tool_use (1)" in notes[0]
 
 
 # Whatever the transcript, what comes out satisfies every rule of the API: `convert` checks that itself.

@@ -10,8 +10,11 @@ from build import LONG, anthropic, assistant, call, conversation, openai, read_t
 
 from condense_cli import api
 from condense_cli.errors import NotJsonError, TranscriptError, UnknownFormatError, UsageError
+from condense_cli.extractive.parts import parts_of
 from condense_cli.formats import FORMATS, parse, serialize
 from condense_cli.formats.injected import is_injected, words_of_user
+from condense_cli.llm.flatten import flattened
+from condense_cli.report.inspection import content_type
 from condense_cli.transcript import BlockKind, Container, Role
 
 CHAT: list[dict[str, Any]] = [
@@ -231,6 +234,30 @@ def test_anthropic_calls_among_chat_messages_keep_their_results() -> None:
     # Some clients say each call in both forms.
     twice = openai(user("a"), CHAT[2] | {"content": [call("a")]}, *CHAT[3:])
     assert [block.kind for block in twice.messages[1].blocks].count(BlockKind.TOOL_CALL) == 2
+
+
+COMPACTION = {"type": "compaction", "content": "The cause is in load().\nTests pass.", "signature": "c2lnbmVk"}
+DOCUMENT = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "Chapter 1"}}
+
+
+# Nothing may rewrite them, but what they say is a text like others where it is read.
+def test_compactions_and_documents_of_text_are_read_as_text() -> None:
+    transcript = anthropic(user("a"), assistant([COMPACTION]), user([DOCUMENT, text("b")]), *read_turn("x"))
+    blocks = [transcript.messages[1].blocks[0], transcript.messages[2].blocks[0]]
+    assert [block.text for block in blocks] == [COMPACTION["content"], "Chapter 1"]
+    assert [block.content_type for block in blocks] == [None, None]
+    assert {"The cause is in load().\nTests pass.", "Chapter 1"} <= {
+        part.text for part in parts_of(transcript.messages)
+    }
+    assert [content_type(message, message.blocks[0]) for message in transcript.messages[1:3]] == [
+        "assistant text",
+        "user text",
+    ]
+    assert flattened(transcript.messages[1:3]) == (
+        "[assistant]\nThe cause is in load().\nTests pass.\n\n",
+        "[user]\nChapter 1\n\nb\n\n",
+    )
+    assert "Chapter 1" in api.convert(transcript, "openai-chat").data.decode()
 
 
 REMINDER = "<system-reminder>be brief</system-reminder>"

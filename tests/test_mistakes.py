@@ -1,12 +1,17 @@
 """Mistakes that neighbouring tools make, each as a regression test by name.
 
-Left out are those about model calls, which this version does not make: a failed call that silently
-becomes a cut, an empty or cut-off summary accepted, a summariser that is never called.
+Those about model calls stand where the calls are tested. 07, a failed call that silently becomes a cut or loses turns:
+`test_a_failure_loses_nothing` in test_run_summaries.py. 08, an empty or cut-off summary accepted: its cases "empty",
+"cut off" and "stopped at the limit", and `test_a_stream_that_stops_without_an_end` in test_model_clients.py. 16, an
+input cut before the summariser sees it: `test_a_long_text_is_summarised_in_parts_that_are_joined` and
+`test_a_text_that_never_fits_is_refused_before_any_call` in test_model_prompts.py.
+A test here holds that they are there.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -306,6 +311,21 @@ def test_15_the_output_starts_with_the_user_and_every_parent_exists() -> None:
     trimmed = condense(anthropic(*conversation()), one_pass(selection=ALL), target_tokens=1)
     assert trimmed.transcript.messages[0].role == "user"
     assert len(trimmed.transcript.messages) == 14
+
+
+def test_07_08_16_are_where_the_docstring_says() -> None:
+    folder = Path(__file__).parent
+    named = re.findall(r"`(test_\w+)`|(test_\w+\.py)", __doc__ or "")
+    waiting = []
+    for test, file in named:
+        if test:
+            waiting.append(test)
+            continue
+        defined = (folder / file).read_text(encoding="utf-8")
+        assert [name for name in waiting if f"def {name}(" not in defined] == []
+        waiting = []
+    assert not waiting
+    assert len(named) == 7
 
 
 def test_17_nothing_is_written_into_the_home_on_help(isolated_home: Path) -> None:

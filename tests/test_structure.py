@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "condense_cli"
 FLOORS = [
     {"errors", "transcript", "spelled", "markers", "models", "nearest", "plurals"},
     {"jsontext", "patches", "textactions", "xmlcalls"},
-    {"tools", "facts", "tokens", "exchanges", "validity", "prices", "economics"},
+    {"tools", "facts", "tokens", "exchanges", "violations", "blockrules", "validity", "prices", "economics"},
     {"formats", "config"},
     {"lossless"},
     {"ledger", "extractive"},
@@ -53,6 +53,8 @@ CORE = {
     "tools",
     "tokens",
     "exchanges",
+    "violations",
+    "blockrules",
     "validity",
     "economics",
     "formats",

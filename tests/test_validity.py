@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from build import anthropic, assistant, call, openai, read_turn, result, rollout, text, thinking, user
 
+from condense_cli.exchanges import cut_before, stretches
 from condense_cli.transcript import Transcript
 from condense_cli.validity import RULES, validate
 
@@ -14,6 +15,12 @@ from condense_cli.validity import RULES, validate
 def rules_broken(transcript: Transcript) -> set[str]:
     return {violation.rule for violation in validate(transcript)}
 
+
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+DOCUMENT = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
+COMPACTION = {"type": "compaction", "content": "before", "signature": "s"}
+MARKED = {"cache_control": {"type": "ephemeral"}}
 
 ANTHROPIC: dict[str, tuple[list[dict[str, Any]], str]] = {
     "first_message_from_user": ([assistant("hello"), user("hi")], "must use the user role"),
@@ -26,6 +33,10 @@ ANTHROPIC: dict[str, tuple[list[dict[str, Any]], str]] = {
     "call_ids_unique": ([user("a"), *read_turn("x"), *read_turn("x")], "ids must be unique"),
     "results_come_first": ([user("a"), assistant([call("x")]), user([text("well"), result("x")])], "must come first"),
     "texts_not_blank": ([user([text(" \n"), text("b")])], "must contain non-whitespace text"),
+    "server_calls_answered": ([user("a"), assistant([SEARCH]), user("b")], "without a corresponding result block"),
+    "documents_not_from_assistant": ([user("a"), assistant([DOCUMENT]), user("b")], "cannot stand in an assistant"),
+    "compaction_comes_first": ([user("a"), assistant([COMPACTION]), user("b")], "compaction_block_misplaced"),
+    "at_most_four_cache_marks": ([user([text(str(n)) | MARKED for n in range(5)])], "Found 5."),
     "messages_not_empty": ([user(""), assistant("b")], "must have non-empty content"),
 }
 CALLS = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "f", "arguments": "{}"}}]}
@@ -96,6 +107,43 @@ def test_open_calls_at_the_end_are_allowed() -> None:
 def test_results_spread_over_messages_are_valid() -> None:
     spread = [user("a"), assistant([call("x"), call("y")]), user([result("y")]), user([result("x")])]
     assert not rules_broken(anthropic(*spread))
+
+
+@pytest.mark.parametrize("role", [user, assistant])
+def test_a_message_of_blanks_is_not_valid(role: Any) -> None:
+    assert rules_broken(anthropic(user("a"), assistant("b"), role(" \n"), role("c"))) == {"texts_not_blank"}
+
+
+# A result comes with the call, in the next answer where a client's tool was called too, or when code has ended.
+def test_calls_of_servers_may_wait_for_their_results() -> None:
+    code = SEARCH | {"name": "code_execution"}
+    assert not rules_broken(anthropic(user("a"), assistant([SEARCH, FOUND, text("b")]), user("c")))
+    assert not rules_broken(anthropic(user("a"), assistant([SEARCH])))
+    both = [user("a"), assistant([SEARCH, call("x")]), user([result("x")])]
+    assert not rules_broken(anthropic(*both, assistant([FOUND, text("b")]), user("c")))
+    assert rules_broken(anthropic(*both, assistant("b"), user("c"))) == {"server_calls_answered"}
+    twice = [user("a"), assistant([code, call("x")]), user([result("x")]), assistant([call("y")]), user([result("y")])]
+    assert not rules_broken(anthropic(*twice, assistant([FOUND, text("b")]), user("c")))
+    assert rules_broken(anthropic(user("a"), assistant([FOUND]), user("b"))) == {"server_calls_answered"}
+
+
+def test_no_cut_parts_calls_of_servers_from_results() -> None:
+    messages = anthropic(user("a"), assistant([SEARCH, call("x")]), user([result("x")]), assistant([FOUND])).messages
+    assert stretches(messages) == [range(1), range(1, 4)]
+    assert cut_before(messages, 3) == 1
+
+
+def test_what_a_compaction_and_documents_may_be() -> None:
+    assert not rules_broken(anthropic(assistant([COMPACTION]), user("a")))
+    old = {"type": "compaction", "content": "before"}
+    assert not rules_broken(anthropic(user("a"), assistant([old]), user([DOCUMENT, text("b")])))
+
+
+# A mark in what a tool gave back counts, and words about marks do not.
+def test_cache_marks_are_counted_where_they_are() -> None:
+    marked = [user("a"), *read_turn("x", content=[text(str(n)) | MARKED for n in range(4)])]
+    assert not rules_broken(anthropic(*marked, assistant('{"cache_control": {}}')))
+    assert rules_broken(anthropic(*marked, assistant([text("b") | MARKED]))) == {"at_most_four_cache_marks"}
 
 
 # Files are kept with their standing instructions in front, where the API takes none.

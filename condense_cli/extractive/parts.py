@@ -60,7 +60,10 @@ class Part(Struct, frozen=True):
 
 
 def parts_of(messages: Sequence[Message]) -> Iterator[Part]:
-    """Every part of a conversation in order. Thinking, images and what nobody can read are none."""
+    """Every part of a conversation in order. Thinking, images and what nobody can read are none.
+
+    Some cannot be shortened, but a summary may tell what they say: blocks that are opaque and readable.
+    """
     calls: dict[str, Block] = {}
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
@@ -71,6 +74,6 @@ def parts_of(messages: Sequence[Message]) -> Iterator[Part]:
                 values = string_values(arguments) if arguments is not None else [((), block.text)]
                 for path, value in values:
                     yield Part((position, number, path), compact(value), message.role, block, block)
-            elif block.kind in (_TEXT, _RESULT):
+            elif block.kind in (_TEXT, _RESULT) or block.is_readable:
                 call = calls.get(block.answers) if block.answers else None
                 yield Part((position, number, ()), block.content, message.role, block, call)

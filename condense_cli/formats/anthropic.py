@@ -13,6 +13,7 @@ from typing import Any
 from .. import jsontext
 from ..markers import content_hash
 from ..transcript import (
+    SERVER_CALLS,
     Block,
     BlockKind,
     Family,
@@ -113,8 +114,17 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
         told = inline.partition(",")[2] if inline else jsontext.dump_compact(part)
         digest = content_hash(told)
         return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(inline), digest=digest, **common)
+    if isinstance(kind, str):
+        common["api_type"] = kind
+        server_call = part.get("id" if kind in SERVER_CALLS else "tool_use_id" if kind.endswith("_tool_result") else "")
+        common["server_call"] = server_call if isinstance(server_call, str) else ""
     if kind == "document" and isinstance(data, str):
+        if isinstance(source, dict) and source.get("type") == "text":
+            return Block(BlockKind.OPAQUE, where, owner, content=data, is_readable=True, **common)
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
+    if kind == "compaction" and isinstance(part.get("content"), str):
+        common["estimate"] = estimates.encrypted_thinking(part.get("signature"))
+        return Block(BlockKind.OPAQUE, where, owner, content=part["content"], is_readable=True, **common)
     return Block(BlockKind.OPAQUE, where, owner, content=jsontext.dump_compact(part), **common)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from .. import jsontext
+from ..blockrules import server_calls_answered
 from ..errors import UsageError
 from ..transcript import STANDING_ROLES, Block, BlockKind, Family, Message, Role, Transcript
 from .base import Values
@@ -107,6 +108,7 @@ class _Reader:
         calls = (block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_CALL)
         self._in_text = {None, *(call.call_id for call in calls if call.span)}
         """Ids of calls that stand in a text, and that of no call."""
+        self._on_server_alone = {violation.about for violation in server_calls_answered(transcript)}
 
     def turns(self, message: Message) -> Iterator[_Turn]:
         role = Role.USER if message.role is Role.TOOL else message.role
@@ -171,9 +173,10 @@ class _Reader:
         if block.kind is BlockKind.THINKING:
             value = self._values(block.place.record, block.owner)
         kind = value.get("type") if isinstance(value, dict) else None
-        if self._keeps_blocks and isinstance(kind, str) and _goes_over(kind, role):
-            yield value
-        elif block.kind is BlockKind.OPAQUE and block.text and (block.answers or kind == "file"):
+        is_half = bool(block.server_call) and block.server_call in self._on_server_alone
+        if self._keeps_blocks and isinstance(kind, str) and _goes_over(kind, role) and not is_half:
+            yield {key: inner for key, inner in value.items() if key != "cache_control"}
+        elif block.kind is BlockKind.OPAQUE and block.text and (block.is_readable or block.answers or kind == "file"):
             yield _text(block.text)
         else:
             what = {BlockKind.THINKING: "thinking", BlockKind.IMAGE: "images"}

@@ -21,7 +21,7 @@ def flattened(messages: Sequence[Message]) -> tuple[str, ...]:
 def _paragraphs(message: Message, tools: dict[str, str | None]) -> Iterator[str]:
     last = ""
     for block in message.blocks:
-        text = _LEFT_OUT.get(block.kind, block.text)
+        text = block.text if block.is_readable else _LEFT_OUT.get(block.kind, block.text)
         if block.kind is BlockKind.THINKING or not text.strip():
             continue
         heading = _heading(message, block, tools)

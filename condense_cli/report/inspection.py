@@ -100,7 +100,7 @@ class Inspection(msgspec.Struct, frozen=True):
 
 def content_type(message: Message, block: Block) -> str:
     """Which of CONTENT_TYPES a block is."""
-    if block.kind is not BlockKind.TEXT:
+    if block.kind is not BlockKind.TEXT and not block.is_readable:
         return _KIND_NAMES[block.kind]
     if message.role in STANDING_ROLES:
         return "system text"
