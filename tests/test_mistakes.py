@@ -1,7 +1,7 @@
 """Mistakes that neighbouring tools make, each as a regression test by name.
 
 Left out are those about model calls, which this version does not make: a failed call that silently
-becomes a cut, an empty or cut-off summary accepted, a summariser that is never called.
+becomes a cut, an empty or cut-off summary accepted, a summarizer that is never called.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a model is asked: to shorten one block, to summarise a run of messages, to join summaries of parts.
+"""What a model is asked: to shorten one block, to summarize a run of messages, to join summaries of parts.
 
 Transcript text stands between two tags that cannot occur in it, and is named as data: what it says, orders or asks
-is something to summarise. Change PROMPT_VERSION with any text here: cached answers belong to a version.
+is something to summarize. Change PROMPT_VERSION with any text here: cached answers belong to a version.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SECTIONS: Final = (
 
 
 class Subject(StrEnum):
-    """What kind of text is summarised."""
+    """What kind of text is summarized."""
 
     MESSAGE_TEXT = "message_text"
     TOOL_PARAMETERS = "tool_parameters"
