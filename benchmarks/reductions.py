@@ -5,7 +5,7 @@
     python benchmarks/reductions.py --markdown           the tables in docs/reductions.md
 
 Each provider runs with its default settings, smart with its default phases (a target of half the tokens). The offline
-summariser stands in for a model, so that anybody can repeat it; a model's summaries have about the same length, as
+summarizer stands in for a model, so that anybody can repeat it; a model's summaries have about the same length, as
 both are held to the same limits. Files of fewer than 5,000 tokens are left out.
 
 What stays is told in shares of the tokens before: the newest turns with the first request, the standing instructions

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from .errors import UnreadableError
 from .files import input_errors
+from .formats.container import LARGEST_UNPACKED
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 GZIP: Final = b"\x1f\x8b"
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
 SUFFIXES: Final = (".gz", ".zst")
+_PIECE: Final = 1 << 20
 _LEVEL: Final = 6
 """gzip's own default; Python's is 9, which takes three times as long for one percent."""
 
@@ -39,11 +41,18 @@ def is_compressed(file: str | bytes) -> bool:
 
 
 def unpacked(data: bytes, name: str) -> bytes:
-    """The bytes of a file, decompressed where they are compressed. Raises UnreadableError."""
+    """The bytes of a file, decompressed where they are compressed. Raises UnreadableError, for too many as well."""
     if not is_compressed(data[: len(ZSTD)]):
         return data
+    whole = io.BytesIO()
     with reading(io.BytesIO(data), data[: len(ZSTD)], name) as stream:
-        return stream.read()
+        while piece := stream.read(_PIECE):
+            whole.write(piece)
+            if whole.tell() > LARGEST_UNPACKED:
+                raise UnreadableError(
+                    f"{name} unpacks to more than {LARGEST_UNPACKED:,} bytes.", "Unpack it, and name a part of it."
+                )
+    return whole.getvalue()
 
 
 def packed(data: bytes, name: str | Path) -> bytes:
@@ -73,7 +82,7 @@ def reading(stream: BinaryIO, start: bytes, name: str) -> Iterator[BinaryIO]:
     if kind == "zstd":
         errors = (_zstd().ZstdError,)
     try:
-        with io.BufferedReader(cast("Any", opened), 1 << 20) as buffered:
+        with io.BufferedReader(cast("Any", opened), _PIECE) as buffered:
             yield cast("BinaryIO", buffered)
     except EOFError:
         raise UnreadableError(

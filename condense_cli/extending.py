@@ -1,4 +1,4 @@
-"""Everything that a package needs to bring a provider, a selector, a format or a summariser of its own.
+"""Everything that a package needs to bring a provider, a selector, a format or a summarizer of its own.
 
 docs/providers.md says how; docs/examples/condense-example is a package that brings one of each.
 """

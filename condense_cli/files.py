@@ -1,4 +1,4 @@
-"""Reading input and writing output: the only place that touches files."""
+"""Reading input and writing output: whole or not at all, with errors that name the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What installed packages bring: providers, selectors, formats, summarisers, each by an entry point.
+"""What installed packages bring: providers, selectors, formats, summarizers, each by an entry point.
 
 Looked up only when something is asked for that is not built in: looking takes longer than a small run. A package that
 is broken is told of and harms nothing else. No configuration can install one, so none can run code.
@@ -63,7 +63,7 @@ class Installed:
         return selector
 
     def summarizer(self, name: str) -> Callable[[Counter], Summarizer]:
-        """What makes a summariser for a run. Raises ConfigurationError."""
+        """What makes a summarizer for a run. Raises ConfigurationError."""
         make: Callable[[Counter], Summarizer] = self._callable(SUMMARIZERS, "summarizer", name)
         return make
 

@@ -1,4 +1,4 @@
-"""Summarisers for tests: what a model could answer, and could fail to."""
+"""Summarizers for tests: what a model could answer, and could fail to."""
 
 from __future__ import annotations
 

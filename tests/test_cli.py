@@ -710,6 +710,13 @@ def test_a_new_output_follows_the_umask(file: Path, tmp_path: Path) -> None:
         assert stat.S_IMODE(out.stat().st_mode) == mode
 
 
+def test_options_of_the_program_may_stand_anywhere_before_two_hyphens(file: Path, tmp_path: Path) -> None:
+    """What stands after them is a file, whatever it is called."""
+    (tmp_path / "--debug").write_bytes(file.read_bytes())
+    done = condense_process("inspect", "--json", "--debug", "--", "--debug", cwd=tmp_path)
+    assert (done.status, done.json["input"]) == (ExitStatus.DONE, "--debug")
+
+
 def test_an_output_that_is_a_link_stays_a_link(file: Path, tmp_path: Path) -> None:
     """The file that the link names is written, not a new file in the link's place."""
     (tmp_path / "target").write_text("old")

@@ -19,7 +19,7 @@ from test_openhands import WORK, answer, asked, call, cut, holds, shape
 from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import TranscriptError, UnknownFormatError, UsageError
-from condense_cli.formats import parse
+from condense_cli.formats import inspect_log, parse
 from condense_cli.ledger.collect import collect
 from condense_cli.tools import path_argument
 from condense_cli.transcript import BlockKind, Transcript
@@ -154,6 +154,16 @@ SAMPLE = json.dumps(written("inspect")["samples"][0])
 )
 def test_other_archives_are_refused(data: bytes, said: str) -> None:
     with pytest.raises(TranscriptError, match=said):
+        parse(data, name="log.eval")
+
+
+# A small archive can hold more than any memory.
+def test_an_archive_is_not_unpacked_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = archive(samples__1=SAMPLE)
+    monkeypatch.setattr(inspect_log, "LARGEST_UNPACKED", len(SAMPLE))
+    parse(data, name="log.eval")
+    monkeypatch.setattr(inspect_log, "LARGEST_UNPACKED", len(SAMPLE) - 1)
+    with pytest.raises(UnknownFormatError, match=r"log\.eval unpacks to more than"):
         parse(data, name="log.eval")
 
 

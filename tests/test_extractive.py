@@ -15,7 +15,7 @@ from condense_cli.extractive import editable, mentions
 from condense_cli.extractive.parts import Key
 from condense_cli.extractive.shorten import shorten_each
 from condense_cli.extractive.survey import Survey
-from condense_cli.extractive.together import shorten_together, summarise
+from condense_cli.extractive.together import shorten_together, summarize
 from condense_cli.extractive.units import LONG_LINE, pieces, render, split
 from condense_cli.extractive.weights import FACTS, LINES
 from condense_cli.markers import ELLIPSIS, Gap, content_hash, gaps_in, parse_gap
@@ -215,9 +215,9 @@ def _picked(summary: str) -> list[str]:
 @given(st.lists(LONG_TEXTS.filter(bool), min_size=1, max_size=5), st.integers(0, 400))
 def test_a_summary_keeps_its_budget(texts: list[str], budget: int) -> None:
     survey = _survey(*texts)
-    summary = summarise(survey, 1, len(survey.messages), budget)
+    summary = summarize(survey, 1, len(survey.messages), budget)
     assert COUNT(summary) <= budget
-    assert summarise(survey, 1, len(survey.messages), budget) == summary
+    assert summarize(survey, 1, len(survey.messages), budget) == summary
 
 
 def test_a_summary_tells_whose_lines_they_are() -> None:
@@ -231,18 +231,18 @@ def test_a_summary_tells_whose_lines_they_are() -> None:
         ).messages,
         COUNT,
     )
-    summary = summarise(survey, 0, 6, 200)
+    summary = summarize(survey, 0, 6, 200)
     assert "## Read src/app.py\n" in summary
     assert "## Bash pytest -q (failed)\n<error>\nAssertionError: total_sum is 3\n" in summary
     assert "## assistant\nThe cause is total_sum in src/app.py" in summary
     assert "Why does it fail?" not in summary
     assert summary.startswith("Lines picked from 6 messages, as they stood.")
-    assert summarise(survey, 0, 6, 5) == ""
+    assert summarize(survey, 0, 6, 5) == ""
 
 
 def test_a_summary_takes_lines_from_its_messages_alone() -> None:
     survey = _survey("first_result is here", "second_result is here")
-    summary = summarise(survey, 3, 5, 300)
+    summary = summarize(survey, 3, 5, 300)
     assert _picked(summary) == ["second_result is here"]
 
 
@@ -260,7 +260,7 @@ def test_real_conversations_keep_their_budgets(path: Any) -> None:
         text = survey.parts[key].text
         assert COUNT(shortened[key]) <= COUNT(text)
         assert _is_subsequence(_originals(shortened[key]), text)
-    assert COUNT(summarise(survey, 0, len(messages), 1_000)) <= 1_000
+    assert COUNT(summarize(survey, 0, len(messages), 1_000)) <= 1_000
 
 
 # A weight for each feature, in its order: `benchmarks/train_extraction.py` writes them.

@@ -21,7 +21,7 @@ def cost(profile: Profile, read: int, written: int, cache_write: int = 0, cache_
     return None if spent.unknown else spent.cost
 
 
-# 20,000 tokens summarised in 1,000: the strong model against the cheap one.
+# 20,000 tokens summarized in 1,000: the strong model against the cheap one.
 def test_the_worked_example() -> None:
     strong, cheap = cost(SONNET, 20_000, 1_000), cost(MINI, 20_000, 1_000)
     assert (strong, cheap) == (Decimal("0.075"), Decimal("0.0036"))

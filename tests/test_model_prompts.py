@@ -1,4 +1,4 @@
-"""What a model is asked: the texts, the fence around what is summarised, and long texts in parts."""
+"""What a model is asked: the texts, the fence around what is summarized, and long texts in parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from condense_cli.llm.parts import FOREIGN, PART_LIMIT, TooLargeError, divide, r
 from condense_cli.llm.prompts import SECTIONS, Subject, Task, fence, request_for, words_of
 from condense_cli.llm.reasons import Reason, failure
 from condense_cli.llm.spending import Spent
-from condense_cli.llm.summaries import plan, summarise
+from condense_cli.llm.summaries import plan, summarize
 from condense_cli.tokens import count_text
 
 
@@ -206,11 +206,11 @@ class Fake:
         pass
 
 
-def summarised(tasks: list[Task], reply: Callable[[Request], Answer], **changes: Any) -> tuple[Fulfilment, Fake]:
+def summarized(tasks: list[Task], reply: Callable[[Request], Answer], **changes: Any) -> tuple[Fulfilment, Fake]:
     fake = Fake(reply)
     access = Access("test", PROFILE)
     caller = Caller(access, words, datetime(2026, 6, 1, tzinfo=UTC), exact=True, opened=lambda _: fake, **changes)
-    return summarise(tasks, caller), fake
+    return summarize(tasks, caller), fake
 
 
 def keeping_numbers(request: Request) -> Answer:
@@ -221,8 +221,8 @@ def keeping_numbers(request: Request) -> Answer:
     return Answer(text, CallUsage(100, 10))
 
 
-def test_a_long_text_is_summarised_in_parts_that_are_joined() -> None:
-    done, fake = summarised([task(Subject.TOOL_RESULT, *LINES), task()], keeping_numbers)
+def test_a_long_text_is_summarized_in_parts_that_are_joined() -> None:
+    done, fake = summarized([task(Subject.TOOL_RESULT, *LINES), task()], keeping_numbers)
     long, short = done.outcomes
     assert long.text is not None
     assert short.text is not None
@@ -245,7 +245,7 @@ def _part(request: Request) -> int:
 
 def test_an_earlier_summary_is_given_to_the_last_request_only() -> None:
     conversation = Task(Subject.CONVERSATION, LINES, 200, previous="what was before")
-    _, fake = summarised([conversation], keeping_numbers)
+    _, fake = summarized([conversation], keeping_numbers)
     with_it = [request for request in fake.asked if "what was before" in request.prompt]
     assert len(with_it) == 1
     assert with_it[0] == fake.asked[-1]
@@ -257,7 +257,7 @@ def test_when_one_part_fails_the_whole_has_failed() -> None:
             raise CallError(failure(Reason.SERVER_ERROR), CallUsage(100, 0))
         return keeping_numbers(request)
 
-    done, fake = summarised([task(Subject.TOOL_RESULT, *LINES), task()], failing)
+    done, fake = summarized([task(Subject.TOOL_RESULT, *LINES), task()], failing)
     long, short = done.outcomes
     assert long.text is None
     assert long.failure is not None
@@ -270,7 +270,7 @@ def test_summaries_of_parts_that_are_too_long_to_join_at_once_are_joined_in_roun
     def verbose(request: Request) -> Answer:
         return Answer("word " * (request.limit if request.limit > 100 else 50), CallUsage(1, 1))
 
-    done, fake = summarised([task(Subject.TOOL_RESULT, *LINES)], verbose)
+    done, fake = summarized([task(Subject.TOOL_RESULT, *LINES)], verbose)
     assert done.outcomes[0].text is not None
     rounds = sum("summaries of parts" in request.system for request in fake.asked)
     assert rounds > 2
@@ -284,6 +284,6 @@ def test_a_text_that_never_fits_is_refused_before_any_call() -> None:
 
 
 def test_nothing_to_do_costs_nothing() -> None:
-    done, fake = summarised([], keeping_numbers)
+    done, fake = summarized([], keeping_numbers)
     assert done == Fulfilment(())
     assert fake.asked == []

@@ -117,7 +117,7 @@ def test_no_summary_is_refused() -> None:
     assert any("overloaded" in receipt.reason for receipt in found.receipts)
 
 
-# Without a model the offline summariser does it, so a fresh machine can.
+# Without a model the offline summarizer does it, so a fresh machine can.
 def test_it_needs_no_model() -> None:
     transcript = anthropic(*conversation(12), user("And now?"))
     found = api.condense(transcript, NATIVE)

@@ -235,7 +235,7 @@ def test_the_profile_of_the_command_line_stands_for_every_other() -> None:
     )
 
 
-def test_where_nobody_names_a_profile_the_offline_summariser_works() -> None:
+def test_where_nobody_names_a_profile_the_offline_summarizer_works() -> None:
     assert name_of(chosen()) == OFFLINE
     assert chosen().is_offline
 

@@ -25,8 +25,9 @@ from helpers import (
 )
 from rowsets import LONG, row, rows
 
+from condense_cli import compressed
 from condense_cli.compressed import packed, unpacked
-from condense_cli.errors import ExitStatus
+from condense_cli.errors import ExitStatus, UnreadableError
 from condense_cli.rows import working
 from condense_cli.rows.reading import batches
 
@@ -257,6 +258,17 @@ def test_rows_are_unpacked_and_packed(data: bytes, tmp_path: Path, name: str, ou
 def test_packed_rows_come_through_a_pipe(data: bytes, suffix: str) -> None:
     done = condense("run", "-", *SPEED, stdin=packed(data, "rows" + suffix))
     assert (done.status, done.stdout) == (ExitStatus.DONE, expected(data))
+
+
+# A small file can hold more than any memory.
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_nothing_is_unpacked_without_bound(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = packed(b" " * 3_000_000, f"x{suffix}")
+    monkeypatch.setattr(compressed, "LARGEST_UNPACKED", 3_000_000)
+    assert len(unpacked(data, "x")) == 3_000_000
+    monkeypatch.setattr(compressed, "LARGEST_UNPACKED", 2_999_999)
+    with pytest.raises(UnreadableError, match="x unpacks to more than 2,999,999 bytes"):
+        unpacked(data, "x")
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

@@ -144,4 +144,4 @@ def test_a_title_is_one_short_line(said: str) -> None:
         if title is not None:
             assert title.encode()
             assert 0 < len(title) <= 200
-            assert len(title.splitlines()) <= 1 or "\n" not in title
+            assert title.splitlines() == [title]

@@ -11,7 +11,7 @@ from condense_cli import api
 from condense_cli.extractive.shorten import stretches_of
 from condense_cli.extractive.summary import Sections
 from condense_cli.extractive.survey import Survey
-from condense_cli.extractive.together import summarise
+from condense_cli.extractive.together import summarize
 from condense_cli.ledger.collect import collect
 from condense_cli.markers import SummaryMark
 from condense_cli.passes.batch import said_by_summary
@@ -87,7 +87,7 @@ def test_what_is_said_again_stays_once() -> None:
     steps = [["Let me now check the tests again.", "Now let me check the tests again:"][n % 2] for n in range(12)]
     told = ["The port is written down.", "Nobody uses the old relay.", "A bucket is empty at night."]
     messages = anthropic(user("Go."), *[assistant(text) for text in (*told, *steps)], assistant("Done.")).messages
-    summary = summarise(Survey(messages, COUNT), 0, len(messages), 70)
+    summary = summarize(Survey(messages, COUNT), 0, len(messages), 70)
     assert all(line in summary for line in told)
     assert summary.count("check the tests again") == 1
 

@@ -20,10 +20,11 @@ def main() -> None:
 
         prepare_process()
         arguments = sys.argv[1:]
-        options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-        first = [option for option in options if option in ANYWHERE]
+        end = arguments.index("--") if "--" in arguments else len(arguments)
+        # The sort is stable: the rest stays in its order.
+        options = sorted(arguments[:end], key=lambda argument: argument not in ANYWHERE)
         with exits():
-            app(first + [argument for argument in arguments if argument not in first])
+            app(options + arguments[end:])
     except KeyboardInterrupt:
         sys.exit(130)
     finally:

@@ -82,7 +82,7 @@ class OnDemand:
 
 @contextmanager
 def summaries_for(configuration: Configuration, count: Counter, calls: Calls) -> Iterator[OnDemand]:
-    """The summariser of a run. Raises CondenseError, also when it is first used."""
+    """The summarizer of a run. Raises CondenseError, also when it is first used."""
     if calls.profile is not None:
         _check_profile(calls.profile)
     with ExitStack() as stack:

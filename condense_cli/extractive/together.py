@@ -96,7 +96,7 @@ def shorten_together(survey: Survey, keys: Iterable[Key], budget: int) -> dict[K
     return {key: str(texts.get(key, survey.parts[key].content)) for key in chosen}
 
 
-def summarise(survey: Survey, first: int, stop: int, budget: int) -> str:
+def summarize(survey: Survey, first: int, stop: int, budget: int) -> str:
     """Lines of the messages at positions `[first, stop)` that have at most `budget` tokens with their headings.
 
     What the messages outside say, and what the user wrote, counts as said. Empty where not even that fits that there is

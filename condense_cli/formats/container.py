@@ -18,6 +18,9 @@ from ..transcript import Container, JsonPath, Source
 
 BOM = b"\xef\xbb\xbf"
 _WHITESPACE = b" \t\r\n"
+LARGEST_UNPACKED: Final = 4 << 30
+"""Bytes of a file that may come out of a compressed one: a small one can hold more than any memory."""
+
 _NOT_BLANK: Final = re.compile(rb"\S")
 _Span = tuple[int, int]
 

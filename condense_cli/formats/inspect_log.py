@@ -21,7 +21,7 @@ from ..markers import content_hash
 from ..transcript import Block, BlockKind, Container, Family, JsonPath, Place, Role, Transcript
 from . import estimates, repeats
 from .base import Evidence, Format, not_a_message
-from .container import Document, open_document, with_beside, with_records_at
+from .container import LARGEST_UNPACKED, Document, open_document, with_beside, with_records_at
 from .injected import is_injected
 from .openai_chat import ROLES
 from .spelling import as_spelled
@@ -107,6 +107,10 @@ def read_archive(data: bytes, name: str) -> Transcript:
             samples = [one for one in archive.namelist() if one.startswith("samples/") and one.endswith(".json")]
             if len(samples) != 1:
                 raise _not_one(name, samples)
+            if archive.getinfo(samples[0]).file_size > LARGEST_UNPACKED:  # Of what says less, no more is read.
+                raise UnknownFormatError(
+                    f"{name} unpacks to more than {LARGEST_UNPACKED:,} bytes.", "Unpack it, and name a part of it."
+                )
             sample = archive.read(samples[0])
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         raise UnknownFormatError(

@@ -26,7 +26,7 @@ class Permission(Struct, frozen=True):
 class Choice(Struct, frozen=True):
     """The profile for a pass, or the reason why there is none. `warnings` are sentences.
 
-    Without consent, `failure` is NO_CONSENT and the offline summariser does the work, as it does for OFFLINE.
+    Without consent, `failure` is NO_CONSENT and the offline summarizer does the work, as it does for OFFLINE.
     """
 
     access: Access | None
@@ -52,7 +52,7 @@ def choose(
     """The profile for a pass that names `dedicated`, in a configuration whose main profile is `main`.
 
     The dedicated one falls back to the main one with a warning, and that to the user's own main one; where nobody
-    names any, the offline summariser works. Where calls are only planned and priced, a missing key is a warning.
+    names any, the offline summarizer works. Where calls are only planned and priced, a missing key is a warning.
     """
     if permission.profile is not None:
         return _first_usable([permission.profile], user, environment, is_planned)

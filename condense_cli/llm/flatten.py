@@ -1,4 +1,4 @@
-"""Messages as plain text for a summariser. A request with tool blocks would have to define their tools."""
+"""Messages as plain text for a summarizer. A request with tool blocks would have to define their tools."""
 
 from __future__ import annotations
 

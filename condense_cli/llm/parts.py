@@ -1,4 +1,4 @@
-"""Long texts in parts: what does not fit into a context window is summarised piece by piece and joined.
+"""Long texts in parts: what does not fit into a context window is summarized piece by piece and joined.
 
 Nothing is cut off: the parts of a text are the text.
 """

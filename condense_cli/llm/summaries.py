@@ -35,7 +35,7 @@ def plan(task: Task, caller: Caller) -> tuple[Request, ...] | Failure:
     return _plan(task, caller, joins=False)
 
 
-def summarise(tasks: Sequence[Task], caller: Caller) -> Fulfilment:
+def summarize(tasks: Sequence[Task], caller: Caller) -> Fulfilment:
     """One outcome per task, in order. A task of which any part fails has failed: nothing is left out silently."""
     states = [_begun(task, caller) for task in tasks]
     spent, is_interrupted = Spent(), False

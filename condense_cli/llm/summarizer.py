@@ -24,7 +24,7 @@ from .planning import planned
 from .prompts import Subject, Task
 from .reasons import Failure, Names, Reason, failure
 from .spending import Spent
-from .summaries import summarise
+from .summaries import summarize
 
 _USUAL_LIMIT: Final = 4_000
 """Tokens of a batch summary where neither the configuration nor the profile says how long it may get."""
@@ -36,7 +36,7 @@ _SUBJECTS: Final = {
 
 
 Installed = Callable[[str], Callable[[Counter], Summarizer]]
-"""What makes the summariser that an installed package has by a name. Raises ConfigurationError."""
+"""What makes the summarizer that an installed package has by a name. Raises ConfigurationError."""
 
 
 def none_installed(name: str) -> Callable[[Counter], Summarizer]:
@@ -59,7 +59,7 @@ class Summaries:
 
     `choose` gives the profile for the name that a task carries (or None), `caller` what its calls are made with.
     Where it `is_planned`, nothing is called: requests are priced with answers as long as they are expected to be at
-    most, unless the cache has the answer. `installed` finds the summarisers of installed packages.
+    most, unless the cache has the answer. `installed` finds the summarizers of installed packages.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Summaries:
 
     @property
     def is_without_consent(self) -> bool:
-        """Whether the offline summariser worked because nothing permits the profile that is named."""
+        """Whether the offline summarizer worked because nothing permits the profile that is named."""
         return any(
             choice.failure is not None and choice.failure.reason is Reason.NO_CONSENT
             for choice in self._choices.values()
@@ -164,10 +164,10 @@ class Summaries:
     def _called(self, access: Access, tasks: Sequence[PassTask]) -> list[Outcome]:
         if access.name not in self._callers:
             self._callers[access.name] = self._caller(access)
-        summarised = planned if self.is_planned else summarise
+        summarized = planned if self.is_planned else summarize
         at_once = [task.max_parallel_calls for task in tasks if isinstance(task, TextTask) and task.max_parallel_calls]
         caller = replace(self._callers[access.name], max_parallel_calls=min(at_once, default=None))
-        done = summarised([self._task(task, access) for task in tasks], caller)
+        done = summarized([self._task(task, access) for task in tasks], caller)
         self.is_interrupted = self.is_interrupted or done.is_interrupted
         self._notes |= dict.fromkeys(done.notes)
         found: list[Outcome] = []

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
 from ..exchanges import cut_before
+from ..extractive.parts import Key
 from ..extractive.shorten import Priced
 from ..extractive.summary import Sections
 from ..extractive.survey import Survey
 from ..extractive.together import Together
 from .draft import Draft
-
-if TYPE_CHECKING:
-    from ..extractive.parts import Key
-    from .older import Older
+from .older import Older
 
 _SHARES: Final = (0.2, 0.4, 0.6, 0.8, 1.0)
 """Shares of the messages that are tried. More of them find little more."""

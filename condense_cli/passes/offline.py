@@ -1,4 +1,4 @@
-"""The summariser that needs no model: it picks the lines that later work needs."""
+"""The summarizer that needs no model: it picks the lines that later work needs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Offline:
         return {task: texts[key] for task, key in keys.items()}
 
     def _batch(self, task: BatchTask, messages: Sequence[Message]) -> Outcome:
-        from ..extractive.together import summarise
+        from ..extractive.together import summarize
 
         gone = {message.index for message in task.messages}
         first = next(position for position, message in enumerate(messages) if message.index in gone)
@@ -67,7 +67,7 @@ class Offline:
         survey = self._survey([*messages[:first], *ours, *after])
         if task.room is None:  # It is asked once then.
             self._last = None
-        text = summarise(survey, first, first + len(ours), self._budget(task))
+        text = summarize(survey, first, first + len(ours), self._budget(task))
         return Written(text, NAME) if text else Refused("not one line fits into its tokens")
 
     def _survey(self, messages: list[Message]) -> Survey:

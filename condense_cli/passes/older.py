@@ -62,7 +62,7 @@ class Older(Struct, frozen=True):
 
 
 class _Given(Struct, frozen=True):
-    """A summariser that was told what to say."""
+    """A summarizer that was told what to say."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""What passes ask of a summariser, and what it answers. Who writes the summaries is not theirs to know."""
+"""What passes ask of a summarizer, and what it answers. Who writes the summaries is not theirs to know."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Outcome = Written | Refused
 
 @runtime_checkable
 class WorksOffline(Protocol):
-    """A summariser that may need no model."""
+    """A summarizer that may need no model."""
 
     def works_offline(self, profile: str | None) -> bool:
         """Whether summaries by a profile, or by none that is named, are free, so that they may be tried again."""

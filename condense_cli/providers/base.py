@@ -70,7 +70,7 @@ class Used(Protocol):
 
 
 class Planner(Summarizer, Protocol):
-    """A summariser that calls nothing and notes what each request would cost."""
+    """A summarizer that calls nothing and notes what each request would cost."""
 
     @property
     def used(self) -> Sequence[Used]: ...
@@ -184,7 +184,7 @@ class Provider(Generic[S]):
         )
 
     def estimate_reduction(self, transcript: Transcript, configuration: Configuration, context: Context) -> Reduction:
-        """What a run would make of a transcript, with the summariser of the context."""
+        """What a run would make of a transcript, with the summarizer of the context."""
         result = self.condense(transcript, configuration, context)
         return Reduction(result.tokens_before, result.tokens_after)
 

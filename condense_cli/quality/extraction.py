@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ..extractive.parts import Key
 from ..extractive.survey import Survey
-from ..extractive.together import shorten_together, summarise
+from ..extractive.together import shorten_together, summarize
 from ..tokens import MESSAGE_TOKENS
 from ..tools import replace_arguments
 from ..transcript import Block, BlockKind, JsonPath, Message, Place, Role
@@ -44,7 +44,7 @@ def summary(case: Case, target: int) -> list[Message]:
         if message.blocks:
             kept.append(message)
     budget = target - case.size_of(kept) - MESSAGE_TOKENS
-    text = summarise(survey, 0, len(case.before.messages), max(0, budget))
+    text = summarize(survey, 0, len(case.before.messages), max(0, budget))
     block = Block(BlockKind.TEXT, Place(0, ("summary",)), (), content=text)
     return [*kept, Message(-1, Role.ASSISTANT, (block,))] if text else kept
 

@@ -39,7 +39,7 @@ def known_cost(used: Sequence[Summarized]) -> Decimal:
 
 
 def sentences(used: Sequence[Summarized]) -> Iterator[str]:
-    """What each profile did, in a line; the offline summariser costs nothing and is told only beside others."""
+    """What each profile did, in a line; the offline summarizer costs nothing and is told only beside others."""
     for each in used:
         if each.profile == OFFLINE:
             continue

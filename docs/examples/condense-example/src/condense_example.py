@@ -116,7 +116,7 @@ def _read(document: Document, values: Iterator[Any]) -> Transcript:
 SPEAKER_LINES = Format("speaker-lines", Family.OPENAI_CHAT, "Lines by a human and a machine", _evidence, _read)
 
 
-# --- A summariser: the first line of everything -----------------------------------------------------------------------
+# --- A summarizer: the first line of everything -----------------------------------------------------------------------
 
 
 class FirstLines:
