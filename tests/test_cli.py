@@ -282,7 +282,7 @@ def test_explain_gives_a_reason_for_every_block(file: Path) -> None:
 
 
 def test_explain_prints_the_reasons_for_people(file: Path) -> None:
-    """Every block's position stands in the table, with why it was cut or kept; neighbours with one reason share a row."""
+    """Every block's position stands in the table, with why it was cut or kept; neighbours may share a row."""
     text = condense("run", file, "-p", "speed", "--dry-run", "--explain").text
     assert [int(number) for number in re.findall(r"^(\d+):0[ –]", text, re.MULTILINE)] == list(range(14))
     assert re.search(r"^2:0 +tool result +\d+ → \d+  truncate: older than the last 5 turns$", text, re.MULTILINE)
