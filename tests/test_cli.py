@@ -282,11 +282,11 @@ def test_explain_gives_a_reason_for_every_block(file: Path) -> None:
 
 
 def test_explain_prints_the_reasons_for_people(file: Path) -> None:
-    """Every block's position stands in the table, with why it was cut or kept."""
+    """Every block's position stands in the table, with why it was cut or kept; neighbours may share a row."""
     text = condense("run", file, "-p", "speed", "--dry-run", "--explain").text
-    assert [int(number) for number in re.findall(r"^(\d+):0 ", text, re.MULTILINE)] == list(range(18))
-    assert re.search(r"^2:0 +tool result  truncate +\d+ → \d+  older than the last 5 turns$", text, re.MULTILINE)
-    assert re.search(r"^14:0 +tool result  keep +\d+  among the preserved turns$", text, re.MULTILINE)
+    assert [int(number) for number in re.findall(r"^(\d+):0[ –]", text, re.MULTILINE)] == list(range(14))
+    assert re.search(r"^2:0 +tool result +\d+ → \d+  truncate: older than the last 5 turns$", text, re.MULTILINE)
+    assert re.search(r"^13:0–17:0 +5 blocks +\d+  keep: among the preserved turns$", text, re.MULTILINE)
 
 
 TWO_PASSES = """
@@ -306,14 +306,14 @@ def test_explain_has_one_row_for_each_block(file: Path, tmp_path: Path) -> None:
     config = tmp_path / "two.yaml"
     config.write_text(TWO_PASSES)
     text = condense("run", file, "-c", config, "-n", "--explain", env={"COLUMNS": "150"}).text
-    rows = dict(re.findall(r"^(\d+:\d+)  (.*)$", text, re.MULTILINE))
-    assert len(rows) == len(re.findall(r"^\d+:\d+ ", text, re.MULTILINE)) == 18
+    rows = dict(re.findall(r"^(\d+:\d\S*)  (.*)$", text, re.MULTILINE))
+    assert len(rows) == len(re.findall(r"^\d+:\d\S* ", text, re.MULTILINE)) == 14
     older, newer = "older than the last 13 turns (cut-older-results)", "older than the last 5 turns (cut-results)"
     assert "truncate + suppress" in rows["2:0"]
     assert rows["2:0"].endswith(f"older than the last 5 turns (cut-results); {older}")
     assert rows["8:0"].endswith(newer)
-    assert rows["16:0"].endswith("  among the preserved turns")
-    assert rows["1:0"].endswith("  the pass keeps this content")
+    assert rows["13:0–17:0"].endswith("  keep: among the preserved turns")
+    assert rows["1:0"].endswith("  keep: the pass keeps this content")
     assert rows["9:0"].endswith("(cut-results); among the preserved turns (cut-older-results)")
     narrow = condense_on_terminal("run", file, "-c", config, "-n", "--explain", columns=80).plain
     shown = narrow.split("\nblock ")[1].split("\n\n")[0].splitlines()[1:]

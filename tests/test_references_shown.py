@@ -157,7 +157,7 @@ def test_the_terminal_says_reference_and_what_can_be_had_back(file: Path, lossle
     only = condense_on_terminal("run", file, "--config", lossless, columns=80)
     assert f"\nall by references: {kept:,} tokens, restorable\n" in only.plain
     explained = condense_on_terminal("run", file, "--config", lossless, "--explain", columns=80)
-    assert re.search(r"\n2:0 +tool result +reference +\d+ → \d+ ", explained.plain)
+    assert re.search(r"\n2:0 +tool result +\d+ → \d+  reference: the same lines", explained.plain)
 
 
 def test_a_run_without_references_says_nothing_about_them(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,16 @@ def test_a_missed_target_names_the_way_out(hint: str, file: Path) -> None:
     said = condense("run", file, *HINTS[hint]).stderr
     assert "was not reached" in said
     assert {other for other in HINTS if other and other in said} == ({hint} if hint else set())
+
+
+def test_blocks_that_share_their_reason_take_one_line(file: Path) -> None:
+    """Neighbours only; messages come last, and --json has each block."""
+    said = condense("run", file, "--preset", "max", "--explain", "-n").text
+    assert re.search(r"(?m)^1:0–12:0 +12 blocks +[\d,]+ → 0  summarize: older than the last 5 turns", said)
+    assert re.search(r"(?m)^3–12 +10 messages +30 → 0  remove: nothing was left in the message", said)
+    assert said.index("among the preserved turns") < said.index("nothing was left in the message")
+    changes = condense("run", file, "--preset", "max", "--explain", "--json").json["changes"]
+    assert {(change["message"], change["block"]) for change in changes} >= {(number, 0) for number in range(18)}
+    lines = condense_on_terminal("run", file, "--preset", "speed", "--explain").plain.splitlines()
+    (line,) = [line for line in lines if line.startswith("0:0 ")]
+    assert line.endswith("keep: the first request of the user")

@@ -186,9 +186,9 @@ def test_one_summary_of_many_messages(desk: Desk, name: str, way: str) -> None:
 def test_what_a_run_used_is_told_in_a_line(desk: Desk) -> None:
     with model_server(played.good(BY_MODEL)) as server:
         desk.profiles(server)
-        said = " ".join(desk.run("batch", "--profile", "openai").text.split())
+        said = " ".join(desk.run("batch", "--profile", "openai").stderr.split())
         assert "1 summary written by openai: 1 call, 1,020 tokens, $0.0012." in said
-        again = " ".join(desk.run("batch", "--profile", "openai").text.split())
+        again = " ".join(desk.run("batch", "--profile", "openai").stderr.split())
     assert "1 summary written by openai (1 from the cache): 0 calls, 0 tokens, $0." in again
 
 
@@ -296,7 +296,7 @@ def test_some_fail(desk: Desk, name: str) -> None:
 def test_the_cost_of_a_run_of_which_one_call_broke_off(desk: Desk) -> None:
     with model_server(played.in_turn(played.good(BY_MODEL), played.cut, played.good(BY_MODEL))) as server:
         desk.profiles(server, max_parallel_calls=1)
-        said = " ".join(desk.run("individual", "--profile", "openai", "--no-cache").text.split())
+        said = " ".join(desk.run("individual", "--profile", "openai", "--no-cache").stderr.split())
         assert f"{server.calls} calls" in said
         assert f", at least ${CALL * (server.calls - 1)}." in said
 
@@ -474,7 +474,7 @@ def test_without_consent_nothing_is_called(desk: Desk, way: str) -> None:
     (used,) = report["summaries"]
     assert used["profile"] == "offline"
     assert len([warning for warning in report["warnings"] if "offline" in warning]) == 1
-    assert " ".join(done.text.split()).count("Summaries were made offline") == 1
+    assert done.stderr.count("Summaries were made offline") == 1
     assert report["tokens"]["saved"] > 0
 
 
