@@ -280,6 +280,18 @@ def test_a_provider_that_fails_changes_nothing(packages: Path, session: Path) ->
     assert "condense: Provider bad failed: ValueError: it is late.\nThe transcript is as it was." in done.stderr
     assert "Traceback" not in done.stderr
     assert "ValueError: it is late" in run(packages, "--debug", "run", session, "--provider", "bad").stderr
+    out = packages.parent / "out"
+    for _ in range(2):
+        done = run(packages, "run", session, "--provider", "bad", "--out-dir", out, "--json")
+        [told] = done.json["files"]
+        assert (done.status, told["status"]) == (ExitStatus.FAILED, "unchanged"), "not up to date the second time"
+        assert told["why"] == "Provider bad failed: ValueError: it is late."
+    assert (out / session.name).read_bytes() == session.read_bytes()
+    rows = packages.parent / "rows.jsonl"
+    rows.write_text(2 * (json.dumps({"messages": CONVERSATION}) + "\n"))
+    done = run(packages, "run", rows, "--provider", "bad", "-o", "-")
+    assert (done.status, done.stdout) == (ExitStatus.INPUT, rows.read_bytes())
+    assert "rows.jsonl:2: Provider bad failed: ValueError: it is late." in done.stderr
 
 
 # --- The user's settings of providers ---------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def estimate(
         if kind is not None:
             from .rows_estimate import estimate_rows
 
-            estimate_rows(file, kind, configurations, model=model, calls=calls, json=json)
+            estimate_rows(file, kind, configurations, registry.given, model=model, calls=calls, json=json)
             return
         transcript = read_transcript(file, format, lenient)
         if model:

@@ -129,6 +129,9 @@ def _shortcomings(tally: Tally) -> list[str]:
     found = []
     if tally.missed:
         found.append(f"The target was not reached in {tally.missed:,} row{'' if tally.missed == 1 else 's'}.")
+    if tally.fallen_back:
+        rows = f"{tally.fallen_back:,} row{'' if tally.fallen_back == 1 else 's'}"
+        found.append(f"The provider failed, so the sliding window dropped older exchanges in {rows}: they are lost.")
     if tally.not_summarized:
         blocks = f"{tally.not_summarized:,} block{'' if tally.not_summarized == 1 else 's'}"
         found.append(f"Not summarized, so left as it was: {blocks}.")
