@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -303,6 +304,40 @@ def test_the_folder_of_results_may_lie_in_that_of_the_input(tree: Path, tmp_path
     for _ in range(2):
         assert run("in", "--out-dir", "in/small", cwd=tmp_path).status == ExitStatus.DONE
     assert not (tree / "small/small").exists()
+
+
+@pytest.mark.parametrize("spelled", ["../in/small", "a/../small", "../other/small"])
+def test_it_is_known_however_it_is_spelled(tree: Path, tmp_path: Path, spelled: str) -> None:
+    (tmp_path / "other").symlink_to(tree)
+    for _ in range(2):
+        assert run(".", "--out-dir", spelled, cwd=tree).status == ExitStatus.DONE
+    assert (tree / "small/short.jsonl").exists()
+    assert not (tree / "small/small").exists()
+
+
+# Nor is any input written over, by a link in the folder of the results or by its path.
+@pytest.mark.parametrize(
+    "arguments", [("in/a", "in/b", "--out-dir", "out"), ("in", "in/a/in/short.jsonl", "--out-dir", "in/a/in")]
+)
+def test_no_input_is_written_over(tree: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "out/a").mkdir(parents=True)
+    (tmp_path / "out/a/session.jsonl").symlink_to(tree / "b/session.jsonl")
+    (tree / "a/in").mkdir()
+    (tree / "a/in/short.jsonl").write_bytes(SESSION)
+    before = snapshot(tmp_path)
+    done = run(*arguments, cwd=tmp_path)
+    assert done.status == ExitStatus.USAGE
+    assert re.search(r"would be written over .*, which is to be read as well\.", done.message)
+    assert snapshot(tmp_path) == before
+
+
+def test_files_on_several_drives_are_refused(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_common_path(paths: object) -> str:
+        raise ValueError("Paths don't have the same drive")
+
+    monkeypatch.setattr(os.path, "commonpath", no_common_path)
+    done = run("in/a", "in/b", "--out-dir", "out", cwd=tmp_path)
+    assert (done.status, "on several drives" in done.message) == (ExitStatus.USAGE, True)
 
 
 # --- Several processes -----------------------------------------------------------------------------------------------
