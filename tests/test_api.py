@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 import shutil
@@ -98,3 +99,8 @@ def test_a_configuration_is_checked_as_a_file_is() -> None:
 
     with pytest.raises(ConfigurationError, match="passess"):
         condense_cli.condense(condense_cli.loads(conversation()), {"passess": []})
+
+
+def test_compressed_bytes_are_unpacked() -> None:
+    data = b'[{"role": "user", "content": "Hello"}]'
+    assert condense_cli.loads(gzip.compress(data)) == condense_cli.loads(data)

@@ -152,6 +152,8 @@ def test_the_format_of_the_example(packages: Path, tmp_path: Path) -> None:
         assert [line for n, line in enumerate(written) if n != 3] == [line for n, line in enumerate(lines) if n != 3]
         assert len(written[3]["line"].splitlines()) == 3
     assert json.loads(run(packages, "inspect", file, "--json").stdout)["format"] == "speaker-lines"
+    measured = run(packages, "evaluate", file, "--min-tokens", "0", "-p", "speed", "-j", "1", "--json")
+    assert [len(json.loads(measured.stdout)[found]) for found in ("transcripts", "unread")] == [1, 0]
     unknown = condense_process("run", file)
     assert unknown.status == ExitStatus.INPUT
     assert "is not a transcript that condense knows" in unknown.stderr
