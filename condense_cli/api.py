@@ -61,7 +61,7 @@ def load(path: str | Path, *, format: str | None = None, lenient: bool = False) 
 
 
 def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:
-    """Transcript in the bytes or text of a file, or in a list of messages as an API takes them.
+    """Transcript in the bytes of a file, compressed or not, in its text, or in a list of messages as an API takes them.
 
     Messages and blocks in a list may be the objects that the SDKs answer with. Raises as `load` does, and
     UsageError where a list holds what is no JSON.
@@ -73,7 +73,7 @@ def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenie
             data = msgspec.json.encode(data, enc_hook=_as_json)
         except UnicodeEncodeError:  # A lone surrogate: JSON can spell it.
             data = json.dumps(data, default=_as_json).encode()
-    return parse(bytes(data), format=format, lenient=lenient)
+    return parse(unpacked(bytes(data), "input"), format=format, lenient=lenient)
 
 
 def _as_json(value: Any) -> Any:

@@ -13,8 +13,6 @@ from . import api
 from .config.models import Configuration
 from .config.presets import load_preset, preset_names
 from .errors import CondenseError, UsageError
-from .files import read_bytes
-from .formats import parse
 from .parallel import in_order
 from .quality.baselines import BASELINES
 from .quality.cases import SMALLEST, Case, Way
@@ -128,8 +126,7 @@ def _add(done: Callable[[float], None], files: int, share: float) -> None:
 def evaluate_file(name: str, plan: Plan, done: Callable[[float], None] = lambda share: None) -> Evaluated | Unread:
     """Measure one file; "-" is standard input."""
     try:
-        transcript = parse(read_bytes(name), name=name, format=plan.format, lenient=plan.lenient)
-        return _measured(name, transcript, plan, done)
+        return _measured(name, api.load(name, format=plan.format, lenient=plan.lenient), plan, done)
     except CondenseError as error:
         return Unread(name, error.message)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 import shutil
@@ -135,3 +136,8 @@ def test_the_seconds_of_a_run_are_measured() -> None:
     metrics = condense_cli.condense(condense_cli.loads(conversation()), preset="speed").metrics
     assert metrics is not None
     assert metrics.seconds > 0
+
+
+def test_compressed_bytes_are_unpacked() -> None:
+    data = b'[{"role": "user", "content": "Hello"}]'
+    assert condense_cli.loads(gzip.compress(data)) == condense_cli.loads(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import sys
@@ -175,6 +176,33 @@ def test_what_cannot_be_measured_is_one_clear_message(
     done = condense("evaluate", folder, *arguments)
     assert (done.status, done.stdout) == (status, b"")
     assert said in done.message
+
+
+# What `run` finds in a folder and reads, this does too.
+def test_compressed_files_and_names_in_capitals_are_measured(folder: Path) -> None:
+    (folder / "deep").mkdir()
+    (folder / "deep/packed.JSON.gz").write_bytes(gzip.compress((folder / "one.json").read_bytes()))
+    (folder / ".hidden").mkdir()
+    (folder / ".hidden/one.json").write_bytes(b"{}")
+    found = condense("evaluate", folder, *QUICK, "--json").json
+    names = [Path(one["name"]).name for one in found["transcripts"]]
+    assert (names, found["unread"]) == (["one.json", "two.json", "packed.JSON.gz"], [])
+    one, _, packed = ([cut["tokens"] for cut in each["cuts"]] for each in found["transcripts"])
+    assert one == packed
+
+
+def test_providers_are_measured_as_the_user_configures_them(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sizes() -> list[int]:
+        done = condense("evaluate", folder, *SMALL, "--provider", "truncation", "--against", "none", "--json")
+        return [point["tokens"] for point in done.json["transcripts"][0]["cuts"][0]["points"]]
+
+    usual = sizes()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "condense").mkdir()
+    (tmp_path / "condense/condense.yaml").write_text("{providers: {truncation: {config: {max_tool_result_lines: 1}}}}")
+    assert sizes() != usual
 
 
 def test_a_folder_without_transcripts_is_a_usage_error(tmp_path: Path) -> None:

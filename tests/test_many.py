@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -26,7 +27,7 @@ from helpers import (
 from rowsets import LONG, rows
 
 from condense_cli.errors import ExitStatus
-from condense_cli.many.record import NAME, add_entry, read_record
+from condense_cli.many.record import NAME, RECORD, add_entry, read_record
 
 SPEED = ("--preset", "speed")
 SESSION = as_lines(session())
@@ -183,6 +184,10 @@ def test_bad_rows_show_in_the_table(tree: Path, tmp_path: Path) -> None:
         (("in", "--out-dir", "out", "--in-place"), "--in-place is for one."),
         (("in", "--out-dir", "out", "--new-session"), "--new-session is for one."),
         (("in", "--out-dir", "out", "--explain"), "--explain is for one."),
+        (("in", "--out-dir", "out", "--cost"), "--cost is for one."),
+        (("in", "--out-dir", "out", "-v"), "-v is for one."),
+        (("in", "--out-dir", "out", "--log-json"), "--log-json is for one."),
+        (("in", "--out-dir", "out", "--strict"), "--strict needs a target."),
         (("-", "in", "--out-dir", "out"), "- reads one transcript"),
         (("in", "--out-dir", "in"), "would be written over itself"),
         (("in/.hidden/..", "--out-dir", "in"), "would be written over itself"),
@@ -241,6 +246,38 @@ def test_what_changed_is_done_again(tree: Path, tmp_path: Path) -> None:
 def test_another_configuration_does_everything_again(tree: Path, tmp_path: Path, flags: tuple[str, ...]) -> None:
     run("in", "--out-dir", "out", cwd=tmp_path)
     assert run("in", "--out-dir", "out", *flags, "--json", cwd=tmp_path).json["totals"]["up_to_date"] == 0
+    single = condense("run", "-", *SPEED, *flags, stdin=SESSION).stdout
+    assert (tmp_path / "out/a/session.jsonl").read_bytes() == single
+
+
+# Settings of the user decide as much as flags do; so does the leave to call a model.
+@pytest.mark.parametrize(
+    ("own", "flags"),
+    [
+        ("{providers: {truncation: {config: {max_tool_result_lines: 2}}}}", ()),
+        ("{profiles: {mine: {api: anthropic, model: claude-opus-4-5, context_window: 9000}}}", ()),
+        ("{}", ("--allow-calls",)),
+        ("{}", ("--to", "anthropic")),
+    ],
+    ids=str,
+)
+def test_so_do_other_settings_of_the_user(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, flags: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    command = ("run", "in/a", "--out-dir", "out", "--provider", "truncation", "-j", "1", "--json")
+    first = [condense(*command, cwd=tmp_path).json["totals"]["up_to_date"] for _ in range(2)]
+    (tmp_path / "condense").mkdir()
+    (tmp_path / "condense/condense.yaml").write_text(own)
+    assert [*first, condense(*command, *flags, cwd=tmp_path).json["totals"]["up_to_date"]] == [0, 1, 0]
+
+
+# Earlier versions of the program may have written something else from the same.
+def test_what_an_older_record_says_is_done_again(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as older:
+        older.setattr("condense_cli.cli.one_of_many.RECORD", RECORD - 1)
+        run("in", "--out-dir", "out", cwd=tmp_path)
+    assert run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["totals"]["up_to_date"] == 0
 
 
 def test_a_record_that_is_cut_off_counts_as_far_as_it_goes(tree: Path, tmp_path: Path) -> None:
@@ -267,6 +304,40 @@ def test_the_folder_of_results_may_lie_in_that_of_the_input(tree: Path, tmp_path
     for _ in range(2):
         assert run("in", "--out-dir", "in/small", cwd=tmp_path).status == ExitStatus.DONE
     assert not (tree / "small/small").exists()
+
+
+@pytest.mark.parametrize("spelled", ["../in/small", "a/../small", "../other/small"])
+def test_it_is_known_however_it_is_spelled(tree: Path, tmp_path: Path, spelled: str) -> None:
+    (tmp_path / "other").symlink_to(tree)
+    for _ in range(2):
+        assert run(".", "--out-dir", spelled, cwd=tree).status == ExitStatus.DONE
+    assert (tree / "small/short.jsonl").exists()
+    assert not (tree / "small/small").exists()
+
+
+# Nor is any input written over, by a link in the folder of the results or by its path.
+@pytest.mark.parametrize(
+    "arguments", [("in/a", "in/b", "--out-dir", "out"), ("in", "in/a/in/short.jsonl", "--out-dir", "in/a/in")]
+)
+def test_no_input_is_written_over(tree: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "out/a").mkdir(parents=True)
+    (tmp_path / "out/a/session.jsonl").symlink_to(tree / "b/session.jsonl")
+    (tree / "a/in").mkdir()
+    (tree / "a/in/short.jsonl").write_bytes(SESSION)
+    before = snapshot(tmp_path)
+    done = run(*arguments, cwd=tmp_path)
+    assert done.status == ExitStatus.USAGE
+    assert re.search(r"would be written over .*, which is to be read as well\.", done.message)
+    assert snapshot(tmp_path) == before
+
+
+def test_files_on_several_drives_are_refused(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_common_path(paths: object) -> str:
+        raise ValueError("Paths don't have the same drive")
+
+    monkeypatch.setattr(os.path, "commonpath", no_common_path)
+    done = run("in/a", "in/b", "--out-dir", "out", cwd=tmp_path)
+    assert (done.status, "on several drives" in done.message) == (ExitStatus.USAGE, True)
 
 
 # --- Several processes -----------------------------------------------------------------------------------------------

@@ -153,6 +153,8 @@ def test_the_format_of_the_example(packages: Path, tmp_path: Path) -> None:
         assert [line for n, line in enumerate(written) if n != 3] == [line for n, line in enumerate(lines) if n != 3]
         assert len(written[3]["line"].splitlines()) == 3
     assert json.loads(run(packages, "inspect", file, "--json").stdout)["format"] == "speaker-lines"
+    measured = run(packages, "evaluate", file, "--min-tokens", "0", "-p", "speed", "-j", "1", "--json")
+    assert [len(json.loads(measured.stdout)[found]) for found in ("transcripts", "unread")] == [1, 0]
     unknown = condense_process("run", file)
     assert unknown.status == ExitStatus.INPUT
     assert "is not a transcript that condense knows" in unknown.stderr
@@ -281,6 +283,18 @@ def test_a_provider_that_fails_changes_nothing(packages: Path, session: Path) ->
     assert "condense: Provider bad failed: ValueError: it is late.\nThe transcript is as it was." in done.stderr
     assert "Traceback" not in done.stderr
     assert "ValueError: it is late" in run(packages, "--debug", "run", session, "--provider", "bad").stderr
+    out = packages.parent / "out"
+    for _ in range(2):
+        done = run(packages, "run", session, "--provider", "bad", "--out-dir", out, "--json")
+        [told] = done.json["files"]
+        assert (done.status, told["status"]) == (ExitStatus.FAILED, "unchanged"), "not up to date the second time"
+        assert told["why"] == "Provider bad failed: ValueError: it is late."
+    assert (out / session.name).read_bytes() == session.read_bytes()
+    rows = packages.parent / "rows.jsonl"
+    rows.write_text(2 * (json.dumps({"messages": CONVERSATION}) + "\n"))
+    done = run(packages, "run", rows, "--provider", "bad", "-o", "-")
+    assert (done.status, done.stdout) == (ExitStatus.INPUT, rows.read_bytes())
+    assert "rows.jsonl:2: Provider bad failed: ValueError: it is late." in done.stderr
 
 
 # --- The user's settings of providers ---------------------------------------------------------------------------------

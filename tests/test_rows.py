@@ -21,7 +21,7 @@ from condense_cli.config.models import Configuration
 from condense_cli.config.presets import load_preset, preset_names
 from condense_cli.errors import CondenseError
 from condense_cli.formats import serialize
-from condense_cli.rows.condensing import Counters, Work, condense_row, for_each_row
+from condense_cli.rows.condensing import Counters, for_each_row, tallied
 from condense_cli.rows.reading import Lines
 from condense_cli.rows.recognising import kind_of
 from condense_cli.rows.row import Kind, Row, named_kind, read_row
@@ -43,13 +43,18 @@ def condensed(
     lines: list[bytes], config: Configuration, kind: Kind, model: str | None = None
 ) -> tuple[list[bytes], Tally]:
     """The lines as a run writes them."""
-    tally, counters, work = Tally(), Counters(), Work(config, model=model)
+    tally, counters = Tally(), Counters()
+
+    def condense(transcript: Transcript, line: int) -> bytes | None:
+        transcript = replace(transcript, model=model or transcript.model)
+        return tallied(api.condense(transcript, config, counter=counters(transcript)), tally, line)
+
     done = for_each_row(
         Lines(1, lines),
         "rows.jsonl",
         kind,
         tally,
-        lambda transcript, _: condense_row(transcript, tally, work, counters, None),
+        condense,
     )
     return done, tally
 

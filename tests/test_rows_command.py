@@ -147,6 +147,24 @@ def test_targets_are_those_of_each_row(data: bytes) -> None:
     assert "The target was not reached in 3 rows." in missed.json["warnings"]
 
 
+@pytest.mark.parametrize("flag", ["--explain", "--cost", "-v", "--log-json", "--to=anthropic"])
+def test_what_is_for_one_transcript_is_refused(file: Path, tmp_path: Path, flag: str) -> None:
+    before = snapshot(tmp_path)
+    done = condense("run", file, flag, "-o", tmp_path / "small.jsonl")
+    assert done.status == ExitStatus.USAGE
+    assert f"is a set of rows, and {flag.partition('=')[0]} is for one transcript." in done.message
+    assert snapshot(tmp_path) == before
+
+
+# A row of an unknown model has an unknown window; the others are worked on.
+def test_a_row_without_a_window_is_bad_where_the_window_decides(data: bytes) -> None:
+    named = data.splitlines(keepends=True)[0].replace(b'{"id"', b'{"model": "gpt-4", "id"')
+    done = condense("run", "-", *SPEED, "--if-needed", stdin=named + data)
+    assert done.status == ExitStatus.INPUT
+    assert "standard input:2: The context window is not known: the transcript names no model." in done.stderr
+    assert done.stdout == expected(named) + data
+
+
 def test_flags_hold_for_every_row(data: bytes) -> None:
     assert condense("run", "-", *SPEED, "--pin", "line 1 of", stdin=data).stdout == data
     assert condense("run", "-", *SPEED, "--keep-recent", "99", stdin=data).stdout == data

@@ -97,7 +97,7 @@ def estimate(
                 raise UsageError(f"{name_of(file)} holds many conversations, and a target is for one.")
             from .rows_estimate import estimate_rows
 
-            estimate_rows(file, kind, configurations, model=model, calls=calls, json=json)
+            estimate_rows(file, kind, configurations, registry.given, model=model, calls=calls, json=json)
             return
         transcript = read_transcript(file, format, lenient)
         if model:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,7 +29,6 @@ EXAMPLES = (
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
 """The names of `measuring.KNOWN_WAYS`, which is too heavy to import for a help page."""
 
-_SUFFIXES: Final = frozenset({".json", ".jsonl", ".ndjson", ".traj"})
 _PICTURES: Final = (".svg", ".png")
 
 
@@ -94,6 +92,7 @@ def evaluate(
         _check_picture(plot)
         names = _names(transcripts, session)
         from ..measuring import Plan, Unread, evaluate_files
+        from ..parallel import usable_processors
         from ..quality.evaluation import Evaluated
         from ..report import evaluation
         from ..report.facts import to_json
@@ -109,7 +108,7 @@ def evaluate(
         )
         ways = [way.name for way in plan.ways]
         # Standard input cannot be read in another process.
-        processes = 1 if "-" in names else jobs or os.cpu_count() or 1
+        processes = 1 if "-" in names else jobs or usable_processors()
         with _progress(len(names)) as done:
             measured = evaluate_files(names, plan, jobs=processes, done=done)
         found = evaluation.build(
@@ -132,6 +131,7 @@ def evaluate(
 
 def _names(transcripts: list[str] | None, session: str | None) -> list[str]:
     """The files that are named, and those in folders that are. Raises UsageError and UnreadableError."""
+    from ..many.inputs import TRANSCRIPTS, files_in
     from .reading import check_piped, input_file
 
     if session is not None or not transcripts:
@@ -140,10 +140,10 @@ def _names(transcripts: list[str] | None, session: str | None) -> list[str]:
     for name in transcripts:
         folder = Path(name)
         if folder.is_dir():
-            inside = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+            inside = [str(path) for path in files_in(folder)]
             if not inside:
-                raise UsageError(f"There is no transcript in {name}.", f"Looked for {', '.join(sorted(_SUFFIXES))}.")
-            names += map(str, inside)
+                raise UsageError(f"There is no transcript in {name}.", f"Looked for {', '.join(sorted(TRANSCRIPTS))}.")
+            names += inside
         else:
             check_piped(name)
             names.append(name)
@@ -160,11 +160,11 @@ def _configurations(
 
     here, registry = presets_here(), registry_of_user()
     for name in presets or ([] if providers or files else here.names()):
-        yield name, checked(here.named(name), registry)
+        yield name, registry.configured(checked(here.named(name), registry))
     for name in providers or []:
-        yield f"provider {name}", registry.get(name).default_configuration()
+        yield f"provider {name}", registry.configured(registry.get(name).default_configuration())
     for path in files or []:
-        yield str(path), checked(load_with_positions(path, here), registry)
+        yield str(path), registry.configured(checked(load_with_positions(path, here), registry))
 
 
 def _compared(names: list[str] | None) -> tuple[str, ...]:

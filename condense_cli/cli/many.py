@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from ..report import facts as report_facts
 from ..report.cost_text import digits, dollars
 from ..report.visible import visible
 from .console import console, say, write_text
-from .one_of_many import Finished, Job, work_apart, work_on
+from .one_of_many import Finished, Job, rules_of, work_apart, work_on
 from .rows import may_call, together
 from .several import Same, Telling
 from .summarizing import Told, summaries_for
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _STYLES: Final = {facts.Status.FAILED: "red", facts.Status.PASSED_OVER: "dim", facts.Status.UP_TO_DATE: "dim"}
 _SHOWN: Final = 20
-"""Reasons that are shown one by one."""
+"""Reasons, and warnings, that are shown one by one."""
 
 
 def run_many(files: list[str], same: Same, telling: Telling, out_dir: Path | None, *, dry_run: bool) -> int:
@@ -42,8 +42,9 @@ def run_many(files: list[str], same: Same, telling: Telling, out_dir: Path | Non
     if folder is not None:
         make_folder(folder)
     known = read_record(folder) if folder is not None else {}
+    rules = rules_of(same)
     tasks = [
-        Job(each.path, each.named, folder / each.below if folder else None, str(each.below), known.get(str(each.below)))
+        Job(each.path, each.named, folder and folder / each.below, str(each.below), known.get(str(each.below)), rules)
         for each in inputs
     ]
     results: list[facts.FileResult] = []
@@ -122,8 +123,10 @@ def _show(report: facts.ManyReport, below: dict[str, str]) -> None:
     if rows:
         table = fitted_table(columns, rows, (1, 2, 3), screen.width, flexible=0, is_path=True, styles=styles)
         screen.print(table)
-    for line in _reasons(report, below):
+    for line in _first(_reasons(report, below)):
         screen.print(visible(line), style="red", soft_wrap=True)
+    for line in _first(f"{below[each.input]}: {warning}" for each in report.files for warning in each.warnings):
+        screen.print(visible(line), style="yellow", soft_wrap=True)
     _show_notes(report, screen)
 
 
@@ -141,11 +144,16 @@ def _counts(totals: facts.Totals) -> str:
 
 def _reasons(report: facts.ManyReport, below: dict[str, str]) -> Iterator[str]:
     """Why files failed, or what is wrong with those that were written."""
-    told = [each for each in report.files if each.why and each.status is not facts.Status.PASSED_OVER]
-    for each in told[:_SHOWN]:
-        name = below[each.input]
-        mark = "* " if each.status in facts.WORKED else ""
-        yield f"{mark}{name}: {each.why.removeprefix(each.input).lstrip(': ')}"
+    for each in report.files:
+        if each.why and each.status is not facts.Status.PASSED_OVER:
+            mark = "* " if each.status in facts.WORKED else ""
+            yield f"{mark}{below[each.input]}: {each.why.removeprefix(each.input).lstrip(': ')}"
+
+
+def _first(lines: Iterable[str]) -> Iterator[str]:
+    """The first lines, and how many more there are."""
+    told = list(lines)
+    yield from told[:_SHOWN]
     if len(told) > _SHOWN:
         yield f"… and {len(told) - _SHOWN:,} more; --json lists all"
 

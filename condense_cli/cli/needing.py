@@ -1,20 +1,10 @@
-"""The model that continues, as `check` and `run` are told of it, and what a run needs to know of it."""
+"""The options that `check` and `run` share: what a user says of the model that continues."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..config.models import Configuration
-    from ..providers.manager import Sizing
-    from ..providers.window import Asked
-    from ..tokens import Counter
-    from ..transcript import Transcript
 
 ContextWindow = Annotated[
     int | None,
@@ -32,32 +22,3 @@ IfNeeded = Annotated[
     bool,
     typer.Option("--if-needed", help="Do nothing while condense check says no; the transcript is written as it is."),
 ]
-
-
-def sizing_for(
-    transcript: Transcript,
-    configuration: Configuration,
-    count: Counter,
-    asked: Asked,
-    overhead_tokens: int | None,
-    *,
-    if_needed: bool,
-    may_fall_back: Callable[[], bool],
-) -> Sizing:
-    """How a run decides. Prices are loaded, and the user's file is read, when something asks for the window."""
-    from ..providers.manager import Sizing
-    from ..providers.window import Window
-
-    @cache
-    def window() -> Window:
-        from ..config.user import load_user_configuration
-        from ..providers.window import window_of
-
-        return window_of(transcript.model, configuration, load_user_configuration(), asked)
-
-    def overhead() -> int:
-        from ..report.facts import overhead_of
-
-        return overhead_of(transcript, count, overhead_tokens)[0]
-
-    return Sizing(window, overhead, if_needed, may_fall_back)

@@ -10,21 +10,24 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .. import __version__, api, formats
+from .. import __version__, formats
 from ..compressed import packed
+from ..config.user import load_user_configuration
 from ..errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
 from ..files import make_folder, write_bytes
 from ..many.facts import FileResult, Status
-from ..many.record import Entry, file_hash, is_up_to_date
+from ..many.record import RECORD, Entry, file_hash, is_up_to_date
 from ..plurals import plural
 from ..report.shares import percent
 from ..rows.recognising import rows_in
 from ..tokens import Counter
+from . import converting
 from .reading import read_transcript
-from .rows import Task, condense_rows
+from .rows import Task, condense_rows, may_call
 from .run_rows import status_of_rows
 from .several import Same
 from .summarizing import OnDemand, Told, status_of, summaries_for, told_of
+from .work import Condenser
 
 if TYPE_CHECKING:
     from ..rows.row import Kind
@@ -38,6 +41,8 @@ class Job(Struct, frozen=True):
     output: Path | None
     below: str
     entry: Entry | None
+    rules: str = ""
+    """A hash of all but the file's content that decides what becomes of it."""
 
 
 class Finished(Struct, frozen=True):
@@ -69,10 +74,12 @@ def work_on(same: Same, summaries: OnDemand, job: Job) -> Finished:
         return Finished(_failed(job, int(ExitStatus.FAILED), why))
 
 
-def _made_from(same: Same, path: Path) -> str:
-    """A hash of a file's content and of all that decides what becomes of it."""
-    rules = msgspec.json.encode((__version__, same.work, same.calls.profile, same.format, same.lenient))
-    return hashlib.sha256(file_hash(path).encode() + rules).hexdigest()
+def rules_of(same: Same) -> str:
+    """A hash of what is the same for every file and decides what is written; how much may be spent does not."""
+    profiles = {name: known.profile for name, known in load_user_configuration().profiles.items()}
+    models = (same.calls.profile, may_call(same.calls), same.calls.redact, profiles)
+    rules = (RECORD, __version__, same.work, models, same.format, same.to, same.lenient)
+    return hashlib.sha256(msgspec.json.encode(rules)).hexdigest()
 
 
 class _OnlyReadError(UsageError):
@@ -84,39 +91,38 @@ def _failed(job: Job, status: int, why: str) -> FileResult:
 
 
 def _worked(same: Same, summaries: OnDemand, job: Job) -> Finished:
-    made_from = _made_from(same, job.path) if job.output is not None else ""
+    made_from = f"{job.rules}:{file_hash(job.path)}" if job.output is not None else ""
     if job.output is not None and job.entry is not None and is_up_to_date(job.entry, made_from, job.output):
         return Finished(_result(job, Status.UP_TO_DATE, job.entry))
     kind = rows_in(str(job.path), same.format)
     if kind is not None:
+        if same.to is not None:
+            raise UsageError("--to is for single transcripts, and this is a set of rows.")
         return _rows(same, summaries, job, kind, made_from)
-    transcript = read_transcript(str(job.path), same.format, same.lenient)
-    if not formats.format_named(transcript.format).is_writable:
+    transcript = same.work.continuing(read_transcript(str(job.path), same.format, same.lenient))
+    if same.to is None and not formats.format_named(transcript.format).is_writable:
         raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")
-    work = same.work
-    if work.model is not None:
-        transcript = replace(transcript, model=work.model)
-    count = Counter.of(transcript)
-    target = work.target_tokens
-    if work.target_percent is not None:
-        target = int(count.transcript(transcript) * work.target_percent / 100)
-    result = api.condense(
-        transcript, work.configuration, target_tokens=target, counter=count, summarizer=summaries, slim=work.slim
-    )
+    result = Condenser(same.work, same.calls, summaries)(transcript, Counter.of(transcript))
     status, why = status_of(summaries, ExitStatus.DONE, allow_partial=same.allow_partial), ""
     if status is ExitStatus.INTERRUPTED:
         raise KeyboardInterrupt
-    if status is ExitStatus.CALLS_FAILED:
-        why = "Not every summary could be written; what was to be summarized stays."
+    if result.error is not None:
+        status, why = ExitStatus.FAILED, str(result.error)
+    elif status is ExitStatus.CALLS_FAILED:
+        has_lost = result.metrics is not None and result.metrics.fallback is not None
+        why = f"Not every summary could be written{'' if has_lost else '; what was to be summarized stays'}."
     elif same.strict and result.is_target_missed:
         status, why = ExitStatus.TARGET_MISSED, f"The target of {result.target:,} tokens was not reached."
-    data = api.dump(result)
+    data, notes = converting.output(result, same.to)
+    assert data is not None, "the format can be written"
     if job.output is not None:
         make_folder(job.output.parent)
         write_bytes(job.output, packed(data, job.output))
     entry = _entry(job, made_from, transcript.format, result.tokens_before, result.tokens_after)
-    kind_of_end = Status.DONE if result.transcript.is_changed else Status.UNCHANGED
-    return _finished(job, kind_of_end, entry, told_of(summaries), status, why)
+    kind_of_end = Status.UNCHANGED if data == transcript.source.data else Status.DONE
+    finished = _finished(job, kind_of_end, entry, told_of(summaries), status, why)
+    warnings = (*(result.warnings if result.is_needed else ()), *notes)
+    return replace(finished, result=replace(finished.result, warnings=warnings))
 
 
 def _rows(same: Same, summaries: OnDemand, job: Job, kind: Kind, made_from: str) -> Finished:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from ..errors import ExitStatus, UsageError
 from ..report.cost_text import digits
 from ..report.facts import Summarized
-from ..rows.condensing import Counters, Work, condense_row, for_each_row
+from ..rows.condensing import Counters, for_each_row, tallied
 from ..rows.reading import Lines
 from ..rows.row import Kind
 from ..rows.tally import Tally
@@ -25,12 +25,11 @@ from .destination import Destination
 from .destination import Kind as Where
 from .reading import name_of
 from .summarizing import Calls, OnDemand, Told, status_of, summaries_for, told_of
+from .work import Condenser, Work
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
-    from ..passes.summaries import Summarizer
-    from ..tokens import Counter
     from ..transcript import Transcript
 
 
@@ -109,22 +108,20 @@ def _work(task: Task, kind: Kind, jobs: int, shared: OnDemand | None) -> Iterato
     from ..tokens import Counter
 
     if shared is not None:
-        yield _condense_here(task, kind, shared, Counter()), 1
+        yield _condense_here(task, kind, shared), 1
     elif jobs > 1 and (task.calls.is_planned or not may_call(task.calls)):
         yield partial(_condense_apart, task, kind), jobs
     else:
-        count = Counter()
-        with summaries_for(task.work.configuration, count, task.calls) as summaries:
-            yield _condense_here(task, kind, summaries, count), 1
+        with summaries_for(task.work.configuration, Counter(), task.calls) as summaries:
+            yield _condense_here(task, kind, summaries), 1
 
 
-def _condense_here(task: Task, kind: Kind, summaries: OnDemand, count: Counter) -> Callable[[Lines], Done]:
-    """What is done to a batch in this process. `count` is what the summaries count with."""
+def _condense_here(task: Task, kind: Kind, summaries: OnDemand) -> Callable[[Lines], Done]:
+    """What is done to a batch in this process."""
     counters = Counters()
 
     def condense(batch: Lines) -> Done:
         tally, lines = _condense_batch(task, kind, counters, summaries, batch)
-        count.forget()
         status = status_of(summaries, ExitStatus.DONE, allow_partial=task.allow_partial)
         if status is ExitStatus.INTERRUPTED:
             raise KeyboardInterrupt
@@ -150,12 +147,15 @@ def _condense_apart(task: Task, kind: Kind, batch: Lines) -> Done:
 
 
 def _condense_batch(
-    task: Task, kind: Kind, counters: Counters, summarizer: Summarizer, batch: Lines
+    task: Task, kind: Kind, counters: Counters, summaries: OnDemand, batch: Lines
 ) -> tuple[Tally, list[bytes]]:
-    def condense(transcript: Transcript, line: int) -> bytes | None:
-        return condense_row(transcript, tally, task.work, counters, summarizer)
-
+    condensed = Condenser(task.work, task.calls, summaries)
     tally = Tally()
+
+    def condense(transcript: Transcript, line: int) -> bytes | None:
+        transcript = task.work.continuing(transcript)
+        return tallied(condensed(transcript, counters(transcript)), tally, line)
+
     lines = for_each_row(batch, name_of(task.file), kind, tally, condense)
     counters.forget()
     return tally, lines if task.is_written else []

@@ -17,15 +17,16 @@ from ..report import facts as report_facts
 from ..report.cost_text import dollars
 from ..report.visible import visible
 from ..rows import facts
-from ..rows.condensing import Work
 from ..rows.reading import opened
 from .console import console, write_text
 from .reading import name_of
 from .rows import Task, condense_rows
 from .run_rows import bad_rows, report_of
+from .work import Work
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
+    from ..config.provider_settings import ProviderSettings
     from ..rows.row import Kind
     from .summarizing import Calls
 
@@ -43,6 +44,7 @@ def estimate_rows(
     file: str,
     kind: Kind,
     presets: Sequence[tuple[str, Configuration]],
+    providers: dict[str, ProviderSettings],
     *,
     model: str | None,
     calls: Calls,
@@ -52,7 +54,8 @@ def estimate_rows(
     reports = []
     with _readable_again(file) as path:
         for name, configuration in presets:
-            task = Task(path, kind, Work(configuration, model=model), calls, is_written=False)
+            work = Work(configuration, providers, model=model)
+            task = Task(path, kind, work, calls, is_written=False)
             reports.append(report_of(task, condense_rows(task, None, usable_processors()), None, name))
     if json:
         write_text(report_facts.to_json(RowsEstimate(report_facts.SHAPE, name_of(file), "rows", reports)))

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ExitStatus, UsageError
+from ..errors import ExitStatus
 from . import converting
 from .console import console, exits, say, write_text
-from .needing import ContextWindow, IfNeeded, Threshold, sizing_for
+from .needing import ContextWindow, IfNeeded, Threshold
 from .options import (
     AllowCalls,
     AllowPartial,
@@ -156,12 +156,13 @@ def run(
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
-        from .several import Same, Telling, check_several, is_several, work_of
+        from .several import Same, Telling, check_rows, check_several, is_several
 
+        of_one: dict[str, object] = {"--explain": explain, "--cost": cost, "-v": verbose, "--log-json": log_json}
         several = files if files and is_several(files, out_dir) else []
         if several or out_dir is not None:
-            one = {"-o": output, "--session": session, "--new-session": new_session, "--in-place": in_place}
-            check_several(several, out_dir, {**one, "--explain": explain}, dry_run=dry_run)
+            places = {"-o": output, "--session": session, "--new-session": new_session, "--in-place": in_place}
+            check_several(several, out_dir, places | of_one, dry_run=dry_run)
         file = "-" if several else input_file(files[0] if files else None, session)
         from .destination import Kind, destination, proposal
 
@@ -176,18 +177,15 @@ def run(
             dry_run=dry_run,
         )
 
-        from msgspec.structs import replace
-
-        from .. import api
         from ..config.presets import DEFAULT_PRESET
         from ..passes.flags import name_flags
-        from ..passes.limits import target_of
         from ..providers.window import Asked
         from ..report import facts
         from ..report.slimming import growth
         from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
-        from .summarizing import calls_of, status_of, summaries_for, told_of, was_interrupted
+        from .summarizing import calls_of, status_of, summaries_for, told_of
+        from .work import Condenser, Work, check_strict, with_own_target
 
         status = ExitStatus.DONE
         registry = registry_of_user()
@@ -198,10 +196,24 @@ def run(
         calls = calls_of(
             profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
         )
+        work = Work(
+            configuration,
+            registry.given,
+            overrides=overrides,
+            target_tokens=target_tokens,
+            target_percent=target_percent,
+            model=model,
+            slim=slim,
+            if_needed=if_needed,
+            asked=Asked(None, context_window, threshold),
+            overhead_tokens=overhead_tokens,
+        )
+        work = with_own_target(work, settings)
+        if strict:
+            check_strict(work, registry)
         kind = None if several else rows_in(file, format)
         if several or kind is not None:
-            work = work_of(settings, overrides, target_tokens, target_percent, model, slim=slim)
-            same = Same(work, calls, format, lenient, strict, allow_partial)
+            same = Same(work, calls, format, to_format, lenient, strict, allow_partial)
             telling = Telling(name, jobs, json, quiet, report)
             if kind is None:
                 from .many import run_many
@@ -209,42 +221,16 @@ def run(
                 raise SystemExit(run_many(several, same, telling, out_dir, dry_run=dry_run))
             from .run_rows import run_rows
 
+            check_rows(file, of_one | {"--to": to_format})
             raise SystemExit(int(run_rows(file, kind, same, telling, to)))
-        transcript = read_transcript(file, format, lenient)
+        transcript = work.continuing(read_transcript(file, format, lenient))
         if to_format is None:
             to.check(transcript)
-        if model:
-            transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
         counter = Counter.of(transcript)
-        if target_percent is not None:
-            target_tokens = int(counter.transcript(transcript) * target_percent / 100)
-        elif target_tokens is None and settings.has_own_target:
-            target_tokens = target_of(configuration, counter.transcript(transcript))
         with summaries_for(configuration, counter, calls) as summaries:
-            result = api.condense(
-                transcript,
-                configuration,
-                target_tokens=target_tokens,
-                counter=counter,
-                summarizer=summaries,
-                clock=time.perf_counter,
-                slim=slim,
-                overrides=overrides,
-                registry=registry,
-                sizing=sizing_for(
-                    transcript,
-                    configuration,
-                    counter,
-                    Asked(None, context_window, threshold),
-                    overhead_tokens,
-                    if_needed=if_needed,
-                    may_fall_back=lambda: not dry_run and not was_interrupted(summaries),
-                ),
-            )
+            result = Condenser(work, calls, summaries, registry, time.perf_counter)(transcript, counter)
         result = name_flags(result, overrides)
-        if strict and result.is_needed and result.target is None:
-            raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
         output_of_run = converting.output(result, to_format)
         data = output_of_run.data
         written = to.write(data or b"", transcript)

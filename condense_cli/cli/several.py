@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import UsageError
+from .reading import name_of
 
 if TYPE_CHECKING:
-    from ..config.layers import Settings
-    from ..config.overrides import Overrides
-    from ..rows.condensing import Work
     from .summarizing import Calls
+    from .work import Work
 
 
 class Same(Struct, frozen=True):
@@ -22,6 +21,7 @@ class Same(Struct, frozen=True):
     work: Work
     calls: Calls
     format: str | None
+    to: str | None
     lenient: bool
     strict: bool
     allow_partial: bool
@@ -56,21 +56,11 @@ def check_several(files: list[str], out_dir: Path | None, refused: dict[str, obj
         raise UsageError(f"{several}: say where to write.", "--out-dir DIR writes them there; --dry-run only reports.")
 
 
-def work_of(
-    settings: Settings,
-    overrides: Overrides,
-    target_tokens: int | None,
-    target_percent: float | None,
-    model: str | None,
-    *,
-    slim: bool,
-) -> Work:
-    """What is done to every conversation. A target that the settings themselves give is one for each."""
-    from ..rows.condensing import Work
-
-    configuration = settings.configuration
-    if target_tokens is None and target_percent is None and settings.has_own_target:
-        target_tokens = configuration.target_tokens
-        if target_tokens is None and configuration.target_reduction_percent is not None:
-            target_percent = 100 - configuration.target_reduction_percent
-    return Work(configuration, overrides, target_tokens, target_percent, model, slim)
+def check_rows(file: str, refused: dict[str, object]) -> None:
+    """Raises UsageError for options that make no sense on a set of rows."""
+    for option, value in refused.items():
+        if value:
+            raise UsageError(
+                f"{name_of(file)} is a set of rows, and {option} is for one transcript.",
+                "A row alone is one: sed -n 12p FILE | condense run -",
+            )

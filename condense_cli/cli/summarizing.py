@@ -70,13 +70,21 @@ def _dollars(text: str | None) -> Decimal | None:
 class OnDemand:
     """A `Summarizer` that is made when a pass first asks for a summary: most runs ask for none."""
 
-    def __init__(self, open: Callable[[], AbstractContextManager[Summaries]], stack: ExitStack) -> None:
+    def __init__(
+        self, open: Callable[[Counter], AbstractContextManager[Summaries]], count: Counter, stack: ExitStack
+    ) -> None:
         self.made: Summaries | None = None
-        self._open, self._stack = open, stack
+        self._open, self._count, self._stack = open, count, stack
+
+    def count_with(self, count: Counter) -> None:
+        """Count with this from now on: the next conversation may be of another model."""
+        self._count = count
+        if self.made is not None:
+            self.made.count_with(count)
 
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
         if self.made is None:
-            self.made = self._stack.enter_context(self._open())
+            self.made = self._stack.enter_context(self._open(self._count))
         return self.made.summarize(tasks, messages)
 
 
@@ -86,7 +94,7 @@ def summaries_for(configuration: Configuration, count: Counter, calls: Calls) ->
     if calls.profile is not None:
         _check_profile(calls.profile)
     with ExitStack() as stack:
-        yield OnDemand(lambda: _opened(configuration, count, calls), stack)
+        yield OnDemand(lambda count: _opened(configuration, count, calls), count, stack)
 
 
 @contextmanager

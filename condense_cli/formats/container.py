@@ -246,8 +246,6 @@ def _not_json(
     reason = (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at").removesuffix(" at")
     message = f"{name}:{line}:{error.colno}: not JSON ({reason})."
     beginning = data[start : start + 200].lstrip()
-    if data.startswith(b"\x1f\x8b"):
-        return NotJsonError(f"{name} is compressed with gzip.", f"Unpack it first: gunzip -c {name} | condense run -")
     if line == 1 and b"\0" in beginning:
         return NotJsonError(f"{name}: not JSON but binary data.", "Name a transcript: a .json or .jsonl file.")
     if line == 1 and beginning[:1] not in (b"{", b"["):

@@ -84,6 +84,12 @@ class Summaries:
         self._used: dict[str, Used] = {}
         self._notes: dict[str, None] = {}
 
+    def count_with(self, count: Counter) -> None:
+        """Count with this from now on, as the model of another conversation does."""
+        if count is not self.count:
+            self.count, self._offline = count, Offline(count)
+            self._installed_made.clear()
+
     @property
     def used(self) -> list[Used]:
         return list(self._used.values())

@@ -30,7 +30,8 @@ WORKED: Final = frozenset({Status.DONE, Status.UNCHANGED, Status.UP_TO_DATE})
 class FileResult(Struct, frozen=True):
     """What came of one file. `rows` is 0 for a single conversation; `exit_status` what a run on it alone ends with.
 
-    `why` is a sentence about a file that failed, was passed over or was written with shortcomings.
+    `why` is a sentence about a file that failed, was passed over or was written with shortcomings; `warnings` are those
+    of the run that wrote it.
     """
 
     input: str
@@ -43,6 +44,7 @@ class FileResult(Struct, frozen=True):
     tokens_after: int = 0
     saved_percent: float = 0.0
     why: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class Totals(Struct, frozen=True):

@@ -13,7 +13,7 @@ from ..compressed import SUFFIXES
 from ..errors import UsageError
 from ..files import STDIO
 
-_TRANSCRIPTS: Final = frozenset({".json", ".jsonl", ".ndjson", ".parquet", ".traj"})
+TRANSCRIPTS: Final = frozenset({".json", ".jsonl", ".ndjson", ".parquet", ".traj"})
 """How the names of files in a folder end that may be transcripts that can be written. What they hold decides."""
 
 
@@ -33,29 +33,43 @@ def find_inputs(arguments: Sequence[str], output: Path | None) -> list[Input]:
     """
     if STDIO in arguments:
         raise UsageError("- reads one transcript, and there are several.", "Write it to a file first.")
-    found: dict[Path, tuple[Path, bool]] = {}
+    found: dict[str, tuple[Path, bool]] = {}
     bases: list[Path] = []
     for argument in arguments:
         path = Path(os.path.abspath(argument))
         bases.append(path if path.is_dir() else path.parent)
-        for file in _files_in(path, output) if path.is_dir() else [path]:
-            found.setdefault(Path(os.path.realpath(file)), (file, not path.is_dir()))
-    base = Path(os.path.commonpath(bases))
+        for file in files_in(path, output) if path.is_dir() else [path]:
+            found.setdefault(_place(file), (file, not path.is_dir()))
+    try:
+        base = Path(os.path.commonpath(bases))
+    except ValueError:  # Of Windows, where no folder holds two drives.
+        raise UsageError("The files are on several drives.", "Condense those of each drive by themselves.") from None
     inputs = [Input(file, file.relative_to(base), named) for file, named in found.values()]
     for each in inputs:
-        if output is not None and os.path.realpath(output / each.below) == os.path.realpath(each.path):
-            raise UsageError(f"{each.path} would be written over itself.", "Name another folder with --out-dir.")
+        over = found.get(_place(output / each.below)) if output is not None else None
+        if over is not None:
+            what = "itself" if over[0] == each.path else f"{over[0]}, which is to be read as well"
+            raise UsageError(f"{each.path} would be written over {what}.", "Name another folder with --out-dir.")
     return inputs
 
 
-def _files_in(folder: Path, output: Path | None) -> Iterator[Path]:
+def files_in(folder: Path, output: Path | None = None) -> Iterator[Path]:
+    """The files in a folder, and in those below it, that may be transcripts; without hidden ones and the results."""
+    results = _place(output) if output is not None else None
     for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and Path(place, name) != output)
+        folders[:] = sorted(
+            each for each in folders if not each.startswith(".") and _place(Path(place, each)) != results
+        )
         for name in sorted(names):
             if not name.startswith(".") and _may_be_transcript(name):
                 yield Path(place, name)
 
 
+def _place(path: Path) -> str:
+    """The one name of a place, however it is spelled."""
+    return os.path.normcase(os.path.realpath(path))
+
+
 def _may_be_transcript(name: str) -> bool:
     path = Path(name.lower())
-    return (path.with_suffix("") if path.suffix in SUFFIXES else path).suffix in _TRANSCRIPTS
+    return (path.with_suffix("") if path.suffix in SUFFIXES else path).suffix in TRANSCRIPTS

@@ -13,6 +13,9 @@ from ..errors import CondenseError
 from ..files import input_errors, output_errors
 
 NAME: Final = ".condense-run.jsonl"
+RECORD: Final = 2
+"""Goes up when an earlier run with the same flags may have written something else: then all is done again."""
+
 _PIECE: Final = 1 << 20
 
 

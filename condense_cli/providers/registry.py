@@ -38,7 +38,7 @@ class Registered(Struct, frozen=True):
 
 
 class Registry:
-    """The providers of a process or of a test. Nothing in it is shared.
+    """The providers of a process or of a test, with what is given for them. Nothing in it is shared.
 
     `default` is the provider of a configuration that names none; where it is not enabled, the enabled one of the
     highest priority stands in.
@@ -51,7 +51,7 @@ class Registry:
         default: str = DEFAULT,
         installed: Installed | None = None,
     ) -> None:
-        self._settings = dict(settings or {})
+        self.given = dict(settings or {})
         self._default = default
         self._installed = installed or NothingInstalled()
         self._table = {provider.id: provider for provider in BUILT_IN}
@@ -71,7 +71,7 @@ class Registry:
         return list(self._warnings.values())
 
     def settings(self, id: str) -> ProviderSettings:
-        return self._settings.get(id, ProviderSettings())
+        return self.given.get(id, ProviderSettings())
 
     def get(self, id: str, positions: Positions | None = None) -> AnyProvider:
         """The enabled provider of a name. Raises ConfigurationError, with the position where that is given."""

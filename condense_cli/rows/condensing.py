@@ -1,20 +1,15 @@
-"""Condensing rows: each is a conversation of its own, so that any batch of them can be worked on anywhere."""
+"""Working on rows: each is a conversation of its own, so that any batch of them can be worked on anywhere."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from .. import api
-from ..config.models import Configuration
-from ..config.overrides import NO_OVERRIDES, Overrides
 from ..errors import CondenseError
 from ..formats.container import BOM
+from ..passes.condensation import Condensation
 from ..passes.receipts import Kept
-from ..passes.summaries import Summarizer
 from ..report.facts import estimated_tokens
 from ..tokens import Counter, encoding_for
 from ..transcript import Transcript
@@ -23,20 +18,6 @@ from .row import Kind, read_row
 from .tally import Tally
 
 _BLANK: Final = b" \t\r\n"
-
-
-class Work(Struct, frozen=True):
-    """What is done to every conversation. `target_percent` is a share of its own tokens.
-
-    `model` goes before the one that the file names.
-    """
-
-    configuration: Configuration
-    overrides: Overrides = NO_OVERRIDES
-    target_tokens: int | None = None
-    target_percent: float | None = None
-    model: str | None = None
-    slim: bool = False
 
 
 class Counters:
@@ -88,26 +69,14 @@ def for_each_row(
     return lines
 
 
-def condense_row(
-    transcript: Transcript, tally: Tally, work: Work, counter_of: Counters, summarizer: Summarizer | None
-) -> bytes | None:
-    """The new bytes of a row's conversation, None where nothing changed. Raises CondenseError."""
-    if work.model is not None:
-        transcript = replace(transcript, model=work.model)
-    count = counter_of(transcript)
-    target = work.target_tokens
-    if work.target_percent is not None:
-        target = int(count.transcript(transcript) * work.target_percent / 100)
-    result = api.condense(
-        transcript,
-        work.configuration,
-        target_tokens=target,
-        counter=count,
-        summarizer=summarizer,
-        slim=work.slim,
-        overrides=work.overrides,
-    )
+def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
+    """Count what became of a row's conversation. Gives its new bytes, None where it stays. Raises CondenseError."""
     data = api.dump(result) if result.transcript.is_changed else None
+    if result.error is not None:
+        tally.refuse(line, str(result.error))
+        if data is None:
+            return None
+    transcript = result.before
     tally.tokens_before += result.tokens_before
     tally.tokens_after += result.tokens_after
     tally.lossless_saved += result.lossless_saved
@@ -119,5 +88,6 @@ def condense_row(
     tally.tokens_after_of[transcript.model or ""] += result.tokens_after
     tally.not_summarized += sum(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
     tally.missed += result.is_target_missed
+    tally.fallen_back += result.metrics is not None and result.metrics.fallback is not None
     tally.changed += data is not None
     return data

@@ -33,16 +33,18 @@ class Summable(Struct):
 
 
 class Tally(Summable):
-    """`rows` are lines that are not blank, `bad` those of them that no conversation could be read from or written to.
+    """`rows` are lines that are not blank, `bad` those whose conversation could not be read, condensed or written.
 
     Tokens are those of the messages of all others: together, and by model (the key is empty where a row names none).
-    `estimated` is the part of `tokens_before` that cannot be counted. `missed` are rows over the target.
+    `estimated` is the part of `tokens_before` that cannot be counted. `missed` are rows over the target,
+    `fallen_back` those of which the sliding window dropped exchanges.
     """
 
     rows: int = 0
     changed: int = 0
     bad: int = 0
     missed: int = 0
+    fallen_back: int = 0
     tokens_before: int = 0
     tokens_after: int = 0
     lossless_saved: int = 0

@@ -1,0 +1,128 @@
+"""What a run does to a conversation: the only one of a file, one file of many, or a row. The same for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import api
+from ..config.models import Configuration
+from ..config.overrides import NO_OVERRIDES, Overrides, without_passes
+from ..config.provider_settings import ProviderSettings
+from ..errors import UsageError
+from ..passes.limits import target_of
+from ..plugins import Installed
+from ..providers.manager import Sizing
+from ..providers.registry import Registry
+from ..providers.window import Asked, Window, window_of
+from ..report.facts import overhead_of
+from .summarizing import Calls, OnDemand, was_interrupted
+
+if TYPE_CHECKING:
+    from ..config.layers import Settings
+    from ..config.user import UserConfiguration
+    from ..passes.condensation import Condensation
+    from ..tokens import Counter
+    from ..transcript import Transcript
+
+
+class Work(Struct, frozen=True):
+    """What is done to every conversation, as one value that travels to other processes and can be hashed.
+
+    `providers` is what the user says of them, `target_percent` a share of a conversation's own tokens. `model` goes
+    before the one that the file names.
+    """
+
+    configuration: Configuration
+    providers: dict[str, ProviderSettings] = {}
+    overrides: Overrides = NO_OVERRIDES
+    target_tokens: int | None = None
+    target_percent: float | None = None
+    model: str | None = None
+    slim: bool = False
+    if_needed: bool = False
+    asked: Asked = Asked()
+    overhead_tokens: int | None = None
+
+    def continuing(self, transcript: Transcript) -> Transcript:
+        """The transcript with the model that will continue it."""
+        return replace(transcript, model=self.model) if self.model else transcript
+
+
+def with_own_target(work: Work, settings: Settings) -> Work:
+    """The work with the target that the settings themselves give, where no flag gives one."""
+    if not settings.has_own_target or work.target_tokens is not None or work.target_percent is not None:
+        return work
+    tokens, reduction = work.configuration.target_tokens, work.configuration.target_reduction_percent
+    percent = 100 - reduction if tokens is None and reduction is not None else None
+    return replace(work, target_tokens=tokens, target_percent=percent)
+
+
+def check_strict(work: Work, registry: Registry) -> None:
+    """Raises UsageError where nothing gives the target that --strict is about, before any work is done."""
+    configuration = without_passes(work.configuration) if work.overrides.lossless_only else work.configuration
+    targets = (work.target_tokens, work.target_percent, target_of(registry.compiled(configuration), 0))
+    if all(target is None for target in targets):
+        raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
+
+
+class Condenser:
+    """Does the work to one conversation after the other, in one process."""
+
+    def __init__(
+        self,
+        work: Work,
+        calls: Calls,
+        summaries: OnDemand,
+        registry: Registry | None = None,
+        clock: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self._work, self._calls, self._summaries, self._clock = work, calls, summaries, clock
+        self._registry = registry or Registry(work.providers, installed=Installed())
+        self._user = cache(_user)
+
+    def __call__(self, transcript: Transcript, count: Counter) -> Condensation:
+        """Condense a transcript, counting with this. Raises CondenseError."""
+        work = self._work
+        self._summaries.count_with(count)
+        target = work.target_tokens
+        if work.target_percent is not None:
+            target = int(count.transcript(transcript) * work.target_percent / 100)
+        return api.condense(
+            transcript,
+            work.configuration,
+            target_tokens=target,
+            counter=count,
+            summarizer=self._summaries,
+            clock=self._clock,
+            slim=work.slim,
+            overrides=work.overrides,
+            registry=self._registry,
+            sizing=self._sizing(transcript, count),
+        )
+
+    def _sizing(self, transcript: Transcript, count: Counter) -> Sizing:
+        """How it is decided. Prices are loaded, and the user's file is read, when something asks for the window."""
+        work = self._work
+
+        @cache
+        def window() -> Window:
+            return window_of(transcript.model, work.configuration, self._user(), work.asked)
+
+        def overhead() -> int:
+            return overhead_of(transcript, count, work.overhead_tokens)[0]
+
+        def may_fall_back() -> bool:
+            return not self._calls.is_planned and not was_interrupted(self._summaries)
+
+        return Sizing(window, overhead, work.if_needed, may_fall_back)
+
+
+def _user() -> UserConfiguration:
+    from ..config.user import load_user_configuration
+
+    return load_user_configuration()
