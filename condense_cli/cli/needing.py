@@ -55,9 +55,9 @@ def sizing_for(
 
         return window_of(transcript.model, configuration, load_user_configuration(), asked)
 
-    def overhead() -> int:
-        from ..report.facts import overhead_of
+    def beside() -> tuple[int, str]:
+        from ..report.usage import beside_messages
 
-        return overhead_of(transcript, count, overhead_tokens)[0]
+        return beside_messages(transcript, count, overhead_tokens)
 
-    return Sizing(window, overhead, if_needed, may_fall_back)
+    return Sizing(window, beside, if_needed, may_fall_back)
