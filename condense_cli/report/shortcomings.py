@@ -6,6 +6,7 @@ from collections import Counter as Reasons
 from typing import Final
 
 from ..passes.condensation import Condensation
+from ..passes.pipeline import SWITCHED_OFF
 from ..passes.receipts import Kept
 from ..plurals import plural
 
@@ -39,8 +40,10 @@ def _shortcomings(condensation: Condensation) -> list[str]:
     for why, number in refused.most_common(3):
         blocks = plural(number, "block")
         found.append(f"Not summarized, so left as it was: {blocks} ({why.removesuffix('.')}).")
-    if condensation.changes or refused:
+    if condensation.changes or refused or not condensation.is_needed or condensation.error:
         return found
+    if condensation.was_within_target:
+        return [*found, within_target(condensation)]
     if condensation.receipts:
         reasons = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept)
         found.append(
@@ -48,7 +51,17 @@ def _shortcomings(condensation: Condensation) -> list[str]:
             + "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(3))
             + "."
         )
+    elif not any(warning.startswith("Nothing was changed") for warning in condensation.warnings):
+        skipped = [entry for entry in condensation.passes if entry.reason not in ("", SWITCHED_OFF)]
+        reasons_to_skip = dict.fromkeys(f"{entry.name}: {entry.reason}" for entry in skipped)
+        found += [f"Nothing was changed. {'; '.join(reasons_to_skip)}."] if reasons_to_skip else []
     return found
+
+
+def within_target(condensation: Condensation) -> str:
+    """Why nothing was done, where that is so."""
+    before = plural(condensation.tokens_before, "token is", "tokens are")
+    return f"{before} within the target of {condensation.target:,} already."
 
 
 def _missed(condensation: Condensation, target: int) -> str:
