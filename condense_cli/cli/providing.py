@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..report.visible import visible
 from .console import DEBUG_VARIABLE, say
 from .settings import settings_for
 
@@ -54,7 +55,10 @@ def registry_of_user() -> Registry:
         return Registry(installed=Installed())
     from ..config.user import load_user_configuration
 
-    return Registry(load_user_configuration().providers, installed=Installed())
+    registry = Registry(load_user_configuration().providers, installed=Installed())
+    for warning in registry.unknown:
+        say(f"condense: warning: {visible(str(user_configuration_path()))}: {visible(warning)}")
+    return registry
 
 
 def settings_with(

@@ -70,6 +70,14 @@ class Registry:
         """What is wrong with the installed packages that were looked at, in sentences."""
         return list(self._warnings.values())
 
+    @property
+    def unknown(self) -> list[str]:
+        """A sentence for each name that the user has settings for and that no provider has."""
+        names = [id for id in self._settings if id not in self._table]
+        known = sorted({*self._table, *self._installed.providers()}) if names else []
+        near = {id: nearest(id, known) for id in names if id not in known}
+        return [f"There is no provider {id!r}.{f' Did you mean {name}?' if name else ''}" for id, name in near.items()]
+
     def settings(self, id: str) -> ProviderSettings:
         return self._settings.get(id, ProviderSettings())
 
