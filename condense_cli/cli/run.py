@@ -302,5 +302,3 @@ def run(
         if log_json or verbose:
             log_run(result, facts_of_run, configuration, status, as_json=log_json)
         raise SystemExit(int(status))
-
-

@@ -32,16 +32,6 @@ def operations_of(config: PassConfig) -> list[ContentOperation | ImageOperation]
     return [operation for operation in found if isinstance(operation, ContentOperation | ImageOperation)]
 
 
-def override_warnings(configuration: Configuration, messages: int) -> list[str]:
-    """Overrides of messages that a transcript of so many does not have."""
-    return [
-        f"Pass {config.id} has an override for message {override.message_index}, and there are {messages:,}."
-        for config in configuration.passes
-        for override in (config.individual_config.overrides if config.individual_config else ())
-        if not -messages <= override.message_index < messages
-    ]
-
-
 def is_offline(config: PassConfig, summarizer: Summarizer) -> bool:
     """Whether a batch pass is sure to get its summary without a model, so that it may be tried again."""
     summarization = config.batch_config and config.batch_config.summarization_config

@@ -15,16 +15,8 @@ from . import thinking
 from .approach import fitted
 from .condensation import Condensation, joined
 from .draft import Draft
-from .individual import run_individual
-from .limits import (
-    cuts_summaries,
-    is_offline,
-    operations_of,
-    override_warnings,
-    strictnesses,
-    summarizes_blocks,
-    target_of,
-)
+from .individual import override_warnings, run_individual
+from .limits import cuts_summaries, is_offline, operations_of, strictnesses, summarizes_blocks, target_of
 from .prelude import Writer
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import REFER, InInput, as_in_input, places, reconcile, view
