@@ -32,7 +32,7 @@ from .providers.manager import Manager, Sizing
 from .providers.registry import Registry
 from .providers.run import Context
 from .providers.window import Asked, window_of
-from .report.facts import overhead_of
+from .report.usage import beside_messages, overhead_of
 from .tokens import Counter, encoding_for
 from .transcript import Container, Transcript
 from .validity import validate
@@ -165,7 +165,7 @@ def _sizing(
     asked = Asked(window=context_window)
     return Sizing(
         lambda: window_of(transcript.model, configuration, UserConfiguration(), asked),
-        lambda: overhead_of(transcript, count)[0],
+        lambda: beside_messages(transcript, count),
         only_if_needed=if_needed,
     )
 

@@ -216,8 +216,12 @@ def stamp(path: Path) -> Stamp:
 
 def check_output(source: str, output: Path, hint: str = "Write to another file.") -> None:
     """Refuse an output that is the input. Raises UsageError with the hint."""
-    if source == STDIO:
-        return
+    if source != STDIO and is_same_file(source, output):
+        raise UsageError(f"The output {output} is the input file.", hint)
+
+
+def is_same_file(one: str, other: Path) -> bool:
+    """Whether two names are those of one file that is there."""
     with contextlib.suppress(OSError):
-        if os.path.samefile(source, output):
-            raise UsageError(f"The output {output} is the input file.", hint)
+        return os.path.samefile(one, other)
+    return False

@@ -276,9 +276,21 @@ class Source(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """Input tokens, cached ones included, that the API reported for the messages before `message`."""
+    """What the API reported for the request that `message` answers: tokens sent, cached ones included, and answered.
+
+    One that `is_older` was recorded before a compaction: of what was sent then, not all stands before the message now.
+    """
 
     message: int
+    input_tokens: int
+    output_tokens: int = 0
+    is_older: bool = False
+
+
+class FirstRequest(Struct, frozen=True):
+    """The first request of a file that a compaction cut off: its messages, and the tokens that the API reported."""
+
+    messages: tuple[Message, ...]
     input_tokens: int
 
 
@@ -308,7 +320,8 @@ class Transcript(Struct, frozen=True):
     source: Source
     model: str | None = None
     envelope: str = ""
-    first_usage: Usage | None = None
+    usages: tuple[Usage, ...] = ()
+    first_request: FirstRequest | None = None
     removed: tuple[Block, ...] = ()
     slimmed: tuple[Slimmed, ...] = ()
     warnings: tuple[str, ...] = field(default=())
@@ -317,6 +330,11 @@ class Transcript(Struct, frozen=True):
         for message in self.messages:
             for block in message.blocks:
                 yield message, block
+
+    @property
+    def first_usage(self) -> Usage | None:
+        """The first that was recorded for this conversation."""
+        return next((usage for usage in self.usages if not usage.is_older), None)
 
     @property
     def has_new_summary(self) -> bool:

@@ -68,7 +68,7 @@ def test_more_tokens_never_turn_a_yes_into_a_no(context: Sizes, more: int) -> No
         return decide(
             Sizes(
                 context.tokens + tokens,
-                context.overhead + overhead,
+                context.beside + overhead,
                 context.window,
                 context.threshold,
                 context.reserved,
@@ -199,6 +199,7 @@ def test_json_has_the_numbers() -> None:
     assert found["threshold"] == {"percent": 5.0, "source": "option"}
     assert found["window"] == {"tokens": 40_000, "source": "option"}
     assert found["used"]["total"] == found["used"]["messages"] + found["used"]["overhead"]
+    assert found["used"]["total_source"] == "estimated"
     assert found["percent"] == pytest.approx(found["used"]["total"] / 400, abs=0.06)
     assert found["limit"] == 40_000 * 9 // 10 - found["reserved"]
 

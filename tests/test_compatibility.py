@@ -238,7 +238,7 @@ def test_too_few_messages_stay() -> None:
 
 def sizes(window: int) -> Sizing:
     known = Window("mine", None, window, "option", 100, None, 0)
-    return Sizing(lambda: known, lambda: 0)
+    return Sizing(lambda: known, lambda: (0, "estimated"))
 
 
 # A client drops the older half when its summary failed and the context is over the limit. Here only where that is

@@ -165,7 +165,6 @@ EVERY_KEY: dict[str, Any] = {
     "provider": "smart",
     "profile": "gpt-4o-mini",
     "target_tokens": 60_000,
-    "target_reduction_percent": 50,
     "keep_first": 2,
     "min_saving": 10,
     "thinking": "keep",

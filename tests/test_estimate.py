@@ -303,12 +303,13 @@ def test_recorded_overhead_says_where_it_is_from(tmp_path: Path) -> None:
 
 
 # The usage stands beside an answer that came when all of it was there.
-def test_usage_from_before_a_summary_tells_nothing(tmp_path: Path) -> None:
+def test_the_overhead_before_a_summary_is_known_behind_it(tmp_path: Path) -> None:
     path, small = tmp_path / "session.jsonl", tmp_path / "small.jsonl"
     path.write_bytes(next(sample for sample in real.SAMPLES if sample.name == "bugfix-session.jsonl").read_bytes())
-    assert estimate(path)["before"]["overhead_source"] == "recorded usage"
+    overhead = estimate(path)["before"]["overhead"]
     condense("run", path, "-p", "max", "-o", small)
-    assert estimate(small)["before"]["overhead_source"] == "unknown"
+    before = estimate(small)["before"]
+    assert (before["overhead"], before["overhead_source"]) == (overhead, "recorded usage")
 
 
 @pytest.mark.parametrize("columns", [80, 120])

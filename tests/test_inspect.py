@@ -298,7 +298,9 @@ def test_the_window_is_that_of_the_model(tmp_path: Path) -> None:
     path = tmp_path / "file.jsonl"
     path.write_bytes(as_lines([user(LONG), assistant("ok")]))
     found = condense("inspect", path, "--model", "claude-known", "--json").json
-    assert found["window"] == {"tokens": 1_000, "percent": round(found["tokens"]["total"] / 10, 1)}
+    total = found["tokens"]["total"]
+    expected = {"tokens": 1_000, "percent": round(total / 10, 1), "used": total, "source": "estimated"}
+    assert found["window"] == expected
     assert "of a context window of 1,000 tokens" in condense("inspect", path, "-m", "claude-known").text
     assert condense("inspect", path, "--json").json["window"] is None
 
@@ -326,7 +328,8 @@ def test_overhead_that_is_given_fills_the_window_and_stands_apart() -> None:
     assert found["content_types"] == without["content_types"]
     shown = condense(*arguments, "--overhead-tokens", "500", stdin=data).text.splitlines()
     assert shown[1] == "Every turn carries 500 more: system prompt and tools (--overhead-tokens)."
-    assert shown[2] == f"{found['window']['percent']} % of a context window of 1,000 tokens together"
+    share = f"{found['window']['percent']} % of a context window of 1,000 tokens"
+    assert shown[2] == f"{found['tokens']['total'] + 500:,} in use (estimated): {share}"
     assert condense(*arguments, stdin=data).text.splitlines()[1].endswith("(--overhead-tokens N).")
 
 

@@ -41,7 +41,7 @@ TOKENS = COUNT.transcript(anthropic(*MESSAGES))
 
 def sizing(window: int | None, *, overhead: int = 0, only_if_needed: bool = False, may: bool = True) -> Sizing:
     known = Window("model", None, window, "option", 100, None, 0)
-    return Sizing(lambda: known, lambda: overhead, only_if_needed, lambda: may)
+    return Sizing(lambda: known, lambda: (overhead, "estimated"), only_if_needed, lambda: may)
 
 
 def run(configuration: Configuration, summarizer: Summarizer, sizes: Sizing, **more: Any) -> Condensation:

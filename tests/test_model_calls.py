@@ -20,11 +20,12 @@ from model_server import INPUT, OUTPUT, Play, model_server
 
 from condense_cli.config.profiles import Access, PriceOverride, Profile
 from condense_cli.economics import CallUsage
+from condense_cli.llm import calls
 from condense_cli.llm.budget import Budget
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import Caller, Fulfilment, Outcome, Progress, fulfil
 from condense_cli.llm.client import Answer, CallError, Client, Request
-from condense_cli.llm.reasons import Reason, failure
+from condense_cli.llm.reasons import Names, Reason, failure
 from condense_cli.llm.spending import Spent
 
 WHEN = datetime(2026, 6, 1, tzinfo=UTC)
@@ -150,6 +151,23 @@ def test_an_answer_over_the_limit_is_refused_and_paid_for() -> None:
 def test_an_answer_that_is_not_smaller_is_refused() -> None:
     done, _ = run([request("a", replaced=4), request("b", replaced=5)])
     assert reasons(done) == [Reason.NOT_SMALLER, None]
+
+
+# Answers of no use are paid for like others: after five in a row nothing more is asked.
+@pytest.mark.parametrize(
+    "reply", [failing(Reason.EMPTY), failing(Reason.OVER_LIMIT), lambda _: Answer("a " * 200, None)]
+)
+def test_answers_of_no_use_end_it(reply: Reply) -> None:
+    done, fake = run([request(number) for number in range(34)], reply)
+    assert len(fake.asked) < 34 / 2
+    assert all(outcome.text is None for outcome in done.outcomes)
+
+
+def test_a_refusal_for_want_of_a_key_says_what_to_give() -> None:
+    why = failure(Reason.UNAUTHORISED, Names(profile="local", host="localhost"))
+    assert "sends no key" in why.what
+    assert "`key_variable`" in why.hint
+    assert "HELD" in failure(Reason.UNAUTHORISED, Names(profile="local", variable="HELD")).hint
 
 
 @pytest.mark.parametrize("reason", [Reason.UNAUTHORISED, Reason.MODEL_NOT_FOUND, Reason.OUT_OF_CREDIT])
@@ -378,8 +396,9 @@ def test_nothing_holds_up_the_exit_after_an_interrupt(api: str) -> None:
 
 # Everything that a server can do, through the real SDKs, at once: every outcome has a text or a reason.
 @pytest.mark.parametrize("api", ["anthropic", "openai"])
-def test_a_mixture_of_everything(api: Any) -> None:
+def test_a_mixture_of_everything(api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip(api)
+    monkeypatch.setattr(calls, "_GIVE_UP_AFTER", 99)
     plays: dict[str, tuple[Play, Reason | None]] = {
         "good": (played.good(), None),
         "cut": (played.cut, Reason.CUT_OFF),

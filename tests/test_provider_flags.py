@@ -196,3 +196,41 @@ def test_the_second_transcript_can_be_what_a_provider_makes(tmp_path: Path) -> N
     assert few.json["tokens"]["after"] < more.json["tokens"]["after"] < more.json["tokens"]["before"]
     assert condense("diff", file, "--provider", "native", "--preset", "speed").status == ExitStatus.USAGE
     assert "--set needs --provider" in condense("diff", file, "--preset", "speed", "--set", "a=1").message
+
+
+# Key by key: the command line, then a file of the run, then the user's own file, then the defaults.
+def test_own_settings_of_a_provider_give_way_key_by_key(tmp_path: Path) -> None:
+    own = tmp_path / "own" / "condense" / "condense.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text(
+        "providers:\n  truncation:\n    config:\n      max_tool_result_lines: 20\n      maxToolParamChars: 70\n"
+    )
+    file = tmp_path / "run.yaml"
+    file.write_text("provider: truncation\ntruncation: {max_tool_result_lines: 5}\n")
+    env = {"XDG_CONFIG_HOME": str(tmp_path / "own")}
+
+    def shown(*arguments: str) -> tuple[Any, Any]:
+        found = condense("config", "show", "--json", *arguments, env=env).json
+        of = {key: value for key, value in found["origins"].items() if key.startswith("truncation.max")}
+        return found["configuration"]["truncation"], of
+
+    lines, chars = "truncation.max_tool_result_lines", "truncation.max_tool_param_chars"
+    settings, origins = shown("--provider", "truncation")
+    assert (settings["max_tool_result_lines"], settings["max_tool_param_chars"]) == (20, 70)
+    assert origins == {lines: f"{own}:4", chars: f"{own}:5"}
+    settings, origins = shown("--provider", "truncation", "--set", "max_tool_result_lines=5")
+    assert (settings["max_tool_result_lines"], settings["max_tool_param_chars"]) == (5, 70)
+    assert origins == {lines: "--set", chars: f"{own}:5"}
+    settings, origins = shown("-c", str(file))
+    assert (settings["max_tool_result_lines"], settings["max_tool_param_chars"]) == (5, 70)
+    assert origins == {lines: f"{file}:2", chars: f"{own}:5"}
+
+    flags = ("--provider", "truncation", "--set", "max_tool_result_lines=5", "-o", "-")
+    without = condense("run", SAMPLE, *flags, "--set", "max_tool_param_chars=70")
+    assert condense("run", SAMPLE, *flags, env=env).stdout == without.stdout
+
+
+def test_defaults_of_the_provider_are_shown() -> None:
+    found = condense("config", "show", "--json", "--provider", "truncation").json
+    assert found["configuration"]["truncation"]["max_tool_result_lines"] == 5
+    assert found["origins"]["truncation.max_tool_result_lines"] == "default"

@@ -210,7 +210,7 @@ NOTHING: Final = dict.fromkeys(APIS, Decimal(0))
 """Dollars that are known of a failed call: Anthropic tells the usage of the input at the beginning."""
 
 FAILURES: Final[Mapping[str, tuple[Play, str, Mapping[str, Decimal]]]] = {
-    "401": (played.status(401, "authentication_error"), "refused the key", NOTHING),
+    "401": (played.status(401, "authentication_error"), "sends no key", NOTHING),
     "404": (played.status(404, "not_found_error"), "does not know the model", NOTHING),
     "429": (played.status(429, "rate_limit_error"), "too many", NOTHING),
     "500": (played.status(500, "api_error"), "127.0.0.1 failed", NOTHING),
@@ -539,3 +539,13 @@ def test_secrets_are_masked_before_they_are_sent(desk: Desk, way: str) -> None:
         assert any("masked (--redact)" in warning for warning in report["warnings"])
         desk.report(way, "--profile", "openai")
         assert any(secret in prompt for prompt in server.prompts())
+
+
+# Of a pass whose summaries were all refused nobody can say that it completed.
+@pytest.mark.parametrize("way", WAYS)
+def test_a_pass_without_summaries_failed(desk: Desk, way: str) -> None:
+    with model_server(played.ending("end_turn", "stop", "")) as server:
+        desk.profiles(server)
+        report = desk.report(way, "--profile", APIS[0], status=ExitStatus.CALLS_FAILED)
+    (failed,) = [each for each in report["passes"] if each["status"] == "failed"]
+    assert failed["reason"]

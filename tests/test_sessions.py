@@ -17,6 +17,7 @@ from machine import NOW, Machine, dialogue, rollout, said_to_codex, task, writte
 from condense_cli import formats
 from condense_cli.errors import ExitStatus
 from condense_cli.report.inspection import inspect
+from condense_cli.report.usage import in_use
 from condense_cli.sessions.finding import SessionFile, find
 from condense_cli.sessions.listing import iso, short_ids
 from condense_cli.sessions.places import places
@@ -39,7 +40,7 @@ FILES = [path for format in ("claude-code", "roo") for path in real.files_of(for
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_figures_of_real_sessions_are_those_of_inspect(path: Path, tmp_path: Path) -> None:
-    """Messages, tokens and what every turn carries besides; and each has a title and a time."""
+    """Messages, tokens and what is in use; and each has a title and a time."""
     transcript = formats.parse(path.read_bytes(), name=path.name)
     encoding = encoding_for(transcript.model)
     expected = inspect(transcript, Counter(encoding.name), encoding, source="test")
@@ -54,7 +55,8 @@ def test_figures_of_real_sessions_are_those_of_inspect(path: Path, tmp_path: Pat
         expected.tokens.total,
         expected.tokens.exact,
     )
-    assert facts.overhead == expected.tokens.overhead
+    used = in_use(transcript, Counter(encoding.name))
+    assert (facts.used, facts.used_source) == (used.tokens, used.source)
     assert facts.title
 
 
@@ -77,7 +79,7 @@ def test_a_row_says_what_a_session_is(machine: Machine) -> None:
         "tokens": tokens,
         "exact": False,
         "model": "claude-opus-4-5",
-        "window": {"tokens": row["window"]["tokens"], "percent": 0.0},
+        "window": {"tokens": row["window"]["tokens"], "percent": 0.0, "used": row["tokens"], "source": "estimated"},
         "path": str(path),
         "bytes": path.stat().st_size,
         "aside": False,

@@ -54,7 +54,8 @@ def check(
     """Say whether a conversation should be condensed. Exit status 4 when it should, 0 when not.
 
     It should when its tokens reach the threshold, a percentage of the model's context window, or leave too little
-    room in it for the answer. System prompt and tools count as well. Nothing is written.
+    room in it for the answer. System prompt and tools count as well, and where the file holds usage that still stands,
+    that goes before our count. Nothing is written.
     """
     with exits():
         from msgspec.structs import replace
@@ -64,7 +65,8 @@ def check(
         from ..providers.decision import Reason, decide
         from ..providers.window import Asked, window_of
         from ..report import check as facts
-        from ..report.facts import estimated_tokens, overhead_of, to_json
+        from ..report.facts import estimated_tokens, to_json
+        from ..report.usage import beside_messages, overhead_of
         from ..tokens import Counter, encoding_for
 
         settings = settings_if_any(no_config=no_config)
@@ -75,15 +77,15 @@ def check(
         asked = Asked(profile, context_window, threshold)
         window = window_of(transcript.model, configuration, load_user_configuration(), asked)
         count = Counter.of(transcript)
-        overhead, overhead_source = overhead_of(transcript, count, overhead_tokens)
-        decision = decide(window.sizes(count.transcript(transcript), overhead, configuration))
+        beside, how_known = beside_messages(transcript, count, overhead_tokens)
+        decision = decide(window.sizes(count.transcript(transcript), beside, configuration, how_known))
         if decision.reason is Reason.UNKNOWN_WINDOW:
             raise window.unknown
         found = facts.build(
             decision,
             window,
             source=name_of(file),
-            overhead_source=overhead_source,
+            overhead=overhead_of(transcript, count, overhead_tokens),
             threshold_source=(settings and settings.origin(("auto_condense_context_percent",))) or "default",
             encoding=encoding_for(transcript.model),
             estimated=estimated_tokens(transcript),

@@ -48,7 +48,7 @@ def validate(
     condense config validate presets/*.yaml
     """
     with exits():
-        from ..config.checks import warnings
+        from ..config.checks import target_warnings, warnings
         from ..config.files import user_configuration_path
         from ..config.loading import load_with_positions
         from ..config.user import load_user_configuration, load_user_settings
@@ -69,7 +69,7 @@ def validate(
                 continue
             provider = registry.get(configuration.provider)
             of_provider = provider.warnings(configuration)
-            for warning in dict.fromkeys([*warnings(configuration), *of_provider]):
+            for warning in dict.fromkeys([*warnings(configuration), *target_warnings(configuration), *of_provider]):
                 say(f"condense: warning: {file}: {warning}")
             number = len(registry.compiled(configuration).passes)
             typer.echo(visible(f"{file}: valid, {plural(number, 'pass', 'passes')}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -206,6 +207,16 @@ def _check_output(file: str, output: str | None, report: Path | None) -> None:
                 raise OutputError(f"There is no folder {target.parent} to write {target} in.", "Nothing was written.")
     if report is not None and output is not None and Path(output).resolve() == report.resolve():
         raise UsageError("--output and --report name the same file.", "Name two files.")
+
+
+def check_configurations(files: Iterable[str], output: str | None, report: Path | None) -> None:
+    """Refuse to write over a file that the settings of the run are from. Raises UsageError."""
+    from ..files import is_same_file
+
+    for target in (output, report):
+        for file in files:
+            if target is not None and is_same_file(file, Path(target)):
+                raise UsageError(f"The output {target} is a configuration file of this run.", "Write to another file.")
 
 
 def proposal(source: str, format: str, *, is_writable: bool) -> str:

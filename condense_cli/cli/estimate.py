@@ -74,7 +74,8 @@ def estimate(
         from .. import api
         from ..report import estimate as facts_of_estimate
         from ..report.costs import PriceSource
-        from ..report.facts import overhead_of, to_json
+        from ..report.facts import to_json
+        from ..report.usage import overhead_of
         from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
         from .settings import presets_here

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..report.visible import visible
 from .console import DEBUG_VARIABLE, say
 from .settings import settings_for
 
@@ -54,7 +55,10 @@ def registry_of_user() -> Registry:
         return Registry(installed=Installed())
     from ..config.user import load_user_configuration
 
-    return Registry(load_user_configuration().providers, installed=Installed())
+    registry = Registry(load_user_configuration().providers, installed=Installed())
+    for warning in registry.unknown:
+        say(f"condense: warning: {visible(str(user_configuration_path()))}: {visible(warning)}")
+    return registry
 
 
 def settings_with(
@@ -80,12 +84,39 @@ def settings_with(
         configuration, name = replace(configuration, provider=provider), f"{name}, provider {provider}"
         layers = _assigned(layers, "--provider", [("provider",)])
     check(configuration, registry, settings.layers)
+    configuration, layers = _filled(configuration, layers, registry)
     if assignments:
         section = registry.get(configuration.provider).section
         configuration = with_assignments(configuration, assignments, registry)
         name = f"{name}, {', '.join(assignments)}"
         layers = _assigned(layers, "--set", [_path_of(each, section) for each in assignments])
     return replace(settings, configuration=configuration, name=name, layers=layers)
+
+
+def _filled(
+    configuration: Configuration, layers: dict[str, Layer], registry: Registry
+) -> tuple[Configuration, dict[str, Layer]]:
+    """The configuration with the settings of its provider written out, and the layers with where they are from."""
+    provider = registry.get(configuration.provider)
+    section = provider.section
+    if section == "passes":  # Its settings are what a run does, which is taken as a whole.
+        return configuration, layers
+    layer = layers.get(section)
+    given = (layer.values.get(section) if layer else None) or {}
+    own = registry.settings(provider.id).config or {}
+    for key in own.keys() - given.keys():
+        layers = _assigned(layers, _place_of_own(("providers", provider.id, "config", key)), [(section, key)])
+    return registry.filled(configuration, given), layers
+
+
+def _place_of_own(path: KeyPath) -> str:
+    """File and line of a value in the user's own file."""
+    from ..config.files import user_configuration_path
+    from ..config.user import load_user_settings
+
+    file = user_configuration_path()
+    loaded = load_user_settings(file)
+    return loaded.positions.place(path) if loaded else str(file)
 
 
 def check(configuration: Configuration, registry: Registry, layers: Mapping[str, Layer]) -> None:

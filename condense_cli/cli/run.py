@@ -164,7 +164,7 @@ def run(
             places = {"-o": output, "--session": session, "--new-session": new_session, "--in-place": in_place}
             check_several(several, out_dir, places | of_one, dry_run=dry_run)
         file = "-" if several else input_file(files[0] if files else None, session)
-        from .destination import Kind, destination, proposal
+        from .destination import Kind, check_configurations, destination, proposal
 
         to = destination(
             file,
@@ -190,6 +190,7 @@ def run(
         status = ExitStatus.DONE
         registry = registry_of_user()
         settings = settings_with(preset, config, provider, assignments, registry, no_config=no_config)
+        check_configurations({*settings.files, *([str(config)] if config else ())}, output, report)
         configuration, name = settings.configuration, settings.name
         if lossless_only:
             name = "lossless only" if name == DEFAULT_PRESET and preset is None else f"{name}, lossless only"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from .console import say
 
 if TYPE_CHECKING:
     from ..config.layers import Layer, Settings
@@ -27,7 +28,10 @@ def settings_for(
     from ..config.environment import read_variables
     from ..config.layers import settle
     from ..config.loading import load_with_positions
+    from ..config.variables import unknown_in
 
+    for warning in unknown_in(os.environ):
+        say(f"condense: warning: {warning}")
     presets = presets_here()
     named: Layer | None = None
     if config is not None:

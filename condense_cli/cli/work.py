@@ -19,7 +19,7 @@ from ..plugins import Installed
 from ..providers.manager import Sizing
 from ..providers.registry import Registry
 from ..providers.window import Asked, Window, window_of
-from ..report.facts import overhead_of
+from ..report.usage import beside_messages
 from .summarizing import Calls, OnDemand, was_interrupted
 
 if TYPE_CHECKING:
@@ -113,13 +113,13 @@ class Condenser:
         def window() -> Window:
             return window_of(transcript.model, work.configuration, self._user(), work.asked)
 
-        def overhead() -> int:
-            return overhead_of(transcript, count, work.overhead_tokens)[0]
+        def beside() -> tuple[int, str]:
+            return beside_messages(transcript, count, work.overhead_tokens)
 
         def may_fall_back() -> bool:
             return not self._calls.is_planned and not was_interrupted(self._summaries)
 
-        return Sizing(window, overhead, work.if_needed, may_fall_back)
+        return Sizing(window, beside, work.if_needed, may_fall_back)
 
 
 def _user() -> UserConfiguration:

@@ -35,6 +35,9 @@ _USUAL = (
 
 def problems(configuration: Configuration) -> Iterator[Problem]:
     seen: set[str] = set()
+    if configuration.target_tokens is not None and configuration.target_reduction_percent is not None:
+        hint = "Leave one of them out."
+        yield ("target_reduction_percent",), "target_tokens and target_reduction_percent cannot both be given", hint
     for index, pin in enumerate(configuration.pins):
         yield from _predicates(pin, ("pins", index))
         if pin == Predicates():
@@ -64,8 +67,6 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
 def warnings(configuration: Configuration) -> list[str]:
     """What is allowed and probably not wanted."""
     found = []
-    if configuration.target_tokens is not None and configuration.target_reduction_percent is not None:
-        found.append("Two targets are given: target_tokens is used, target_reduction_percent is not.")
     prelude = configuration.lossless_prelude
     if prelude.enabled and prelude.keep == "earliest":
         found.append(
@@ -78,6 +79,14 @@ def warnings(configuration: Configuration) -> list[str]:
         if individual and individual.defaults.message_text.operation == "suppress":
             found.append(f"Pass {config.id} suppresses message text: what the user and the assistant said is left out.")
     return found + section_warnings(configuration)
+
+
+def target_warnings(configuration: Configuration) -> list[str]:
+    """What of a file alone is not enough for its target; as a project's file it may have the passes of a preset."""
+    has_target = configuration.target_tokens is not None or configuration.target_reduction_percent is not None
+    if not has_target or configuration.provider != "smart" or configuration.passes or configuration.has_phases:
+        return []
+    return ["There is a target and no pass that works towards it; name a preset or give passes, unless one below does."]
 
 
 def section_warnings(configuration: Configuration) -> list[str]:

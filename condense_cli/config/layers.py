@@ -7,7 +7,7 @@ preset: passes of one file with the prelude of another would be a configuration 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -122,6 +122,11 @@ class Settings(Struct, frozen=True):
         layer = self.layers.get(str(path[0]))
         return layer.origin(path) if layer else None
 
+    @property
+    def files(self) -> set[str]:
+        """The files that give any of the settings."""
+        return {name for layer in self.layers.values() for name in _files_of(layer)}
+
 
 def settle(layers: Sequence[Layer], whole: Layer | None = None, *, presets: Presets = PACKAGED) -> Settings:
     """The settings of these layers, the lowest first. `whole` is one that says all of what is done, even if nothing.
@@ -142,6 +147,15 @@ def settle(layers: Sequence[Layer], whole: Layer | None = None, *, presets: Pres
     shown = [layer for key, layer in found.items() if key in _SHOWN and layer is not chosen]
     used = [layer for layer in layers if any(layer is other for other in shown)]
     return Settings(configuration, _name(chosen, used), found, _has_own_target(found, chosen))
+
+
+def _files_of(layer: Layer | None) -> Iterator[str]:
+    while isinstance(layer, Assigned):
+        layer = layer.below
+    while isinstance(layer, Loaded):
+        if layer.positions.is_file:
+            yield layer.name
+        layer = layer.base
 
 
 def _says_what_is_done(layer: Layer) -> bool:

@@ -45,6 +45,12 @@ _OF_THE_USER: Final = {
     **dict.fromkeys(("profiles", "allow_calls", "base_url", "key_variable"), _HINT_USER),
     "providers": "It may name a provider, `provider: NAME`, with its settings. See docs/providers.md.",
 }
+_OF_ROO_CODE: Final = {
+    "profile_thresholds": "Your own configuration has it for each profile: `profiles: {NAME: {threshold: 80}}`.",
+    "condensing_api_config_id": "It is called `profile: NAME` here, or `native: {api_profile: NAME}`.",
+    "custom_condensing_prompt": "It is called `native: {custom_prompt: ...}` here.",
+}
+"""Settings of Roo Code that have other names here."""
 _BOUNDS: Final = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
 
 
@@ -186,6 +192,7 @@ def _explained(message: str, positions: Positions, value: Any, root: type[Struct
         known = sorted(_fields_at(root, path[:-1]))
         near = nearest(unknown[1], known)
         hint = f"Did you mean {near}?" if near else f"Known keys: {', '.join(known)}."
+        hint = _OF_ROO_CODE.get(unknown[1], hint)
         return positions.error((*at, *path), f"unknown key {positions.spelling((*at, *path))!r}", hint)
     missing = re.fullmatch(r"Object missing required field `(.*)`", what)
     if missing:

@@ -10,7 +10,7 @@ from msgspec import Struct
 class ProviderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`priority` orders lists, the highest first, and decides who stands in for a default that is not enabled.
 
-    `config` are settings for configurations that give none for this provider.
+    `config` are settings of the provider, each for configurations that do not give it.
     """
 
     enabled: bool = True

@@ -24,6 +24,19 @@ def variable_of(key: str) -> str:
     return f"CONDENSE_{key.upper()}"
 
 
+_OTHERS: Final = ("CONDENSE_DEBUG",)
+
+
+def unknown_in(environment: Mapping[str, str]) -> list[str]:
+    """A sentence for each variable that is nearly one of these, and none."""
+    from ..nearest import nearest
+
+    known = [*map(variable_of, KEYS), *_OTHERS]
+    names = sorted(name for name in environment if name.startswith("CONDENSE_") and name not in known)
+    near = ((name, nearest(name, known)) for name in names)
+    return [f"There is no variable {name}. Did you mean {other}?" for name, other in near if other]
+
+
 def given_in(environment: Mapping[str, str]) -> dict[str, str]:
     """What the variables say, by key; an empty one says nothing."""
     return {key: text for key in KEYS if (text := environment.get(variable_of(key), "").strip())}

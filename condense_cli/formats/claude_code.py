@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from .. import jsontext
-from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript, Usage
+from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
 from . import (
     claude_compaction,
     claude_display,
@@ -25,11 +25,12 @@ from . import (
     estimates,
 )
 from .anthropic import BlockReader
-from .base import INPUT_TOKENS, Evidence, Format, RecordEdits
+from .base import Evidence, Format, RecordEdits
 from .claude_boundary import preserved
 from .claude_chain import Node, live_chain
 from .claude_ending import NOTHING_NAMED
 from .claude_turns import Conversation, Line, conversation
+from .claude_usage import first_request, usages
 from .container import Document
 from .spelling import as_spelled
 
@@ -93,14 +94,17 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     ]
     sent = conversation(lines, model)
     messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(sent.turns))
-    told = [(n, facts[record]) for n, turn in enumerate(sent.turns) for record in turn.records if record in facts]
+    is_cut_off = any(node.is_boundary for node in chain)
+    line_up = [node for node in nodes if is_cut_off and node.is_sidechain == chain[0].is_sidechain]
+    told = {record: fact["usage"] for record, fact in facts.items()}
     return Transcript(
         "claude-code",
         Family.ANTHROPIC,
         messages,
         document.source,
         model=model,
-        first_usage=_first_usage(told),
+        usages=tuple(usages(sent.turns, chain, told)),
+        first_request=first_request(line_up, blocks, told),
         warnings=_warnings(nodes, chain, sent),
     )
 
@@ -189,17 +193,6 @@ def _last_model(facts: list[dict[str, Any]]) -> str | None:
         model = fact["model"]
         if isinstance(model, str) and model and not model.startswith("<"):
             return model
-    return None
-
-
-def _first_usage(sent: list[tuple[int, dict[str, Any]]]) -> Usage | None:
-    for index, fact in sent:
-        usage = fact["usage"]
-        if isinstance(usage, dict):
-            numbers = [usage.get(key) for key in INPUT_TOKENS]
-            total = sum(number for number in numbers if isinstance(number, int))
-            if total:
-                return Usage(index, total)
     return None
 
 

@@ -7,17 +7,21 @@ record holds. Events for the screen, settings and states of the client keep thei
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from msgspec import Struct
+
 from .. import jsontext
-from ..transcript import Family, Message, Role, Transcript, Usage
+from ..transcript import Family, FirstRequest, Message, Role, Transcript, Usage
 from . import codex_compaction, codex_faults, codex_pairs, codex_sizes, codex_slim
 from .base import Evidence, Format
-from .codex_history import History, Item, is_replaced
+from .codex_history import SUMMARY, History, Item, is_replaced
 from .codex_items import ItemReader, role_of
 from .container import Document
+from .usages import recorded
 
 _RECORD_TYPES = {
     "session_meta",
@@ -42,15 +46,15 @@ def evidence(value: Any) -> Evidence:
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     history = History()
     facts = _Facts()
+    answered: list[Item] = []
     for record, value in enumerate(values):
         history.add(record, value)
         facts.add(record, value)
+        if facts.counts and not answered:
+            answered = list(history.sent)
     turns = _turns(history.sent)
-    reader = ItemReader(history.counted)
-    messages = tuple(
-        Message(index, role, tuple(block for item in items for block in reader.blocks(item)))
-        for index, (role, items) in enumerate(turns)
-    )
+    messages = _messages(turns, history)
+    is_cut_off = any(is_replaced(item.path) or item.kind == SUMMARY for _, items in turns for item in items)
     return Transcript(
         "codex",
         Family.OPENAI_RESPONSES,
@@ -58,9 +62,25 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         document.source,
         model=facts.model,
         envelope=facts.envelope,
-        first_usage=facts.first_usage(turns),
+        usages=tuple(facts.usages(turns)),
+        first_request=_first_request(answered, facts, history) if is_cut_off else None,
         warnings=() if messages else ("The session holds no conversation.",),
     )
+
+
+def _messages(turns: list[tuple[Role, list[Item]]], history: History) -> tuple[Message, ...]:
+    reader = ItemReader(history.counted)
+    return tuple(
+        Message(index, role, tuple(block for item in items for block in reader.blocks(item)))
+        for index, (role, items) in enumerate(turns)
+    )
+
+
+def _first_request(answered: list[Item], facts: _Facts, history: History) -> FirstRequest | None:
+    """The first request that was counted, from the items that stood in the file by then."""
+    turns = _turns(answered)
+    answer = max((n for n, (role, _) in enumerate(turns) if role is Role.ASSISTANT), default=None)
+    return None if answer is None else FirstRequest(_messages(turns[:answer], history), facts.counts[0].sent)
 
 
 def _turns(items: list[Item]) -> list[tuple[Role, list[Item]]]:
@@ -75,13 +95,21 @@ def _turns(items: list[Item]) -> list[tuple[Role, list[Item]]]:
     return turns
 
 
+class _Count(Struct, frozen=True):
+    """What an event of the client says that a request took."""
+
+    record: int
+    sent: int
+    answered: Any
+
+
 class _Facts:
     """What a session says about itself besides its conversation."""
 
     def __init__(self) -> None:
         self.model: str | None = None
         self.envelope = ""
-        self._counts: list[tuple[int, int]] = []
+        self.counts: list[_Count] = []
         self._total: Any = None
 
     def add(self, record: int, value: Any) -> None:
@@ -100,24 +128,26 @@ class _Facts:
 
     def _count(self, record: int, info: Any) -> None:
         last = info.get("last_token_usage") if isinstance(info, dict) else None
-        tokens = last.get("input_tokens") if isinstance(last, dict) else None
+        if not isinstance(last, dict):
+            return
+        tokens = last.get("input_tokens")
         # The event comes again, with the same totals, when only the limits of the account are news.
         if isinstance(tokens, int) and tokens > 0 and info.get("total_token_usage") != self._total:
             self._total = info.get("total_token_usage")
-            self._counts.append((record, tokens))
+            self.counts.append(_Count(record, tokens, last.get("output_tokens")))
 
-    def first_usage(self, turns: list[tuple[Role, list[Item]]]) -> Usage | None:
-        """The first count that follows a turn of the assistant, before its next turn begins."""
+    def usages(self, turns: list[tuple[Role, list[Item]]]) -> Iterator[Usage]:
+        """For each turn of the assistant the first count that follows it, before its next turn begins."""
         starts = [
             (index, items[0].record)
             for index, (role, items) in enumerate(turns)
             if role is Role.ASSISTANT and not is_replaced(items[0].path)
         ]
         for (index, start), (_, following) in pairwise([*starts, (0, float("inf"))]):
-            for record, tokens in self._counts:
-                if start < record < following:
-                    return Usage(index, tokens)
-        return None
+            position = bisect_right(self.counts, start, key=lambda count: count.record)
+            if position < len(self.counts) and self.counts[position].record < following:
+                count = self.counts[position]
+                yield from recorded(index, [count.sent], count.answered)
 
 
 def _sent_always(meta: dict[str, Any]) -> str:

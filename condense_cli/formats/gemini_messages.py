@@ -23,6 +23,7 @@ from . import estimates
 from .anthropic import attachment_block
 from .injected import is_injected
 from .spelling import as_spelled
+from .usages import recorded
 
 TYPES: Final = ("user", "gemini", "info", "error", "warning")
 _NOT_SENT: Final = ("/", "?", "<session_context>", "<hook_context>")
@@ -49,22 +50,23 @@ def is_message(value: Any) -> bool:
 
 def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
     messages: list[Message] = []
-    model, usage = None, None
+    model = None
+    usages: list[Usage] = []
     for entry in entries:
         for role, found in _turns(entry):
             blocks = tuple(as_spelled(found, source))
             if role is Role.ASSISTANT and blocks:
                 model = entry.value["model"] if isinstance(entry.value.get("model"), str) else model
-                usage = usage or _usage(len(messages), entry.value.get("tokens"))
+                usages += _usage(len(messages), entry.value.get("tokens"))
             if blocks:
                 messages.append(Message(len(messages), role, blocks))
-    return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, first_usage=usage)
+    return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, usages=tuple(usages))
 
 
-def _usage(message: int, tokens: Any) -> Usage | None:
+def _usage(message: int, tokens: Any) -> Iterator[Usage]:
     """Gemini's count of what was sent includes what came from the cache."""
-    sent = tokens.get("input") if isinstance(tokens, dict) else None
-    return Usage(message, sent) if isinstance(sent, int) and sent > 0 else None
+    if isinstance(tokens, dict):
+        yield from recorded(message, [tokens.get("input")], tokens.get("output"))
 
 
 def _turns(entry: Entry) -> Iterator[tuple[Role, Iterator[Block]]]:

@@ -28,6 +28,7 @@ from .base import Evidence, Format
 from .container import Document
 from .injected import is_injected
 from .spelling import as_spelled
+from .usages import recorded
 
 _MESSAGE: Final = "context.append_message"
 _EVENT: Final = "context.append_loop_event"
@@ -48,7 +49,9 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if isinstance(value, dict):
             context.take(record, value)
     messages: list[Message] = []
+    usages: list[Usage] = []
     for turn in [*context.turns, *context.deferred]:
+        usages += recorded(len(messages), *turn.usage) if turn.usage and turn.blocks else ()
         if turn.role is Role.TOOL and messages and messages[-1].role is Role.TOOL:
             messages[-1] = msgspec.structs.replace(messages[-1], blocks=(*messages[-1].blocks, *turn.blocks))
         elif turn.blocks:
@@ -62,7 +65,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         document.source,
         model=context.model,
         envelope=context.system_prompt,
-        first_usage=context.usage,
+        usages=tuple(usages),
     )
 
 
@@ -70,6 +73,8 @@ class _Turn(msgspec.Struct):
     role: Role
     blocks: list[Block]
     origin: str = ""
+    usage: tuple[list[Any], Any] | None = None
+    """What was counted of the request that it answers: parts of the input, and the output."""
 
     @property
     def is_request(self) -> bool:
@@ -91,7 +96,6 @@ class _Context:
         self._open: set[str] = set()
         self.model: str | None = None
         self.system_prompt = ""
-        self.usage: Usage | None = None
 
     def take(self, record: int, value: dict[str, Any]) -> None:
         kind, event = value.get("type"), value.get("event")
@@ -149,23 +153,20 @@ class _Context:
             self._open.discard(str(call_id))
             self._flush()
         elif kind == "step.end":
-            self._note_usage(event.get("usage"))
+            self._note_usage(step or self._steps.get(str(event.get("uuid"))), event.get("usage"))
 
     def _flush(self) -> None:
         if not self._open:
             self.turns += self.deferred
             self.deferred = []
 
-    def _note_usage(self, usage: Any) -> None:
-        keys = ("inputOther", "inputCacheRead", "inputCacheCreation")
-        numbers = [usage.get(key) for key in keys] if isinstance(usage, dict) else []
-        total = sum(number for number in numbers if isinstance(number, int))
-        if self.usage is None and total > 0:
-            said = [turn for turn in self.turns if turn.blocks]
-            self.usage = Usage(max(0, len(said) - 1), total)
+    def _note_usage(self, step: _Turn | None, usage: Any) -> None:
+        if step and isinstance(usage, dict):
+            keys = ("inputOther", "inputCacheRead", "inputCacheCreation")
+            step.usage = [usage.get(key) for key in keys], usage.get("output")
 
     def _reset(self, turns: list[_Turn]) -> None:
-        self.turns, self.deferred, self.usage = turns, [], None
+        self.turns, self.deferred = turns, []
         self._open.clear()
 
     def _undo(self, count: int) -> None:
@@ -183,6 +184,8 @@ class _Context:
             for text in ([text] if isinstance(text, str) else [])
         ]
         summary = _Turn(Role.USER, blocks, "compaction_summary")
+        for turn in self.turns:
+            turn.usage = None  # It was counted with what is gone now.
         kept, head = value.get("keptUserMessageCount"), value.get("keptHeadUserMessageCount")
         if not isinstance(kept, int):
             compacted = value.get("compactedCount")

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from ..transcript import Block, BlockKind, Family, JsonPath, Message, Role, Source, Transcript, Usage
 from .opencode_parts import result_blocks, said_blocks
 from .spelling import as_spelled
+from .usages import recorded
 
 ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
@@ -37,18 +38,18 @@ def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
     beginning, compaction = _beginning(entries)
     sent = [entry for entry in entries[beginning:] if not _has_failed(entry)]
     messages: list[Message] = []
-    usage = None
+    usages: list[Usage] = []
     for entry in sent:
         is_anchor = compaction is not None and _is_of(entry.info, compaction)
         for role, blocks in _turns(entry, source):
             if is_anchor:
                 blocks = [replace(block, anchors=True) for block in blocks]
             if role is Role.ASSISTANT:
-                usage = usage or _usage(len(messages), entry.info)
+                usages += _usage(len(messages), entry.info)
             messages.append(Message(len(messages), role, tuple(blocks)))
     models = [entry.info.get("modelID") for entry in sent]
     model = next((model for model in reversed(models) if isinstance(model, str) and model), None)
-    return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, first_usage=usage)
+    return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, usages=tuple(usages))
 
 
 def _beginning(entries: list[Entry]) -> tuple[int, str | None]:
@@ -103,10 +104,9 @@ def _turns(entry: Entry, source: Source) -> Iterator[tuple[Role, list[Block]]]:
         yield Role.TOOL, results
 
 
-def _usage(message: int, info: dict[str, Any]) -> Usage | None:
+def _usage(message: int, info: dict[str, Any]) -> Iterator[Usage]:
     tokens = info.get("tokens")
     cache = tokens.get("cache") if isinstance(tokens, dict) else None
     numbers = [tokens.get("input")] if isinstance(tokens, dict) else []
     numbers += [cache.get("read"), cache.get("write")] if isinstance(cache, dict) else []
-    total = sum(number for number in numbers if isinstance(number, int))
-    return Usage(message, total) if total > 0 else None
+    yield from recorded(message, numbers, tokens.get("output") if isinstance(tokens, dict) else None)

@@ -23,6 +23,7 @@ from .container import Document
 from .injected import is_injected
 from .pi_path import Entry, sent
 from .spelling import as_spelled
+from .usages import recorded
 
 _TYPES: Final = frozenset({
     "message", "compaction", "branch_summary", "custom_message", "model_change", "thinking_level_change", "custom",
@@ -47,8 +48,11 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if record not in document.source.unparsed and isinstance(value, dict)
     ]
     turns: list[tuple[Role, list[Block]]] = []
-    model, usage = None, None
-    for entry in sent(entries):
+    model = None
+    usages: list[Usage] = []
+    path = sent(entries)
+    compaction = path[0].record if path and path[0].is_compaction else -1
+    for entry in path:
         message = entry.value.get("message") if entry.value.get("type") == "message" else None
         for role, found in _turn(entry.record, entry.value):
             blocks = list(as_spelled(found, document.source))
@@ -57,17 +61,17 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
                 continue
             if role is Role.ASSISTANT and isinstance(message, dict):
                 model = message["model"] if isinstance(message.get("model"), str) else model
-                usage = usage or _usage(len(turns), message.get("usage"))
+                usages += _usage(len(turns), message.get("usage"), is_older=entry.record < compaction)
             if blocks:  # An empty message is not sent.
                 turns.append((role, blocks))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
-    return Transcript("pi", Family.OPENAI_CHAT, messages, document.source, model=model, first_usage=usage)
+    return Transcript("pi", Family.OPENAI_CHAT, messages, document.source, model=model, usages=tuple(usages))
 
 
-def _usage(message: int, usage: Any) -> Usage | None:
-    numbers = [usage.get(key) for key in ("input", "cacheRead", "cacheWrite")] if isinstance(usage, dict) else []
-    total = sum(number for number in numbers if isinstance(number, int))
-    return Usage(message, total) if total > 0 else None
+def _usage(message: int, usage: Any, *, is_older: bool) -> Iterator[Usage]:
+    if isinstance(usage, dict):
+        numbers = [usage.get(key) for key in ("input", "cacheRead", "cacheWrite")]
+        yield from recorded(message, numbers, usage.get("output"), is_older=is_older)
 
 
 def _turn(record: int, value: dict[str, Any]) -> Iterator[tuple[Role, Iterator[Block]]]:

@@ -27,7 +27,7 @@ from .redaction import Redactor
 from .spending import Spent, accounting_of, price_for, spent_on
 
 _GIVE_UP_AFTER: Final = 5
-"""Failures on the way, one after the other, after which the server is taken to be down."""
+"""Failures one after the other, on the way or by answers of no use, after which the rest is not tried: all are paid."""
 
 _LOOK: Final = 0.2
 """Seconds between two looks at the clock while calls are under way; on Windows also the wait for Ctrl-C."""
@@ -229,15 +229,18 @@ class _Run:
         call = self._running.pop(key)
         spent = self._settle(call.worst, result.usage)
         if isinstance(result, Answer):
-            self._failed_in_a_row = 0
             self.outcomes[key] = Outcome(result.text, spent=spent)
             self._store(key, Stored(result.text))
+            why = _judged(self.outcomes[key], self._asked[key], self._caller).failure
         else:
             why = result.failure
             self.outcomes[key] = Outcome(None, why, spent)
             if why.reason in LASTING:
                 self._store(key, Stored(reason=why.reason))
-            self._failed_in_a_row = self._failed_in_a_row + 1 if why.reason in TRANSPORT else 0
+        if why is None or why.reason not in TRANSPORT | LASTING | HOPELESS:
+            self._failed_in_a_row = 0
+        else:
+            self._failed_in_a_row += 1
             if why.reason in HOPELESS or self._failed_in_a_row >= _GIVE_UP_AFTER:
                 self.stop(why.reason, why)
         self._tell()

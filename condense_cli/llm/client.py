@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ..config.profiles import Access, Profile
 from ..economics import CallUsage
-from .reasons import Failure, Names, Reason, failure
+from .reasons import NO_VARIABLE, Failure, Names, Reason, failure
 
 
 class Request(Struct, frozen=True):
@@ -76,6 +76,6 @@ def names_of(access: Access) -> Names:
         profile=access.name,
         model=profile.model or access.name,
         host=profile.host,
-        variable=profile.variable or "(none)",
+        variable=profile.variable or NO_VARIABLE,
         package=profile.api,
     )

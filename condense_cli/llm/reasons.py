@@ -133,6 +133,15 @@ _TEXTS: Final = {
 }
 
 
+NO_VARIABLE: Final = "(none)"
+"""What stands for the variable of a profile that has none."""
+
+_NO_KEY_SENT: Final = (
+    "{host} asked for a key, and the profile {profile} sends no key.",
+    "Give the profile {profile} a `key_variable`: the name of the environment variable that holds one.",
+)
+
+
 class Failure(Struct, frozen=True):
     """A reason in words: what happened (`detail`: as the other side says it), and what to do."""
 
@@ -151,12 +160,15 @@ class Names(Struct, frozen=True):
     profile: str = "(none)"
     model: str = "The model"
     host: str = "The server"
-    variable: str = "(none)"
+    variable: str = NO_VARIABLE
     package: str = ""
 
 
 def failure(reason: Reason, names: Names | None = None, detail: str = "") -> Failure:
     names = names or Names()
+    if reason is Reason.UNAUTHORISED and names.variable == NO_VARIABLE:
+        what, hint = (text.format(profile=names.profile, host=names.host) for text in _NO_KEY_SENT)
+        return Failure(reason, what, hint, _in_one_line(detail))
     values = {name: getattr(names, name) for name in names.__struct_fields__}
     what, hint = (text.format_map(values) for text in _TEXTS[reason])
     return Failure(reason, what, hint, _in_one_line(detail))

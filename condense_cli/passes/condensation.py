@@ -96,6 +96,11 @@ class Condensation(Struct, frozen=True, dict=True):
         return sum(receipt.tokens_after for receipt in last.values() if receipt.kept in reasons)
 
     @property
+    def was_within_target(self) -> bool:
+        """Whether there was nothing to do."""
+        return self.target is not None and self.tokens_before <= self.target and not self.changes
+
+    @property
     def is_target_missed(self) -> bool:
         return self.target is not None and self.tokens_after > self.target
 

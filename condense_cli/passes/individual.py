@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from ..config.models import ContentOperation, ImageOperation, IndividualConfig, PassConfig
+from ..config.models import Configuration, ContentOperation, ImageOperation, IndividualConfig, PassConfig
 from ..transcript import Block, BlockKind, ContentType, Message, Role
 from . import operations
 from .draft import Draft
@@ -143,6 +143,16 @@ def _apply(
     is_result = block.call_id is not None or message.role is Role.TOOL
     kind = BlockKind.TOOL_RESULT if is_result else BlockKind.TEXT
     return operations.leave_out_image(block, kind, operation, draft.count, strictness)
+
+
+def override_warnings(configuration: Configuration, messages: int) -> list[str]:
+    """Overrides of messages that a transcript of so many does not have."""
+    return [
+        f"Pass {config.id} has an override for message {override.message_index}, and there are {messages:,}."
+        for config in configuration.passes
+        for override in (config.individual_config.overrides if config.individual_config else ())
+        if not -messages <= override.message_index < messages
+    ]
 
 
 def _candidates(

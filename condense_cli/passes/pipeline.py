@@ -15,14 +15,14 @@ from . import thinking
 from .approach import fitted
 from .condensation import Condensation, joined
 from .draft import Draft
-from .individual import run_individual
+from .individual import override_warnings, run_individual
 from .limits import cuts_summaries, is_offline, operations_of, strictnesses, summarizes_blocks, target_of
 from .prelude import Writer
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import REFER, InInput, as_in_input, places, reconcile, view
 from .selection import FindSelector, Selected, no_selectors, protect, select
 from .sliding_window import SlidingWindow, drop_older_half
-from .summaries import Outcome, Summarizer, TextTask, is_up_to_date
+from .summaries import Outcome, Summarizer, TextTask, is_up_to_date, refused_by_all
 
 __all__ = ["Condensation", "condense"]
 
@@ -117,6 +117,7 @@ class _Run:
         self.all()
         configuration, transcript = self.configuration, self.transcript
         warnings = [*transcript.warnings, *configuration_warnings(configuration), *self.writer.warnings]
+        warnings += override_warnings(configuration, len(transcript.messages))
         saved = self.tokens_before - self.draft.tokens
         if any(receipt.is_change for receipt in self.receipts) and saved < max(1, configuration.min_saving):
             least = configuration.min_saving
@@ -219,7 +220,7 @@ class _Run:
         if reason:
             return self._skipped(config.id, config.name or config.id, reason)
         started = self.clock()
-        before = self.draft.tokens
+        before, begun = self.draft.tokens, len(self.receipts)
         selected = select(config.selection, self.draft.messages, self.draft.count, self.selectors)
         works_to_target = config.stop_at_target or self.stop_at_target or config.execution.type == "target"
         target = self.target if works_to_target else None
@@ -231,9 +232,10 @@ class _Run:
             if self._is_target_reached() or config.mode == "batch":
                 break
         seconds = self.clock() - started
+        refused = refused_by_all(receipt for receipt in self.receipts[begun:] if receipt.pass_id == config.id)
         return PassReceipt(
-            config.id, config.name or config.id, Status.COMPLETED, "", before, self.draft.tokens,
-            len(changed_blocks), seconds, selected.preserved_turns,
+            config.id, config.name or config.id, Status.FAILED if refused else Status.COMPLETED, refused, before,
+            self.draft.tokens, len(changed_blocks), seconds, selected.preserved_turns,
         )  # fmt: skip
 
     def _round(self, config: PassConfig, selected: Selected, target: int | None, strictness: float) -> list[Receipt]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from ..markers import parse_summary
 from ..transcript import Block, JsonPath, Message
+from .receipts import Kept, Receipt
 
 SUMMARIZE: Final = "summarize"
 """The operation in the receipts of what a summary stands for, and of the summary itself."""
@@ -84,3 +85,14 @@ def is_up_to_date(messages: Sequence[Message]) -> bool:
             if mark:
                 return len(messages) - 1 - position <= mark.following
     return False
+
+
+def refused_by_all(receipts: Iterable[Receipt]) -> str:
+    """Why not one of the summaries that a pass asked for was written; empty where one was, or none was asked for."""
+    why = ""
+    for receipt in receipts:
+        if receipt.is_change and receipt.operation == SUMMARIZE:
+            return ""
+        if receipt.kept is Kept.NO_SUMMARY:
+            why = why or receipt.why.removesuffix(".")
+    return why

@@ -130,6 +130,10 @@ class Provider(Generic[S]):
             return given
         return as_typed(given or {}, self.settings, positions or self._unplaced(), (self.section,))
 
+    def is_given(self, configuration: Configuration) -> bool:
+        """Whether a configuration says anything about the provider's settings."""
+        return getattr(configuration, self.section) is not None
+
     def with_settings(self, configuration: Configuration, settings: S) -> Configuration:
         values = msgspec.to_builtins(settings) if self.section == OWN_SECTION else settings
         return replace(configuration, **{self.section: values})

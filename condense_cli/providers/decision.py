@@ -23,22 +23,24 @@ class Reason(StrEnum):
 
 
 class Sizes(Struct, frozen=True):
-    """What is decided about. All in tokens; `overhead` is sent with every request besides the messages.
+    """What is decided about. All in tokens; `beside` are those in use besides the messages as they are counted.
 
     `threshold` is the percentage of the `window` from which on to condense. `reserved` stays free for the answer.
+    `source` is how the tokens in use are known.
     """
 
     tokens: int
-    overhead: int
+    beside: int
     window: int | None
     threshold: float = 100
     reserved: int = RESERVED_TOKENS
     is_automatic: bool = True
+    source: str = "estimated"
 
     @property
     def used(self) -> int:
-        """Tokens of a request: messages and overhead."""
-        return self.tokens + self.overhead
+        """Tokens of a request."""
+        return self.tokens + self.beside
 
 
 class Decision(Struct, frozen=True):
@@ -66,7 +68,7 @@ class Decision(Struct, frozen=True):
         if self.percent is None or self.limit is None:
             share = f"{sizes.used:,} tokens are in use, and the context window of the model is not known"
         else:
-            share = f"{sizes.used:,} of {sizes.window:,} tokens are in use ({self.percent:.1f} %)"
+            share = f"{sizes.used:,} of {sizes.window:,} tokens are in use ({self.percent:.1f} %, {sizes.source})"
         match self.reason:
             case Reason.SWITCHED_OFF:
                 return f"{share}; auto_condense_context is false."

@@ -40,12 +40,12 @@ class NoSettings(Struct, frozen=True):
 class Sizing(Struct, frozen=True):
     """What decides whether to condense; each part is asked for only where that matters, as finding it takes its time.
 
-    `overhead` are the tokens that every request carries besides the messages. `may_fall_back` is asked when a provider
-    has failed.
+    `beside` gives the tokens that are in use besides the messages as they are counted, and how that is known.
+    `may_fall_back` is asked when a provider has failed.
     """
 
     window: Callable[[], Window]
-    overhead: Callable[[], int]
+    beside: Callable[[], tuple[int, str]]
     only_if_needed: bool = False
     may_fall_back: Callable[[], bool] = lambda: True
 
@@ -58,7 +58,8 @@ class Manager:
 
     def decide(self, tokens: int, configuration: Configuration, sizing: Sizing) -> Decision:
         """Whether a conversation of so many tokens should be condensed."""
-        return decide(sizing.window().sizes(tokens, sizing.overhead(), configuration))
+        beside, source = sizing.beside()
+        return decide(sizing.window().sizes(tokens, beside, configuration, source))
 
     def condense(
         self, transcript: Transcript, configuration: Configuration, context: Context, sizing: Sizing

@@ -70,6 +70,14 @@ class Registry:
         """What is wrong with the installed packages that were looked at, in sentences."""
         return list(self._warnings.values())
 
+    @property
+    def unknown(self) -> list[str]:
+        """A sentence for each name that the user has settings for and that no provider has."""
+        names = [id for id in self.given if id not in self._table]
+        known = sorted({*self._table, *self._installed.providers()}) if names else []
+        near = {id: nearest(id, known) for id in names if id not in known}
+        return [f"There is no provider {id!r}.{f' Did you mean {name}?' if name else ''}" for id, name in near.items()]
+
     def settings(self, id: str) -> ProviderSettings:
         return self.given.get(id, ProviderSettings())
 
@@ -100,11 +108,15 @@ class Registry:
 
     def configured(self, configuration: Configuration) -> Configuration:
         """The configuration with the user's settings of its provider, where it gives none itself."""
-        given = self.settings(configuration.provider).config
         provider = self.get(configuration.provider)
-        if given is None or provider.settings_of(configuration) != provider.settings():
-            return configuration
-        settings = as_typed(given, provider.settings, Positions(f"providers.{provider.id}.config", is_file=False))
+        own = self.settings(provider.id).config
+        return configuration if own is None or provider.is_given(configuration) else self.filled(configuration, {})
+
+    def filled(self, configuration: Configuration, given: Mapping[str, Any]) -> Configuration:
+        """The configuration with all settings of its provider: those `given`, else the user's, else the defaults."""
+        provider = self.get(configuration.provider)
+        values = {**(self.settings(provider.id).config or {}), **given}
+        settings = as_typed(values, provider.settings, Positions(f"providers.{provider.id}.config", is_file=False))
         return provider.with_settings(configuration, settings)
 
     def compiled(self, configuration: Configuration) -> Configuration:

@@ -52,6 +52,9 @@ class Smart(Provider[SmartConfig]):
     def settings_of(self, configuration: Configuration, positions: Positions | None = None) -> SmartConfig:
         return SmartConfig(**_own(configuration))
 
+    def is_given(self, configuration: Configuration) -> bool:
+        return self.settings_of(configuration) != SmartConfig()
+
     def with_settings(self, configuration: Configuration, settings: SmartConfig) -> Configuration:
         return replace(configuration, **_own(settings))
 

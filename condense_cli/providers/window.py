@@ -45,10 +45,10 @@ class Window(Struct, frozen=True):
             return UsageError("The context window is not known: the transcript names no model.", hint)
         return UsageError(f"The context window of {self.model} is not known.", hint)
 
-    def sizes(self, tokens: int, overhead: int, configuration: Configuration) -> Sizes:
+    def sizes(self, tokens: int, beside: int, configuration: Configuration, source: str = "estimated") -> Sizes:
         """What is decided about, for a conversation of so many tokens."""
         automatic = configuration.auto_condense_context
-        return Sizes(tokens, overhead, self.tokens, self.threshold, self.reserved, automatic)
+        return Sizes(tokens, beside, self.tokens, self.threshold, self.reserved, automatic, source)
 
 
 def window_of(

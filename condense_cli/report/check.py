@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
 from ..providers.decision import Decision
 from ..providers.window import Window
 from ..tokens import Encoding
+from .usage import ESTIMATED, RECORDED
 
 SHAPE = 1
 
+_KNOWN: Final = {RECORDED: "recorded usage, and what follows it", ESTIMATED: "estimated: messages and overhead"}
+
 
 class Used(msgspec.Struct, frozen=True):
-    """Tokens of a request: `total` is messages and overhead."""
+    """Tokens of a request. `total` is messages and overhead, unless its source is usage that the file holds."""
 
     messages: int
     overhead: int
     overhead_source: str
     total: int
+    total_source: str
     exact: bool
 
 
@@ -60,12 +65,15 @@ def build(
     window: Window,
     *,
     source: str,
-    overhead_source: str,
+    overhead: tuple[int, str],
     threshold_source: str,
     encoding: Encoding,
     estimated: int,
 ) -> Check:
-    """`threshold_source` is where the common threshold is from; `estimated` tokens cannot be counted."""
+    """`overhead` is (tokens, where that is known from), `threshold_source` where the common threshold is from.
+
+    `estimated` tokens cannot be counted.
+    """
     sizes = decision.sizes
     return Check(
         SHAPE,
@@ -75,7 +83,7 @@ def build(
         decision.should_condense,
         decision.reason.value,
         str(decision),
-        Used(sizes.tokens, sizes.overhead, overhead_source, sizes.used, encoding.exact and not estimated),
+        Used(sizes.tokens, *overhead, sizes.used, sizes.source, encoding.exact and not estimated),
         Size(window.tokens, window.source),
         None if decision.percent is None else round(decision.percent, 1),
         Threshold(sizes.threshold, window.threshold_source or threshold_source),
@@ -95,6 +103,7 @@ def as_lines(check: Check) -> Iterator[str]:
     rows = [
         ("messages", f"{check.used.messages:,}", estimate),
         ("overhead", f"{check.used.overhead:,}", overhead or check.used.overhead_source),
+        ("in use", f"{check.used.total:,}", _KNOWN[check.used.total_source]),
         ("window", f"{check.window.tokens:,}" if check.window.tokens else "?", named),
         ("threshold", f"{check.threshold.percent:g} %", check.threshold.source),
         (

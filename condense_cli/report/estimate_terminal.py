@@ -13,6 +13,7 @@ from ..passes.receipts import Kept
 from ..plurals import plural
 from .cost_text import dollars, pays_after, unknown_price
 from .estimate import Estimate, Option
+from .summaries import sentences as calls_of
 from .token_text import carried, counted
 from .visible import visible
 
@@ -74,6 +75,9 @@ def sentences(estimate: Estimate) -> Iterator[str]:
             yield _window(estimate, prices.window)
         yield f"Prices: {prices.model} by {prices.provider}, {prices.table}."
     yield from estimate.assumed
+    for option in estimate.presets:
+        for sentence in calls_of(option.summaries):
+            yield f"{option.preset}: {sentence}"
     for (name, reason), presets in _skipped(estimate).items():
         everywhere = len(presets) == len(estimate.presets) > 1
         yield f"{'Skipped everywhere' if everywhere else 'Skipped in ' + ', '.join(presets)}: {name}, {reason}."

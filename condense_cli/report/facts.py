@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 
 from .. import __version__
-from ..markers import parse_summary
 from ..passes.pipeline import Condensation
 from ..passes.receipts import Receipt
 from ..tokens import Counter, Encoding
@@ -17,6 +16,7 @@ from ..transcript import Transcript
 from .shares import percent
 from .shortcomings import warnings_of
 from .slimming import Slim, slim_of
+from .usage import overhead_of
 
 SHAPE: Final = 1
 """Version of the JSON report; it rises when a key goes or changes its meaning."""
@@ -226,24 +226,6 @@ def build(
         slim=slim_of(after) if slim else None,
         changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
     )
-
-
-def overhead_of(transcript: Transcript, count: Counter, given: int | None = None) -> tuple[int, str]:
-    """Tokens that every request carries besides the messages, and where that is known from.
-
-    What the user names goes before what the file tells. Usage counts tool definitions too, which a file may not hold.
-    """
-    if given is not None:
-        return given, "option"
-    usage = transcript.first_usage
-    if usage is not None:
-        sent = [message for message in transcript.messages if message.index < usage.message]
-        # Where a summary of ours stands there by now, the usage counted what that took the place of.
-        if not any(block.is_summary and parse_summary(block.text) for message in sent for block in message.blocks):
-            return max(0, usage.input_tokens - sum(map(count.message, sent))), "recorded usage"
-    if transcript.envelope:
-        return count(transcript.envelope), "request"
-    return 0, "unknown"
 
 
 def estimated_tokens(transcript: Transcript) -> int:

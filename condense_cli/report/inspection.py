@@ -15,12 +15,13 @@ from ..prices import context_window
 from ..tokens import MESSAGE_TOKENS, Counter, Encoding
 from ..tools import path_argument
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role, Transcript
-from .facts import SHAPE, estimated_tokens, overhead_of
+from .facts import SHAPE, estimated_tokens
 from .labels import block_label
 from .repeats import find_repeats
 from .savings import Lossless, References, find_savings
 from .shares import BlockShare, MessageShare, Share, ToolShare, percent
 from .slimming import Slim, slim_of
+from .usage import in_use, overhead_of
 
 _KIND_NAMES: Final = {
     BlockKind.THINKING: "thinking",
@@ -73,10 +74,12 @@ class Total(msgspec.Struct, frozen=True):
 
 
 class Window(msgspec.Struct, frozen=True):
-    """The model's context window; `percent` of it is filled by the messages and the overhead."""
+    """The model's context window; `percent` of it are in use. `source` says how the tokens in use are known."""
 
     tokens: int
     percent: float
+    used: int
+    source: str
 
 
 class Inspection(msgspec.Struct, frozen=True):
@@ -126,6 +129,7 @@ def inspect(
     calls = calls_by_id(transcript.messages)
     estimated = estimated_tokens(transcript)
     overhead, overhead_source = overhead_of(transcript, count, overhead_tokens)
+    used = in_use(transcript, count, overhead_tokens)
     size = context_window(transcript.model)
     return Inspection(
         version=SHAPE,
@@ -142,7 +146,7 @@ def inspect(
             overhead,
             overhead_source,
         ),
-        window=Window(size, percent(total + overhead, size)) if size else None,
+        window=Window(size, percent(used.tokens, size), used.tokens, used.source) if size else None,
         content_types=_by_content_type(transcript, count, total),
         tools=_by_tool(transcript, count, calls, total)[:top],
         files=_by_file(transcript, count, calls, total)[:top],

@@ -64,11 +64,8 @@ def _headline(found: Inspection) -> Text:
     if tokens.overhead or window:
         text.append(f"\n{carried(tokens.overhead, tokens.overhead_source)}", style="not bold")
     if window:
-        together = " together" if tokens.overhead else ""
-        text.append(
-            f"\n{percent_text(window.percent)} of a context window of {window.tokens:,} tokens{together}",
-            style="not bold",
-        )
+        share = f"{percent_text(window.percent)} of a context window of {window.tokens:,} tokens"
+        text.append(f"\n{window.used:,} in use ({window.source}): {share}", style="not bold")
     return text
 
 

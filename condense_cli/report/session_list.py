@@ -6,10 +6,12 @@ import msgspec
 
 
 class SessionWindow(msgspec.Struct, frozen=True):
-    """The model's context window; `percent` of it is filled by the messages and what every turn carries besides."""
+    """The model's context window; `percent` of it are in use. `source` says how the tokens in use are known."""
 
     tokens: int
     percent: float
+    used: int
+    source: str
 
 
 class SessionRow(msgspec.Struct, frozen=True):

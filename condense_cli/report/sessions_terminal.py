@@ -60,7 +60,7 @@ def _notes(found: SessionList) -> Iterator[str]:
     counted = [session for session in found.sessions if session.tokens is not None]
     if not all(session.exact for session in counted):
         yield "Tokens are those of the conversation that the client would send, most of them estimates;"
-        yield "the window also holds system prompt and tools where the file tells."
+        yield "the window is filled as usage in the file says, or else by these, with system prompt and tools if known."
     unread = len(found.sessions) - len(counted)
     if unread:
         yield f"{_UNKNOWN}: {unread:,} cannot be counted (--json says why)."

@@ -6,6 +6,7 @@ from collections import Counter as Reasons
 from typing import Final
 
 from ..passes.condensation import Condensation
+from ..passes.pipeline import SWITCHED_OFF
 from ..passes.receipts import Kept
 from ..passes.summaries import SUMMARIZE
 from ..plurals import plural
@@ -42,8 +43,10 @@ def _shortcomings(condensation: Condensation) -> list[str]:
     for why, number in refused.most_common(3):
         blocks = plural(number, "block")
         found.append(f"Not summarized, so left as it was: {blocks} ({why.removesuffix('.')}).")
-    if condensation.changes or refused:
+    if condensation.changes or refused or not condensation.is_needed or condensation.error:
         return found
+    if condensation.was_within_target:
+        return [*found, within_target(condensation)]
     if condensation.receipts:
         reasons = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept)
         found.append(
@@ -51,6 +54,10 @@ def _shortcomings(condensation: Condensation) -> list[str]:
             + "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(3))
             + "."
         )
+    elif not any(warning.startswith("Nothing was changed") for warning in condensation.warnings):
+        skipped = [entry for entry in condensation.passes if entry.reason not in ("", SWITCHED_OFF)]
+        reasons_to_skip = dict.fromkeys(f"{entry.name}: {entry.reason}" for entry in skipped)
+        found += [f"Nothing was changed. {'; '.join(reasons_to_skip)}."] if reasons_to_skip else []
     return found
 
 
@@ -67,6 +74,12 @@ def _not_told(condensation: Condensation) -> list[str]:
     documents = sum(block.kind is BlockKind.OPAQUE for block in lost)
     told = [plural(number, noun) for number, noun in ((images, "image"), (documents, "document")) if number]
     return [f"With the messages that a summary stands for {' and '.join(told)} went; a pin keeps them."] if told else []
+
+
+def within_target(condensation: Condensation) -> str:
+    """Why nothing was done, where that is so."""
+    before = plural(condensation.tokens_before, "token is", "tokens are")
+    return f"{before} within the target of {condensation.target:,} already."
 
 
 def _missed(condensation: Condensation, target: int) -> str:

@@ -19,6 +19,7 @@ from .facts import Report
 from .fitted_table import shortened
 from .labels import operation_label
 from .shares import percent_text
+from .shortcomings import within_target
 from .slimming import slim_line
 from .summaries import sentences
 from .token_text import carried, counted
@@ -44,6 +45,10 @@ def render_run(
     result: Condensation, report: Report, count: Counter, width: int, *, verbose: bool = False, explain: bool = False
 ) -> Iterator[RenderableType]:
     """All that a run shows: the largest changes (all of them, if verbose), the reasons if asked for, the report."""
+    if result.was_within_target and not report.slim and not explain:
+        yield Text(within_target(result), style="bold")
+        yield from _notes(report, within_target(result))
+        return
     difference = compare(result.before, result.transcript, count)
     blocks = list(difference.blocks)
     if not verbose:
@@ -160,7 +165,7 @@ def _costs(report: Report) -> Iterator[RenderableType]:
         yield Text(" ".join([f"Prices: {report.cost.prices}.", *report.cost.assumed]), style="dim")
 
 
-def _notes(report: Report) -> Iterator[RenderableType]:
+def _notes(report: Report, said_before: str = "") -> Iterator[RenderableType]:
     tokens = report.tokens
     said = counted(report.model, tokens.encoding, exact=tokens.exact, estimated=tokens.estimated.before)
     if tokens.overhead or report.cost.next_turn_before is not None:
@@ -171,6 +176,8 @@ def _notes(report: Report) -> Iterator[RenderableType]:
         what = "Nothing in the context" if report.slim and report.slim.bytes else "Nothing"
         yield Text(f"{what} was changed: no pass ran.", style="bold")
     for warning in report.warnings:
+        if warning == said_before:
+            continue
         yield Text(visible(f"Warning: {warning}"), style="yellow")
 
 

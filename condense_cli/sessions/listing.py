@@ -179,8 +179,8 @@ def report(sessions: Iterable[Listed], finding: Finding) -> SessionList:
             windows[facts.model] = context_window(facts.model)
         size = windows[facts.model]
         window = None
-        if size and facts.tokens is not None:
-            window = SessionWindow(size, percent(facts.tokens + facts.overhead, size))
+        if size and facts.used is not None:
+            window = SessionWindow(size, percent(facts.used, size), facts.used, facts.used_source)
         rows.append(
             SessionRow(
                 file.client.value,

@@ -7,7 +7,8 @@ from msgspec import Struct
 from .. import formats
 from ..errors import CondenseError, NotJsonError
 from ..files import read_bytes
-from ..report.facts import estimated_tokens, overhead_of
+from ..report.facts import estimated_tokens
+from ..report.usage import ESTIMATED, in_use
 from ..tokens import Counter, encoding_for
 from ..transcript import Transcript
 from .finding import SessionFile
@@ -17,7 +18,7 @@ from .peek import READERS
 class Facts(Struct, frozen=True):
     """What one file tells. Nothing of it depends on any other file, so it holds as long as the file stays.
 
-    `messages`, `tokens` and `overhead` are those that `condense inspect` shows: the conversation that the client would
+    `messages`, `tokens` and `used` are those that `condense inspect` shows: the conversation that the client would
     send. They are None where it cannot be read as one; `problem` says why. `updated` is in seconds since 1970.
     """
 
@@ -28,7 +29,8 @@ class Facts(Struct, frozen=True):
     model: str | None = None
     messages: int | None = None
     tokens: int | None = None
-    overhead: int = 0
+    used: int | None = None
+    used_source: str = ESTIMATED
     exact: bool = False
     problem: str | None = None
 
@@ -46,6 +48,7 @@ def facts_of(file: SessionFile) -> Facts:
         return Facts(title, project, updated, problem=error.message)
     encoding = encoding_for(transcript.model)
     count = Counter.of(transcript)
+    used = in_use(transcript, count)
     return Facts(
         title,
         project,
@@ -53,7 +56,8 @@ def facts_of(file: SessionFile) -> Facts:
         model=transcript.model or reader.model(data),
         messages=len(transcript.messages),
         tokens=count.transcript(transcript),
-        overhead=overhead_of(transcript, count)[0],
+        used=used.tokens,
+        used_source=used.source,
         exact=encoding.exact and not estimated_tokens(transcript),
     )
 

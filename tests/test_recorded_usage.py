@@ -1,0 +1,188 @@
+"""How full a context is: by the usage that the client recorded, where what stands before it is as it was then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import real
+from build import call, condense, cut_to, one_pass, result, text
+from claude_cases import boundary, reply, said, summary
+from helpers import as_lines, condense_process
+from rollouts import message
+from rollouts import record as codex_record
+
+from condense_cli import api
+from condense_cli.report.usage import InUse, beside_messages, in_use, overhead_of
+from condense_cli.tokens import Counter
+from condense_cli.transcript import Transcript, Usage
+
+Json = dict[str, Any]
+LARGE = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(2_000))
+BATCH = {
+    "mode": "batch",
+    "selection": {"type": "preserve_recent", "keep_recent_count": 3},
+    "batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}},
+}
+
+
+def used(sent: int, cached: int = 0, output: int = 2) -> Json:
+    return {"input_tokens": sent, "cache_read_input_tokens": cached, "output_tokens": output}
+
+
+def turn(number: int, tokens: int, content: str = "Done.") -> list[Json]:
+    """A call with its result, which the usage does not include, behind the record before that number."""
+    name = f"toolu_{number}"
+    answered = reply(number, number - 1, f"msg_{number}", call(name, file_path="a.txt"))
+    answered["message"]["usage"] = used(3, tokens - 3)
+    return [answered, said(number + 1, number, [result(name, content)])]
+
+
+def session() -> list[Json]:
+    """Three calls, the first with a large result: 20,000 tokens of overhead, and the API counts 30,000 for the text."""
+    contents = [(2, 20_010, LARGE), (4, 50_100, "a"), (6, 50_200, "b"), (8, 50_300, "c")]
+    return [said(1, None, "Please look."), *(line for each in contents for line in turn(*each))]
+
+
+def loaded(records: list[Json]) -> Transcript:
+    return api.loads("".join(json.dumps(each) + "\n" for each in records), format="claude-code")
+
+
+def written(transcript: Transcript, *passes: Json, **keys: Any) -> list[Json]:
+    return [json.loads(line) for line in api.dump(condense(transcript, *passes, **keys)).splitlines()]
+
+
+def found(transcript: Transcript) -> InUse:
+    return in_use(transcript, Counter.of(transcript))
+
+
+def following(records: list[Json], tokens: int) -> list[Json]:
+    """The records, and what a client that resumed them adds."""
+    last = records[-1]
+    answered = reply(90, None, "msg_new", text("I went on."), usage=None)
+    answered["message"]["usage"] = used(tokens, output=7)
+    request = said(89, None, "Go on.") | {"parentUuid": last["uuid"]}
+    return [*records, request, answered | {"parentUuid": request["uuid"]}]
+
+
+# What was sent last, the answer, and what came since; a count that broke off does not make the answer shorter.
+def test_the_newest_usage_counts() -> None:
+    transcript = loaded(session())
+    count = Counter.of(transcript)
+    last = sum(map(count.message, transcript.messages[-2:]))
+    assert found(transcript) == InUse(50_300 + last, "recorded usage")
+    records = session()
+    records[-2]["message"]["usage"]["output_tokens"] = 1_000
+    behind = count.message(transcript.messages[-1])
+    assert found(loaded(records)) == InUse(51_300 + behind, "recorded usage")
+    assert beside_messages(transcript, count)[0] == 50_300 + last - count.transcript(transcript)
+    assert overhead_of(transcript, count) == (20_010 - count.message(transcript.messages[0]), "recorded usage")
+
+
+def test_an_overhead_that_is_named_goes_before_usage() -> None:
+    transcript = loaded(session())
+    count = Counter.of(transcript)
+    assert in_use(transcript, count, 100) == InUse(count.transcript(transcript) + 100, "estimated")
+
+
+# Usage was recorded with what is cut now; a client that goes on records it anew.
+@pytest.mark.parametrize("prelude", [False, True])
+def test_a_cut_makes_usage_a_thing_of_the_past(prelude: bool) -> None:
+    records = session()
+    if prelude:  # A reference is a mark as well.
+        records[4]["message"]["content"][0]["content"] = LARGE
+    passes = cut_to(50_000) if prelude else one_pass()["individual_config"]
+    cut = written(loaded(records), one_pass(individual_config=passes), lossless_prelude={"enabled": prelude})
+    transcript = loaded(cut)
+    count = Counter.of(transcript)
+    assert count.transcript(transcript) < count.transcript(loaded(records))
+    assert found(transcript) == InUse(count.transcript(transcript) + overhead_of(transcript, count)[0], "estimated")
+    assert found(loaded(following(cut, 20_500))).source == "recorded usage"
+    assert found(loaded(following(cut, 50_400))).source == "estimated"  # Nothing shows that it was sent without.
+
+
+# A summary begins the conversation anew, with copies of what stays: their usage is older, what comes behind is not.
+def test_behind_a_summary_of_ours() -> None:
+    before = loaded(session())
+    overhead = overhead_of(before, Counter.of(before))
+    records = written(before, one_pass(**BATCH))
+    transcript = loaded(records)
+    count = Counter.of(transcript)
+    assert [usage.is_older for usage in transcript.usages] == [True] * len(transcript.usages) != []
+    assert overhead_of(transcript, count) == overhead
+    assert found(transcript) == InUse(count.transcript(transcript) + overhead[0], "estimated")
+    resumed = loaded(following(records, 21_000))
+    last = Counter.of(resumed).message(resumed.messages[-1])
+    assert found(resumed) == InUse(21_000 + max(7, last), "recorded usage")
+    assert overhead_of(resumed, count) == overhead
+
+
+def test_what_a_client_kept_at_a_compaction_has_old_usage() -> None:
+    kept = session()
+    uuids = [line["uuid"] for line in kept[-2:]]
+    summarized = [
+        boundary(20, preservedMessages={"anchorUuid": summary(21, 20)["uuid"], "uuids": uuids}),
+        summary(21, 20),
+    ]
+    records = [*kept, *summarized]
+    transcript = loaded(records)
+    assert [usage.is_older for usage in transcript.usages] == [True]
+    assert found(transcript).source == "estimated"
+    assert overhead_of(transcript, Counter.of(transcript))[0] > 19_000
+    assert found(loaded(following(records, 20_700))).source == "recorded usage"
+
+
+def rollout(*records: Json) -> Transcript:
+    return api.loads("".join(json.dumps(each) + "\n" for each in records), format="codex")
+
+
+def counted(tokens: int) -> Json:
+    usage = {"input_tokens": tokens, "cached_input_tokens": 7, "output_tokens": 50}
+    return codex_record("event_msg", type="token_count", info={"total_token_usage": usage, "last_token_usage": usage})
+
+
+def codex_turn(number: int, tokens: int, content: str) -> list[Json]:
+    asked = {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": f"c{number}"}
+    told = {"type": "function_call_output", "call_id": f"c{number}", "output": content}
+    return [codex_record("response_item", **asked), counted(tokens), codex_record("response_item", **told)]
+
+
+def test_rollouts() -> None:
+    request = codex_record("response_item", **message("user", "Please look."))
+    contents = [(1, 9_010, LARGE), (2, 40_000, "a"), (3, 40_100, "b"), (4, 40_200, "c")]
+    transcript = rollout(request, *(line for each in contents for line in codex_turn(*each)))
+    count = Counter.of(transcript)
+    assert transcript.usages[-1] == Usage(7, 40_200, 50)
+    assert found(transcript) == InUse(40_250 + count.message(transcript.messages[-1]), "recorded usage")
+    records = written(transcript, one_pass(**BATCH))
+    condensed = rollout(*records)
+    assert condensed.usages == ()
+    assert overhead_of(condensed, count) == overhead_of(transcript, count)
+    more = codex_record("response_item", **message("assistant", "Done."))
+    assert found(rollout(*records, more, counted(9_800))) == InUse(9_850, "recorded usage")
+
+
+@pytest.mark.parametrize("format", ["gemini", "opencode", "pi", "kimi"])
+def test_every_format_that_records_usage(format: str) -> None:
+    """The real files of it: the newest usage is found, and it is the last answer's."""
+    for path in real.files_of(format):
+        transcript = api.load(path)
+        roles = {message.index: message.role.value for message in transcript.messages}
+        assert {roles[usage.message] for usage in transcript.usages} <= {"assistant"}
+        assert [usage.message for usage in transcript.usages] == sorted(usage.message for usage in transcript.usages)
+
+
+def test_check_says_which_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(as_lines(session()))
+    arguments = ("check", str(path), "--context-window", "60000", "--json", "--threshold", "80")
+    told = json.loads(condense_process(*arguments).stdout)
+    assert told["condense"] is True
+    assert (told["used"]["total_source"], told["used"]["total"] > 50_300) == ("recorded usage", True)
+    given = json.loads(condense_process(*arguments, "--overhead-tokens", "0").stdout)
+    assert (given["used"]["total_source"], given["used"]["total"]) == ("estimated", given["used"]["messages"])
+    needed = condense_process("run", str(path), "--if-needed", "--context-window", "70000", "--threshold", "90", "-o-")
+    assert needed.stdout == path.read_bytes()
+    assert "recorded usage" in needed.stderr
