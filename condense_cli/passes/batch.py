@@ -195,11 +195,12 @@ def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
     calls_in: dict[int, set[str]] = defaultdict(set)
     for position, message in enumerate(messages):
         for block in message.blocks:
-            if block.call_id:
-                exchanges[block.call_id].add(position)
-                calls_in[position].add(block.call_id)
-                if block.answers:
-                    answered.add(block.call_id)
+            call = block.call_id or block.server_call
+            if call:
+                exchanges[call].add(position)
+                calls_in[position].add(call)
+            if block.answers:
+                answered.add(block.answers)
     is_last = len(messages) - 1
     stay = {
         position
