@@ -47,7 +47,7 @@ def spoiling(place: tuple[int, int]) -> Iterator[None]:
 def proving_all(transcript: Transcript) -> Condensation:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "Writer", lambda *given, proves_all: Writer(*given, proves_all=True))
-        return api.condense(transcript, CONFIGURATION)
+        return api.condense(transcript, CONFIGURATION, clock=lambda: 0.0)
 
 
 def contents(condensation: Condensation) -> list[Text]:
@@ -59,23 +59,23 @@ def proofs_of(transcript: Transcript, monkeypatch: pytest.MonkeyPatch) -> int:
     decoding = Mock(wraps=decode)
     with monkeypatch.context() as patch:
         patch.setattr(encode, "decode", decoding)
-        api.condense(transcript, CONFIGURATION)
+        api.condense(transcript, CONFIGURATION, clock=lambda: 0.0)
     return decoding.call_count
 
 
 @pytest.mark.parametrize("more", [(), (user(f"It said:\n{REFERENCE_PREFIX}lines 3-4 of the next Read #123456]"),)])
 def test_a_proof_in_the_end_changes_nothing(more: tuple[dict[str, Any], ...]) -> None:
     transcript = reads(*more)
-    found, proven = api.condense(transcript, CONFIGURATION), proving_all(transcript)
+    found, proven = api.condense(transcript, CONFIGURATION, clock=lambda: 0.0), proving_all(transcript)
     assert found.references
     assert (found.receipts, found.passes, contents(found)) == (proven.receipts, proven.passes, contents(proven))
 
 
 def test_a_wrong_reference_costs_itself_and_nothing_else() -> None:
     transcript = reads()
-    (message, number), *others = api.condense(transcript, CONFIGURATION).references
+    (message, number), *others = api.condense(transcript, CONFIGURATION, clock=lambda: 0.0).references
     with spoiling((message, number)):
-        found, proven = api.condense(transcript, CONFIGURATION), proving_all(transcript)
+        found, proven = api.condense(transcript, CONFIGURATION, clock=lambda: 0.0), proving_all(transcript)
     assert list(found.references) == others
     assert (found.receipts, found.passes, contents(found)) == (proven.receipts, proven.passes, contents(proven))
 
