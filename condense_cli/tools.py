@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from . import jsontext, patches, textactions, xmlcalls
@@ -70,7 +71,12 @@ MAIN_ARGUMENTS: Final = (
 
 def name_of(call: Block) -> str:
     """The name of a call's tool in small letters, without that of the MCP server which brings the tool."""
-    name = (call.tool or "").lower()
+    return _bare(call.tool or "")
+
+
+@lru_cache(1_000)
+def _bare(tool: str) -> str:
+    name = tool.lower()
     return name.rpartition("__")[2] if name.startswith("mcp__") else name
 
 
