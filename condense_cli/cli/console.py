@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 DEBUG_VARIABLE = "CONDENSE_DEBUG"
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EINVAL}
+_IN_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EINVAL}
 """What writing to standard output fails with. EINVAL: a pipe that nobody reads any more, on Windows."""
 
 
@@ -100,7 +100,7 @@ def exits() -> Iterator[None]:
         say("condense: not enough memory.")
         _leave(ExitStatus.FAILED)
     except OSError as error:
-        what = "cannot write the output: " if error.errno in _FULL else ""
+        what = "cannot write the output: " if error.errno in _IN_WRITING else ""
         where = f": {error.filename}" if error.filename else ""
         say(f"condense: {what}{error.strerror or error}{where}.")
         _leave(ExitStatus.FAILED)
