@@ -2,14 +2,18 @@
 
 What a unit adds is the value of its keys that no chosen unit covers yet, and a value of its own. What it costs are its
 tokens and the change in markers: a unit beside a chosen one needs none, one that closes a gap saves one. So the choice
-grows in spans. Values only shrink as others are chosen and costs only shrink beside what is chosen, so a heap with
+grows in spans. Values only shrink as others are chosen and costs only shrink beside what is chosen, so a queue with
 values that are looked at again when they come up finds the best unit in logarithmic time.
+
+Of a long conversation there are hundreds of thousands of units, so what is known of each stands in arrays.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Container, Iterable, Sequence
+from itertools import repeat
 from typing import Final
 
 from msgspec import Struct
@@ -31,18 +35,21 @@ _ROUNDS: Final = 6
 _SAME: Final = 0.999
 """A unit whose value shrank by less than this is taken as it comes."""
 
+UNSIGNED: Final = "I"
+"""The type of an array of numbers of units, or of tokens: four bytes each."""
+
 
 class Stretch(Struct):
     """The units of one text as they are chosen from.
 
-    `start` is the number of its first unit among all units; `gaps` are the numbers of units before which something is
-    missing already; a stretch that `vanishes` leaves no marker while nothing of it is chosen; `opening` are the tokens
-    that its first chosen unit costs besides.
+    `start` is the number of its first unit among all units; `gaps` are the units, counted from there, before which
+    something is missing already, or the end; a stretch that `vanishes` leaves no marker while nothing of it is chosen;
+    `opening` are the tokens that its first chosen unit costs besides.
     """
 
     start: int
     stop: int
-    gaps: frozenset[int] = frozenset()
+    gaps: Container[int] = ()
     opening: int = 0
     vanishes: bool = False
 
@@ -50,14 +57,41 @@ class Stretch(Struct):
 class Candidates(Struct):
     """All units to choose from: tokens, values and keys by unit, weights by key, and the lines in pieces."""
 
-    tokens: list[int]
-    values: list[float]
+    tokens: array[int]
+    values: array[float]
     keys: list[tuple[int, ...]]
     weights: list[float]
-    starts: list[int]
-    stops: list[int]
+    starts: array[int]
+    stops: array[int]
     stretches: Sequence[Stretch]
     marker: int
+
+
+class _Queue:
+    """Units by their ratios, the best first, of equal ones the newest.
+
+    All are sorted once, which takes a tenth of the memory of a heap; those that come back are in a heap.
+    """
+
+    def __init__(self, ratios: Iterable[float]) -> None:
+        self._ratios = array("d", ratios)
+        self._sorted = array(UNSIGNED, sorted(range(len(self._ratios)), key=self._ratios.__getitem__))
+        self._again: list[tuple[float, int]] = []
+
+    def push(self, ratio: float, unit: int) -> None:
+        heapq.heappush(self._again, (-ratio, -unit))
+
+    def pop(self) -> tuple[float, int] | None:
+        """The best ratio with its unit; None at the end."""
+        if self._sorted:
+            unit = self._sorted[-1]
+            ratio = self._ratios[unit]
+            if not self._again or self._again[0] >= (-ratio, -unit):
+                return ratio, self._sorted.pop()
+        elif not self._again:
+            return None
+        negative, number = heapq.heappop(self._again)
+        return -negative, -number
 
 
 class Choice:
@@ -71,16 +105,15 @@ class Choice:
         size = len(candidates.tokens)
         self.kept = bytearray(size)
         self.spent = 0
-        self._stretch_of = [0] * size
+        self._stretch_of = array(UNSIGNED)
         self._chosen_in = [0] * len(candidates.stretches)
         self.covered = covered
         self._taken: list[tuple[Sequence[int], int]] = []
         for number, stretch in enumerate(candidates.stretches):
-            self._stretch_of[stretch.start : stretch.stop] = [number] * (stretch.stop - stretch.start)
+            self._stretch_of.extend(repeat(number, stretch.stop - stretch.start))
             if not stretch.vanishes:
                 self.spent += candidates.marker
-        self._heap = [(-self._ratio(unit), -unit) for unit in range(size)]
-        heapq.heapify(self._heap)
+        self._queue = _Queue(map(self._ratio, range(size)))
         self._too_large: list[int] = []
 
     def fill(self, budget: int) -> None:
@@ -88,20 +121,19 @@ class Choice:
 
         Those that are worth less than nothing are left, whatever is free.
         """
-        heap, rest = self._heap, max(_REST, budget // _SHARE)
+        queue, rest = self._queue, max(_REST, budget // _SHARE)
         for unit in self._too_large:
-            heapq.heappush(heap, (-self._ratio(unit), -unit))
+            queue.push(self._ratio(unit), unit)
         self._too_large = []
-        while heap and budget - self.spent > rest:
-            negative, number = heapq.heappop(heap)
-            unit = -number
+        while budget - self.spent > rest and (found := queue.pop()) is not None:
+            before, unit = found
             if self.kept[unit]:
                 continue
             ratio = self._ratio(unit)
             if ratio < 0:
                 continue
-            if ratio < -negative * _SAME:
-                heapq.heappush(heap, (-ratio, number))
+            if ratio < before * _SAME:
+                queue.push(ratio, unit)
                 continue
             added = self._with_ends(unit)
             cost = self._cost(added)
@@ -164,9 +196,9 @@ class Choice:
     def _cost_of_one(self, unit: int, others: int) -> int:
         number = self._stretch_of[unit]
         stretch = self.all.stretches[number]
-        gaps, kept = stretch.gaps, self.kept
-        markers = (unit in gaps if unit == stretch.start else (not kept[unit - 1] or unit in gaps)) + (
-            unit + 1 in gaps if unit + 1 == stretch.stop else (not kept[unit + 1] or unit + 1 in gaps)
+        gaps, kept, inside = stretch.gaps, self.kept, unit - stretch.start
+        markers = (inside in gaps or (inside > 0 and not kept[unit - 1])) + (
+            inside + 1 in gaps or (unit + 1 < stretch.stop and not kept[unit + 1])
         )
         cost = self.all.tokens[unit]
         if stretch.vanishes and not self._chosen_in[number] and not others:
@@ -183,7 +215,7 @@ class Choice:
                 self.covered[key] += 1
         for unit in (added[0] - 1, added[-1] + 1):
             if 0 <= unit < len(self.kept) and not self.kept[unit]:
-                heapq.heappush(self._heap, (-self._ratio(unit), -unit))
+                self._queue.push(self._ratio(unit), unit)
 
     def _close_gap(self, unit: int, direction: int) -> None:
         """Choose the few units between a chosen one and the next, or an end, where they cost no more than a marker."""
@@ -191,7 +223,7 @@ class Choice:
         found: list[int] = []
         tokens = 0
         while True:
-            if (unit if direction < 0 else unit + 1) in stretch.gaps:
+            if (unit if direction < 0 else unit + 1) - stretch.start in stretch.gaps:
                 return
             unit += direction
             if not stretch.start <= unit < stretch.stop or self.kept[unit]:

@@ -6,6 +6,7 @@ touched, so what was shortened once stays as it is.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -13,7 +14,7 @@ from ..markers import Gap
 from ..spelled import Text
 from ..tools import has_failed
 from .again import said_again
-from .choice import Candidates, Choice, Stretch, fit
+from .choice import UNSIGNED, Candidates, Choice, Stretch, fit
 from .kinds import DECISION, DEFINITION, tells_an_error
 from .parts import Key, Part
 from .survey import Survey
@@ -40,11 +41,11 @@ class Priced:
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
-        self._known: dict[Key, tuple[list[int], list[float]]] = {}
+        self._known: dict[Key, tuple[array[int], array[float]]] = {}
         self._again = said_again(survey.parts, survey.units)
         self._lines: dict[str, int] = {}
 
-    def of(self, key: Key) -> tuple[list[int], list[float]]:
+    def of(self, key: Key) -> tuple[array[int], array[float]]:
         """Tokens and values of the units of a part."""
         known = self._known.get(key)
         if known is None:
@@ -54,7 +55,8 @@ class Priced:
                 self.survey.count.anew(text) if stop > unit + 1 else self._line(text)
                 for unit, (text, stop) in enumerate(zip(units.texts, units.stops, strict=True))
             ]
-            known = self._known[key] = tokens, _own_values(self.survey, self.survey.parts[key], tokens)
+            values = _own_values(self.survey, self.survey.parts[key], tokens)
+            known = self._known[key] = array(UNSIGNED, tokens), array("d", values)
             for unit in self._again.get(key, ()):
                 known[1][unit] = -_SAID * tokens[unit]
         return known
@@ -68,19 +70,17 @@ class Priced:
     def candidates(self, keys: Sequence[Key], stretches: Sequence[Stretch]) -> Candidates:
         """All units of some parts, to be chosen from."""
         survey = self.survey
-        tokens: list[int] = []
-        values: list[float] = []
+        tokens, starts, stops = array(UNSIGNED), array(UNSIGNED), array(UNSIGNED)
+        values = array("d")
         unit_keys: list[tuple[int, ...]] = []
-        starts: list[int] = []
-        stops: list[int] = []
         for key in keys:
             units, offset = survey.units[key], len(tokens)
             own_tokens, own_values = self.of(key)
             tokens += own_tokens
             values += own_values
             unit_keys += survey.keys[key]
-            starts += [offset + start for start in units.starts]
-            stops += [offset + stop for stop in units.stops]
+            starts.extend(offset + start for start in units.starts)
+            stops.extend(offset + stop for stop in units.stops)
         return Candidates(tokens, values, unit_keys, survey.weights, starts, stops, stretches, marker_tokens(survey))
 
 
@@ -111,10 +111,9 @@ def stretches_of(survey: Survey, keys: Sequence[Key], opening: Mapping[Key, int]
     start = 0
     for key in keys:
         units = survey.units[key]
-        gaps = frozenset(start + unit for unit in units.gaps) if units.gaps else frozenset()
         stop = start + len(units.texts)
         cost = opening.get(key) if opening else None
-        stretches.append(Stretch(start, stop, gaps, cost or 0, cost is not None))
+        stretches.append(Stretch(start, stop, units.gaps, cost or 0, cost is not None))
         start = stop
     return stretches
 
