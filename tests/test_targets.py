@@ -38,6 +38,7 @@ from condense_cli.passes.approach import approach
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.tokens import Counter
+from condense_cli.transcript import Transcript
 
 MEETING = ("balanced", "cost", "speed")
 """Presets that meet a target."""
@@ -228,17 +229,38 @@ def test_texts_stay_in_their_places_where_a_summary_keeps_no_more() -> None:
     assert {receipt.operation for receipt in condensation.changes} == {"extract"}
 
 
+def worked_before_a_request(opening: dict[str, object]) -> tuple[Transcript, int]:
+    """A conversation in which the user typed the first request late, and where that stands."""
+    before = [message for n in range(20) for message in read_turn(f"b{n}", f"lib/old_{n}.py", LONG + f"\nold_{n}")]
+    return anthropic(opening, *before, assistant("Ready."), *many_turns()), 2 + len(before)
+
+
 # The summary would stand before the request, as if nothing of it were done yet.
 def test_what_was_before_the_first_request_is_not_summarized() -> None:
-    command = user("<command-name>/init</command-name>")
-    before = [message for n in range(20) for message in read_turn(f"b{n}", f"lib/old_{n}.py", LONG + f"\nold_{n}")]
-    transcript = anthropic(command, *before, assistant("Ready."), *many_turns())
+    transcript, request = worked_before_a_request(user("<system-reminder>Be brief.</system-reminder>"))
     condensation = condense(transcript, extract(**SUMMARIZING), target_reduction_percent=80)
     messages = condensation.transcript.messages
-    request = next(position for position, message in enumerate(messages) if message.index == 2 + len(before))
     assert "Look at all parts." in messages[request].blocks[0].text
     assert [message.is_summary for message in messages[: request + 2]] == [False] * (request + 1) + [True]
-    assert request == 2 + len(before)
+
+
+@pytest.mark.parametrize(
+    ("opening", "summary"),
+    [
+        ("<command-name>/init</command-name>", 1),
+        ("[condense: summary of 34 messages, 4 follow #eba847c5]\nIt works.", 0),
+    ],
+    ids=["command", "summary"],
+)
+def test_what_was_done_for_a_command_or_on_from_a_summary_is_summarized(opening: str, summary: int) -> None:
+    transcript, request = worked_before_a_request(user(opening))
+    condensation = condense(transcript, extract(**SUMMARIZING), target_reduction_percent=80, keep_first=0)
+    messages = condensation.transcript.messages
+    assert Kept.BEFORE_REQUEST not in reasons(condensation)
+    assert [message.is_summary for message in messages].index(True) == summary
+    # What the user typed later is told by the summary.
+    assert request not in {message.index for message in messages}
+    assert "Look at all parts." in messages[summary].blocks[0].text
 
 
 def test_the_newest_turns_stay_while_they_leave_room() -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..config.models import Configuration, Selection
 from ..errors import ConfigurationError
 from ..exchanges import cut_before
-from ..formats.injected import is_injected
+from ..formats.injected import is_command, is_injected
 from ..plurals import plural
 from ..tokens import Counter
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role
@@ -89,7 +89,7 @@ def protect(configuration: Configuration, messages: Sequence[Message], count: Co
     own = [message for message in conversation if not message.is_demonstration]
     for message in own[: configuration.keep_first]:
         protected[message.index] = Kept.FIRST
-    request = next((position for position, message in enumerate(conversation) if _is_request(message)), None)
+    request = _first_request(conversation)
     if request is not None:
         # What only its words tell to be the client's stays as well: cut, it could be taken for the request later.
         for message in filter(_begins_as_injected, conversation[:request]):
@@ -105,7 +105,18 @@ def _begins_as_injected(message: Message) -> bool:
     )
 
 
-def _is_request(message: Message) -> bool:
-    return message.role is Role.USER and any(
-        block.kind is BlockKind.TEXT and not block.injected for block in message.blocks
-    )
+def _first_request(conversation: Sequence[Message]) -> int | None:
+    """The position of the first message that the user typed, or of what the assistant went on from without one.
+
+    That is a command such as `/init`, or the summary that a session continues: all the work that follows was done for
+    it, however late the user types something.
+    """
+    for position, message in enumerate(conversation):
+        texts = [block for block in message.blocks if block.kind is BlockKind.TEXT]
+        if message.role is not Role.USER or not texts:
+            continue
+        is_answered = position + 1 < len(conversation) and conversation[position + 1].role is Role.ASSISTANT
+        goes_on = message.is_summary or any(is_command(block.text) for block in texts)
+        if not all(block.injected for block in texts) or (is_answered and goes_on):
+            return position
+    return None
