@@ -21,7 +21,7 @@ from .survey import Survey
 from .units import render
 
 _REQUEST: Final = 1.0
-_SAID: Final = 0.001
+_SAID: Final = 0.000_5
 _REST: Final = 0.000_03
 """What a token is worth for itself, of a fact that is needed: of the user's words, of the assistant's, of anything
 else."""
@@ -64,7 +64,7 @@ class Priced:
     def _line(self, text: str) -> int:
         known = self._lines.get(text)
         if known is None:
-            known = self._lines[text] = self.survey.count.anew(text + "\\n")
+            known = self._lines[text] = self.survey.count.anew(text + "\n")
         return known
 
     def candidates(self, keys: Sequence[Key], stretches: Sequence[Stretch]) -> Candidates:
@@ -102,7 +102,7 @@ def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
 
 
 def marker_tokens(survey: Survey) -> int:
-    return survey.count(f"{_TYPICAL}\\n")
+    return survey.count(f"{_TYPICAL}\n")
 
 
 def stretches_of(survey: Survey, keys: Sequence[Key], opening: Mapping[Key, int] | None = None) -> list[Stretch]:
