@@ -1,4 +1,4 @@
-"""Every test runs with a throw-away home: nothing a test does may reach the user's own files."""
+"""Every test runs with a throw-away home, as nothing it does may reach the user's own files; many need a session."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers import DATA
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -36,3 +37,11 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
             monkeypatch.delenv(name)
     yield home
     assert not list(home.iterdir()), "something was written into the user's home"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A session on disk, alone in its folder."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(DATA)
+    return path

@@ -78,6 +78,16 @@ def condensed(data: bytes, texts: Iterable[str] = CUT, *, ensure_ascii: bool = F
     return data
 
 
+DATA: Final = as_lines(session())
+"""The session as a file."""
+
+SMALLER: Final = condensed(DATA)
+"""What `speed` makes of it."""
+
+OPUS: Final = ("--model", "claude-opus-4-5")
+"""A model whose prices have been the same since it is there: $5 for input, $0.50 read, $6.25 written."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a process ended and what it said."""

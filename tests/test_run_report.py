@@ -6,22 +6,55 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import as_lines, condense, condense_on_terminal, session
+from helpers import as_lines, condense, condense_on_terminal, listing, session, snapshot
 from real import PROJECT
 
+from condense_cli.errors import ExitStatus
+
 SAMPLE = PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(as_lines(session()))
-    return path
 
 
 def joined(text: str) -> str:
     """The text without the line breaks of the terminal."""
     return " ".join(text.split())
+
+
+def test_a_dry_run_reports_and_writes_nothing(file: Path, tmp_path: Path) -> None:
+    """`--dry-run` prints the report even in a pipe, and leaves -o alone."""
+    (tmp_path / "old.jsonl").write_text("precious")
+    before = snapshot(tmp_path)
+    done = condense("run", file, "-p", "speed", "--dry-run", "-o", tmp_path / "old.jsonl")
+    assert condense("run", file, "-p", "speed", "--dry-run", "-o", tmp_path / "new.jsonl").status == ExitStatus.DONE
+    assert done.status == ExitStatus.DONE
+    assert "% saved" in done.text
+    assert b'"role"' not in done.stdout
+    assert snapshot(tmp_path) == before
+
+
+def test_the_report_for_people_says_what_was_done(file: Path) -> None:
+    """Sizes before and after, the operations, the passes, the format, and that counts are estimates."""
+    text = condense("run", file, "-p", "speed", "--dry-run").text
+    report = condense("run", file, "-p", "speed", "--json").json
+    for size in ("before", "after"):
+        assert f"{report['tokens'][size]:,}" in text
+        assert f"{report['bytes'][size]:,}" in text
+    assert "anthropic" in text
+    assert "estimate" in text
+    assert re.search(r"tool results +truncate +6 ", text)
+    assert "lines left out" in text
+
+
+def test_verbose_shows_every_change_and_every_line(file: Path) -> None:
+    """Without -v the diff is an excerpt and says so; with -v it is whole."""
+    results = [listing(number) for number in range(1, 25)]
+    file.write_bytes(as_lines(session(results)))
+    excerpt = condense("run", file, "-p", "speed", "--dry-run").text
+    whole = condense("run", file, "-p", "speed", "--dry-run", "-v").text
+    assert re.search(r"and \d+ smaller changes", excerpt)
+    assert "smaller changes" not in whole
+    for number in range(1, 23):
+        assert f"{number}: line 40 of the listing" in whole
+        assert f"{number}: line 40 of the listing" not in excerpt
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -65,16 +98,3 @@ def test_a_missed_target_names_the_way_out(hint: str, file: Path) -> None:
     said = condense("run", file, *HINTS[hint]).stderr
     assert "was not reached" in said
     assert {other for other in HINTS if other and other in said} == ({hint} if hint else set())
-
-
-def test_blocks_that_share_their_reason_take_one_line(file: Path) -> None:
-    """Neighbours only; messages come last, and --json has each block."""
-    said = condense("run", file, "--preset", "max", "--explain", "-n").text
-    assert re.search(r"(?m)^1:0–12:0 +12 blocks +[\d,]+ → 0  summarize: older than the last 5 turns", said)
-    assert re.search(r"(?m)^3–12 +10 messages +30 → 0  remove: nothing was left in the message", said)
-    assert said.index("among the preserved turns") < said.index("nothing was left in the message")
-    changes = condense("run", file, "--preset", "max", "--explain", "--json").json["changes"]
-    assert {(change["message"], change["block"]) for change in changes} >= {(number, 0) for number in range(18)}
-    lines = condense_on_terminal("run", file, "--preset", "speed", "--explain").plain.splitlines()
-    (line,) = [line for line in lines if line.startswith("0:0 ")]
-    assert line.endswith("keep: the first request of the user")

@@ -1,0 +1,115 @@
+"""The JSON that the commands print, as types: exactly these keys, each with a value of its type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SHAPE: dict[str, Any] = {
+    "version": int,
+    "condense": str,
+    "input": str,
+    "output": (str, type(None)),
+    "backup": type(None),
+    "new_session": type(None),
+    "format": str,
+    "model": (str, type(None)),
+    "configuration": str,
+    "messages": {"before": int, "after": int},
+    "tokens": {
+        "before": int,
+        "after": int,
+        "saved": int,
+        "saved_percent": float,
+        "lossless_saved": int,
+        "encoding": str,
+        "exact": bool,
+        "overhead": int,
+        "overhead_source": str,
+        "estimated": {"before": int, "after": int},
+        "target": (int, type(None)),
+    },
+    "bytes": {"before": int, "after": int},
+    "cost": {
+        "currency": str,
+        "spent": str,
+        "one_off": (str, type(None)),
+        "next_turn_before": (str, type(None)),
+        "next_turn_after": (str, type(None)),
+        "breakeven_turns": (float, type(None)),
+        "pays": (bool, type(None)),
+        "prices": (str, type(None)),
+        "assumed": [str],
+    },
+    "passes": [
+        {
+            "id": str,
+            "name": str,
+            "status": str,
+            "reason": str,
+            "tokens_before": int,
+            "tokens_after": int,
+            "changes": int,
+            "seconds": float,
+        }
+    ],
+    "summaries": [],
+    "warnings": [str],
+    "slim": type(None),
+}
+
+EXPLAINED: dict[str, Any] = {
+    "pass_id": str,
+    "message": int,
+    "block": int,
+    "kind": (str, type(None)),
+    "content_type": (str, type(None)),
+    "tool": (str, type(None)),
+    "operation": str,
+    "changed": bool,
+    "tokens_before": int,
+    "tokens_after": int,
+    "reason": str,
+}
+
+DIFF_SHAPE: dict[str, Any] = {
+    "version": int,
+    "messages": {"before": int, "after": int},
+    "messages_changed": int,
+    "tokens": {"before": int, "after": int},
+    "counts": {
+        "cut": int,
+        "suppressed": int,
+        "summarized": int,
+        "referenced": int,
+        "changed": int,
+        "removed": int,
+        "added": int,
+    },
+    "blocks": [
+        {
+            "message": int,
+            "role": str,
+            "kind": str,
+            "what": str,
+            "label": str,
+            "tokens": {"before": int, "after": int},
+            "lines": [{"sign": str, "line": int, "lines": [str]}],
+        }
+    ],
+}
+
+
+def check_shape(value: Any, shape: Any, where: str = "$") -> None:
+    """The value has exactly the keys of the shape, and values of its types."""
+    if isinstance(shape, dict):
+        assert isinstance(value, dict), where
+        assert value.keys() == shape.keys(), where
+        for key, inner in shape.items():
+            check_shape(value[key], inner, f"{where}.{key}")
+    elif isinstance(shape, list):
+        assert isinstance(value, list), where
+        for index, item in enumerate(value):
+            check_shape(item, shape[0] if shape else None, f"{where}[{index}]")
+    else:
+        assert isinstance(value, shape), where
+        assert not isinstance(value, bool) or bool in (shape if isinstance(shape, tuple) else (shape,)), where

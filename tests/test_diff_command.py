@@ -1,0 +1,104 @@
+"""`condense diff`: two transcripts side by side, or one and what a preset makes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from helpers import CUT, DATA, SMALLER, as_lines, condense, session, snapshot
+from json_shapes import DIFF_SHAPE, check_shape
+
+from condense_cli.errors import ExitStatus
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.jsonl"
+    path.write_bytes(SMALLER)
+    return path
+
+
+def test_diff_shows_what_was_cut(file: Path, small: Path) -> None:
+    """One section per changed block, with the lines that are gone and the marker in their place."""
+    done = condense("diff", file, small)
+    assert (done.status, done.stderr) == (ExitStatus.DONE, "")
+    assert [int(number) for number in re.findall(r"^#(\d+) +cut", done.text, re.MULTILINE)] == [2, 4, 6, 8, 10, 12]
+    assert re.search(r"^ *- 1: line 4 of the listing *$", done.text, re.MULTILINE)
+    assert re.search(r"^ *\+ \[condense: 37 lines left out #[0-9a-f]{8}\] *$", done.text, re.MULTILINE)
+    assert "7: line" not in done.text, "a block that stayed is no difference"
+
+
+def test_diff_with_a_preset_is_diff_with_its_result(file: Path, small: Path) -> None:
+    """`diff A --preset P` and `diff A B` say the same where B is what P makes of A."""
+    assert condense("diff", file, "--preset", "speed").text == condense("diff", file, small).text
+    assert condense("diff", file, "--preset", "speed", "--json").json == condense("diff", file, small, "--json").json
+
+
+def test_diff_stat_is_one_line(file: Path, small: Path) -> None:
+    """`--stat` gives the sizes and counts alone."""
+    done = condense("diff", file, small, "--stat", env={"COLUMNS": "200"})
+    assert re.fullmatch(
+        r"[\d,]+ → [\d,]+ tokens \(\+?\d+\.\d % saved\) +6 of 18 messages differ; blocks: 6 cut\n", done.text
+    )
+
+
+def test_diff_json_has_the_documented_shape(file: Path, small: Path) -> None:
+    """Exactly the keys of condense_cli/report/diff_json.py; with --stat the lines are left out."""
+    full = condense("diff", file, small, "--json").json
+    check_shape(full, DIFF_SHAPE)
+    assert full["version"] == 1
+    assert full["counts"]["cut"] == len(full["blocks"]) == full["messages_changed"] == len(CUT)
+    gone = [line for entry in full["blocks"][0]["lines"] if entry["sign"] == "-" for line in entry["lines"]]
+    assert gone == CUT[0].split("\n")[3:]
+    brief = condense("diff", file, small, "--json", "--stat").json
+    assert brief == {**full, "blocks": [{k: v for k, v in b.items() if k != "lines"} for b in full["blocks"]]}
+
+
+def test_diff_finds_nothing_between_equal_transcripts(file: Path, tmp_path: Path) -> None:
+    """Equal content is no difference, even where the files are written differently."""
+    (tmp_path / "array.json").write_text(json.dumps(session(), indent=2))
+    for other in (file, tmp_path / "array.json"):
+        done = condense("diff", file, other)
+        assert (done.status, done.stderr) == (ExitStatus.DONE, "")
+        assert done.text.startswith("No difference")
+
+
+def test_diff_shows_added_and_removed_messages(file: Path, tmp_path: Path) -> None:
+    """A message that only one of the two holds is shown as such, in both directions."""
+    (tmp_path / "more.jsonl").write_bytes(DATA + as_lines([{"role": "user", "content": "One more thing."}]))
+    assert re.search(r"^#18 +added", condense("diff", file, tmp_path / "more.jsonl").text, re.MULTILINE)
+    assert re.search(r"^#18 +removed", condense("diff", tmp_path / "more.jsonl", file).text, re.MULTILINE)
+
+
+def test_diff_reads_one_of_the_two_from_standard_input(file: Path, small: Path) -> None:
+    """`-` is either of them, not both."""
+    expected = condense("diff", file, small).text
+    assert condense("diff", file, "-", stdin=SMALLER).text == expected
+    assert condense("diff", "-", small, stdin=DATA).text == expected
+    assert condense("diff", "-", "-").status == ExitStatus.USAGE
+
+
+def test_diff_needs_exactly_two_things_to_compare(file: Path, small: Path) -> None:
+    """One transcript alone, or two and a preset, is a usage error that says what to do."""
+    for arguments in ((file,), (file, small, "--preset", "speed")):
+        done = condense("diff", *arguments)
+        assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+        assert "--preset" in done.message
+
+
+def test_diff_shows_as_many_lines_as_asked_for(file: Path) -> None:
+    """`--lines N` limits each run of lines, `--all-lines` does not."""
+    few = condense("diff", file, "-p", "speed", "--lines", "5").text
+    assert "1: line 8 of the listing" in few
+    assert "1: line 9 of the listing" not in few
+    assert "1: line 40 of the listing" in condense("diff", file, "-p", "speed", "--all-lines").text
+
+
+def test_diff_changes_nothing(file: Path, small: Path, tmp_path: Path) -> None:
+    """No file is written or touched."""
+    before = snapshot(tmp_path)
+    condense("diff", file, small, cwd=tmp_path)
+    condense("diff", file, "--preset", "speed", "--json", cwd=tmp_path)
+    assert snapshot(tmp_path) == before

@@ -1,0 +1,143 @@
+"""What a terminal shows: lines that fit it, colours, and nothing that steers it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from helpers import CUT, SMALLER, as_lines, condense, condense_on_terminal, condense_process, listing, session, snapshot
+from rich.cells import cell_len
+
+from condense_cli.errors import ExitStatus
+
+WIDE = "日本語のとても長い行です。" * 20
+
+LONG = [
+    *(listing(number) for number in range(1, 12)),
+    "".join(f"{number} " + "word " * 60 + "\n" for number in range(30)),
+    (WIDE + "\n") * 30,
+    "\tindented\twith\ttabs\n" * 30,
+    "".join(f"{number}:" + "x" * 300 + "\n" for number in range(30)),
+    *(listing(number) for number in range(20, 24)),
+]
+
+
+@pytest.fixture
+def long_file(tmp_path: Path) -> Path:
+    """A session with long lines, wide characters, tabs, and a path as long as paths get."""
+    records = session(LONG)
+    for record in records:
+        for block in record["content"]:
+            if isinstance(block, dict) and block["type"] == "tool_use":
+                block["input"]["file_path"] = "/home/somebody/code/project/" + "package/" * 12 + block["id"] + ".py"
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(as_lines(records))
+    return path
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize(
+    "arguments",
+    [("run",), ("run", "-v"), ("run", "--explain"), ("diff",), ("diff", "--all-lines")],
+    ids=["run", "run -v", "run --explain", "diff", "diff --all-lines"],
+)
+def test_on_a_terminal_no_line_is_wider_than_the_terminal(
+    arguments: tuple[str, ...], columns: int, long_file: Path
+) -> None:
+    """Report and diff fit, whatever the transcript holds, and use the width there is."""
+    done = condense_on_terminal(arguments[0], long_file, "-p", "speed", *arguments[1:], columns=columns)
+    assert done.status == ExitStatus.DONE
+    widths = [cell_len(line) for line in done.plain.split("\n")]
+    assert max(widths) <= columns
+    assert max(widths) > columns - 15
+    assert "lines left out" in done.plain
+
+
+def test_on_a_terminal_run_prints_diff_and_report_and_writes_nothing(file: Path, tmp_path: Path) -> None:
+    """No transcript is poured over the terminal; the last line says how to write it."""
+    before = snapshot(tmp_path)
+    done = condense_on_terminal("run", file, "-p", "speed")
+    assert done.status == ExitStatus.DONE
+    assert '"role"' not in done.plain
+    assert re.search(r"^#2 +cut ", done.plain, re.MULTILINE)
+    assert re.search(r"^ *- 1: line 4 of the listing", done.plain, re.MULTILINE)
+    assert re.search(r"% saved", done.plain)
+    assert "Nothing was written" in done.plain
+    assert "-o FILE" in done.plain
+    assert snapshot(tmp_path) == before
+
+
+def test_a_heading_of_the_diff_takes_one_line(long_file: Path) -> None:
+    """A label too long for the terminal is cut with an ellipsis and does not break into a line of its own."""
+    done = condense_on_terminal("run", long_file, "-p", "speed", columns=80)
+    lines = done.plain.split("\n")
+    headings = [index for index, line in enumerate(lines) if re.match(r"#\d+ ", line)]
+    assert headings
+    for index in headings:
+        assert lines[index + 1].startswith("  "), lines[index + 1]
+        assert "…" in lines[index]
+
+
+def test_a_shown_line_of_the_diff_takes_one_line(long_file: Path) -> None:
+    """Without -v each line of the diff is cut to the width, wide characters counted as two."""
+    done = condense_on_terminal("diff", long_file, "-p", "speed", columns=80)
+    _, diff = done.plain.split("\n\n", 1)
+    for line in diff.split("\n"):
+        assert re.match(r"#\d+ |  [-+ ] |\s*$", line), line
+
+
+def test_a_transcript_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    """Escape sequences in tool results (colours of a test run, or worse) are not sent to the terminal."""
+    hostile = "\x1b[2J\x1b]0;title\x07\x9b31m" + "\x1b[31mred\x1b[0m\n" * 40
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(as_lines(session([hostile, *CUT, hostile])))
+    for arguments in (("run", file, "-p", "speed", "--dry-run", "-v"), ("diff", file, "-p", "speed")):
+        done = condense(*arguments)
+        assert done.status == ExitStatus.DONE
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]", done.text)
+        assert "red" in done.text
+
+
+def test_colours_are_for_terminals(file: Path) -> None:
+    """A terminal gets colours, a pipe gets none."""
+    assert condense_on_terminal("run", file).has_colours
+    assert "\x1b" not in condense_process("run", file, "--dry-run").text
+
+
+def test_no_color_and_its_option_switch_colours_off(file: Path) -> None:
+    """NO_COLOR and --no-color keep colours from a terminal; a dumb terminal gets none either."""
+    assert not condense_on_terminal("run", file, env={"NO_COLOR": "1"}).has_colours
+    assert not condense_on_terminal("--no-color", "run", file).has_colours
+    assert not condense_on_terminal("run", file, env={"TERM": "dumb"}).has_colours
+    assert not condense_on_terminal("diff", file, "-p", "speed", env={"NO_COLOR": "1"}).has_colours
+
+
+def test_force_color_colours_a_pipe_unless_the_option_forbids_it(file: Path) -> None:
+    """FORCE_COLOR colours reports in a pipe; --no-color is stronger."""
+    forced = {"FORCE_COLOR": "1"}
+    assert condense("run", file, "--dry-run", env=forced).has_colours
+    assert not condense("--no-color", "run", file, "--dry-run", env=forced).has_colours
+
+
+def test_no_colour_ever_enters_data(file: Path) -> None:
+    """Transcript and JSON are the same bytes whatever is said about colours."""
+    forced = {"FORCE_COLOR": "1"}
+    assert condense_process("run", file, "-p", "speed", env=forced).stdout == SMALLER
+    assert b"\x1b" not in condense_process("run", file, "--json", env=forced).stdout
+    assert b"\x1b" not in condense_process("diff", file, "-p", "speed", "--json", env=forced).stdout
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_report_is_printed_in_every_encoding(encoding: str, file: Path) -> None:
+    """Where standard output has no arrows (Windows pipes, LC_ALL=C), something else stands for them."""
+    for arguments in (("run", file, "--dry-run"), ("diff", file, "-p", "speed")):
+        done = condense_process(*arguments, env={"PYTHONIOENCODING": encoding})
+        assert (done.status, done.stderr) == (ExitStatus.DONE, "")
+
+
+@pytest.mark.parametrize("command", ["run", "estimate", "inspect", "validate", "restore", "check"])
+def test_a_terminal_is_no_transcript(command: str) -> None:
+    done = condense_on_terminal(command, "-")
+    assert done.status == ExitStatus.USAGE
+    assert "which is a terminal" in done.text
