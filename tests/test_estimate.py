@@ -1,168 +1,21 @@
-"""`condense estimate`, and the costs in the report of a run: the right tokens, the right money, said plainly."""
+"""`condense estimate`: what each preset would save and cost, said plainly."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 import real
-from build import anthropic, assistant, call, claude_line, conversation, cut_to, one_pass, result, text, user
-from build import condense as run_passes
-from helpers import as_lines, condense, condense_on_terminal, session
+from build import claude_line, one_pass, text, user
+from helpers import OPUS, as_lines, condense, condense_on_terminal, session
 from rich.cells import cell_len
 
 from condense_cli.config.presets import preset_names
-from condense_cli.economics import Rewrite
 from condense_cli.errors import ExitStatus
-from condense_cli.passes.pipeline import Condensation
-from condense_cli.prices import Price
-from condense_cli.report.cost_text import dollars, pays_after
-from condense_cli.report.costs import PriceSource, cost_of, rewrite_of
-from condense_cli.report.facts import Cost
-from condense_cli.tokens import MESSAGE_TOKENS, Counter
-
-COUNT = Counter()
-OPUS = ("--model", "claude-opus-4-5")
-"""A model whose prices have been the same since it is there: $5 for input, $0.50 read, $6.25 written."""
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(as_lines(session()))
-    return path
-
-
-def fixed(price: Price | None) -> PriceSource:
-    return PriceSource(lambda tokens: price, "a table")
-
-
-def costing(read: str | None = "0.1", write: str | None = "1.25", input: str = "1") -> Price:
-    """Prices in dollars per token, large enough to be seen."""
-    cached = None if read is None else Decimal(read)
-    written = None if write is None else Decimal(write)
-    return Price("model", "maker", Decimal(input), None, cached, written)
-
-
-# --- Which tokens ----------------------------------------------------------------------------------------------------
-
-
-def tokens_of(condensed: Condensation, messages: int) -> int:
-    return sum(COUNT.message(message) for message in condensed.before.messages[:messages])
-
-
-def test_the_prefix_ends_before_the_first_changed_block() -> None:
-    condensed = run_passes(anthropic(*conversation()))
-    kept = (
-        tokens_of(condensed, 2) + MESSAGE_TOKENS
-    )  # The first result is the first to go: of its message the frame stays.
-    assert rewrite_of(condensed, COUNT, 0) == Rewrite(
-        kept, condensed.tokens_before - kept, condensed.tokens_after - kept
-    )
-
-
-def test_of_a_message_only_the_blocks_before_the_changed_one_stay_cached() -> None:
-    said = "I will write the file now, and then look at it."
-    long, short = call("toolu_x", "Write", content="x y z " * 200), call("toolu_y", "Read", file_path="a")
-    turn = [assistant([text(said), long, short]), user([result("toolu_x", "ok"), result("toolu_y", "ok")])]
-    parameters = one_pass(individual_config={"defaults": {"tool_parameters": {"operation": "suppress"}}})
-    condensation = run_passes(anthropic(user("Go."), *turn, *conversation()[1:]), parameters)
-    assert condensation.transcript.messages[1].blocks[2] == condensation.before.messages[1].blocks[2]
-    kept = tokens_of(condensation, 1) + MESSAGE_TOKENS + COUNT(said)
-    assert rewrite_of(condensation, COUNT, 0).prefix == kept
-
-
-def test_the_overhead_comes_before_everything() -> None:
-    condensed = run_passes(anthropic(*conversation()))
-    without, with_it = rewrite_of(condensed, COUNT, 0), rewrite_of(condensed, COUNT, 1_000)
-    assert with_it == Rewrite(without.prefix + 1_000, without.old_suffix, without.new_suffix)
-
-
-def test_without_a_change_everything_stays_cached() -> None:
-    condensed = run_passes(anthropic(user("Hi."), assistant("Hello.")))
-    assert rewrite_of(condensed, COUNT, 0) == Rewrite(condensed.tokens_before, 0, 0)
-
-
-# --- How much money --------------------------------------------------------------------------------------------------
-
-
-def test_costs_are_those_of_the_formulas() -> None:
-    condensed = run_passes(anthropic(*conversation()), one_pass(individual_config=cut_to(3)))
-    rewrite = rewrite_of(condensed, COUNT, 50)
-    cost = cost_of(condensed, COUNT, 50, fixed(costing()))
-    assert Decimal(cost.next_turn_before or 0) == rewrite.before * Decimal("0.1")
-    assert Decimal(cost.next_turn_after or 0) == rewrite.after * Decimal("0.1")
-    assert Decimal(cost.one_off or 0) == rewrite.new_suffix * Decimal("1.15")
-    turns = rewrite.new_suffix * 1.15 / ((rewrite.old_suffix - rewrite.new_suffix) * 0.1)
-    assert cost.breakeven_turns == round(turns, 2)
-    assert (cost.pays, cost.prices) == (True, "a table")
-    assert "cache expires" in cost.assumed[0]
-
-
-def test_an_unknown_price_leaves_every_cost_unknown() -> None:
-    cost = cost_of(run_passes(anthropic(*conversation())), COUNT, 0, fixed(None))
-    assert cost == Cost(prices="a table")
-    assert (cost.one_off, cost.next_turn_before, cost.next_turn_after, cost.pays) == (None, None, None, None)
-
-
-def test_an_unknown_price_of_writing_is_said_and_not_guessed() -> None:
-    cost = cost_of(run_passes(anthropic(*conversation())), COUNT, 0, fixed(costing(write=None)))
-    assert cost.next_turn_after is not None
-    assert (cost.one_off, cost.breakeven_turns, cost.pays) == (None, None, None)
-    assert any("No price of writing" in sentence for sentence in cost.assumed)
-
-
-def test_without_a_known_cache_it_pays_at_once_and_says_why() -> None:
-    cost = cost_of(run_passes(anthropic(*conversation())), COUNT, 0, fixed(costing(read=None, write=None)))
-    assert (cost.one_off, cost.breakeven_turns, cost.pays) == ("0", 0, True)
-    assert cost.assumed == ["No price of cached input is known: each turn costs the full price of input."]
-
-
-def test_what_changes_nothing_never_pays() -> None:
-    cost = cost_of(run_passes(anthropic(user("Hi."), assistant("Hello."))), COUNT, 0, fixed(costing()))
-    assert (cost.one_off, cost.breakeven_turns, cost.pays) == ("0", None, False)
-    assert cost.next_turn_before == cost.next_turn_after
-
-
-def test_each_request_has_the_price_of_its_size() -> None:
-    condensed = run_passes(anthropic(*conversation()))
-    source = PriceSource(lambda tokens: costing(read="2" if tokens > condensed.tokens_after else "1", write="9"), "t")
-    cost = cost_of(condensed, COUNT, 0, source)
-    assert (cost.next_turn_before, cost.next_turn_after) == (
-        str(2 * condensed.tokens_before),
-        str(condensed.tokens_after),
-    )
-
-
-@pytest.mark.parametrize(
-    ("amount", "shown"),
-    [(None, "unknown"), ("0", "$0"), ("0.00002", "<$0.0001"), ("0.0128151", "$0.0128"), ("1234.567", "$1,234.57")],
-)
-def test_money_is_shown_with_the_digits_that_matter(amount: str | None, shown: str) -> None:
-    assert dollars(amount) == shown
-
-
-@pytest.mark.parametrize(
-    ("cost", "shown"),
-    [
-        (Cost(), "unknown"),
-        (Cost(pays=False), "never"),
-        (Cost(pays=True, breakeven_turns=0.33), "next turn"),
-        (Cost(pays=True, breakeven_turns=1.01), "1.0 turns"),
-        (Cost(pays=True, breakeven_turns=34.5), "34.5 turns"),
-        (Cost(pays=True, breakeven_turns=12345.6), "12,346 turns"),
-    ],
-)
-def test_turns_until_it_pays_are_said_in_words(cost: Cost, shown: str) -> None:
-    assert pays_after(cost) == shown
-
-
-# --- The command -----------------------------------------------------------------------------------------------------
 
 
 def estimate(file: Path, *arguments: str) -> dict[str, Any]:
@@ -223,19 +76,6 @@ def test_overhead_that_is_given_goes_before_what_the_file_tells(tmp_path: Path) 
     assert estimate(path, "speed")["before"]["overhead_source"] == "request"
     before = estimate(path, "speed", "--overhead-tokens", "0")["before"]
     assert (before["overhead"], before["overhead_source"]) == (0, "option")
-
-
-def test_overhead_enters_the_next_turn_of_a_run(file: Path, tmp_path: Path) -> None:
-    given = ("--overhead-tokens", "1000000")
-    report = condense("run", file, "-p", "speed", *OPUS, *given, "--json").json
-    assert (report["tokens"]["overhead"], report["tokens"]["overhead_source"]) == (1_000_000, "option")
-    assert report["cost"] == estimate(file, "speed", *OPUS, *given)["presets"][0]["cost"]
-    assert report["cost"] != condense("run", file, "-p", "speed", *OPUS, "--json").json["cost"]
-    condense("run", file, "-p", "speed", *OPUS, *given, "-n", "-q", "--report", tmp_path / "report.json")
-    assert json.loads((tmp_path / "report.json").read_bytes())["cost"] == report["cost"]
-    shown = condense("run", file, "-p", "speed", *OPUS, *given, "--cost", "--dry-run", env={"COLUMNS": "200"}).text
-    assert f"Next turn: {dollars(report['cost']['next_turn_before'])} → " in shown
-    assert "1,000,000 more: system prompt and tools (--overhead-tokens)" in " ".join(shown.split())
 
 
 def test_an_unknown_model_has_tokens_and_no_costs(file: Path) -> None:
@@ -366,59 +206,6 @@ def test_mistakes_are_said_in_a_sentence(file: Path, arguments: tuple[str, ...],
     assert done.status == status
     assert said in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("command", ["run", "estimate", "inspect", "validate", "restore", "check"])
-def test_a_terminal_is_no_transcript(command: str) -> None:
-    done = condense_on_terminal(command, "-")
-    assert done.status == ExitStatus.USAGE
-    assert "which is a terminal" in done.text
-
-
-# --- The report of a run ---------------------------------------------------------------------------------------------
-
-
-def asks_for_report(file: Path, tmp_path: Path) -> Any:
-    condense("run", file, *OPUS, "-n", "-q", "--report", tmp_path / "report.json")
-    return json.loads((tmp_path / "report.json").read_bytes())["cost"]
-
-
-def asks_for_json(file: Path, tmp_path: Path) -> Any:
-    return condense("run", file, *OPUS, "--json").json["cost"]
-
-
-@pytest.mark.parametrize("asks", [asks_for_report, asks_for_json])
-def test_reports_for_programs_have_costs(file: Path, tmp_path: Path, asks: Callable[[Path, Path], Any]) -> None:
-    cost = asks(file, tmp_path)
-    assert Decimal(cost["next_turn_after"]) < Decimal(cost["next_turn_before"])
-    assert cost["breakeven_turns"] > 0
-    assert cost["pays"] is True
-    assert cost["prices"].startswith("genai-prices ")
-
-
-@pytest.mark.parametrize("option", ["--cost", "--verbose"])
-def test_reports_for_people_have_costs_when_asked(file: Path, option: str) -> None:
-    figures = "Next turn: $"
-    assert figures in condense("run", file, *OPUS, "-n", option).text
-    assert figures not in condense("run", file, *OPUS, "-n").text
-
-
-def test_in_a_pipe_costs_are_a_second_line(file: Path) -> None:
-    with_costs, without = condense("run", file, *OPUS, "--cost"), condense("run", file, *OPUS)
-    assert with_costs.stdout == without.stdout
-    first, second = with_costs.stderr.splitlines()
-    assert first + "\n" == without.stderr
-    assert second.startswith("condense: Next turn: $")
-
-
-def test_figures_say_only_what_applies(file: Path) -> None:
-    """A run that changes nothing has no one-off cost to name; one that does names it and when it pays."""
-    nothing = ("--only-tools", "nothing", "--range", "0:0")
-    run = ("run", file, *OPUS, "--cost", "-p", "speed")
-    changed, unchanged = (condense(*run, *flags).stderr for flags in ((), nothing))
-    assert "one-off cost $" in changed
-    assert "pays after" in changed
-    assert "one-off" not in unchanged
 
 
 def test_a_target_holds_for_every_preset(file: Path) -> None:
