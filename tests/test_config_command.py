@@ -1,4 +1,4 @@
-"""`condense config`: checking configurations, showing every value in use, the schema for editors."""
+"""`condense config`: checking configurations, and showing every value in use with where it comes from."""
 
 from __future__ import annotations
 
@@ -7,38 +7,21 @@ import re
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import real
 import yaml
 from build import compiled
+from configurations import EVERY_KEY, MINE
 from helpers import condense_on_terminal, condense_process
 from known_configurations import LOSSLESS, NATIVE, PHASES, TRUNCATION
-from test_config import EVERY_KEY
 
 from condense_cli import api
-from condense_cli.config import models
 from condense_cli.config.effective import Effective, effective, spelled
 from condense_cli.config.loading import parse_configuration, parse_with_positions
 from condense_cli.config.overrides import Overrides, apply, overrides_from
 from condense_cli.config.presets import load_preset, preset_names
-from condense_cli.config.schema import configuration_schema
-from condense_cli.errors import ConfigurationError, ExitStatus
+from condense_cli.errors import ExitStatus
 from condense_cli.report.settings import as_yaml
-
-MINE = """\
-keepFirst: 2
-pins: [{regex: TODO}]
-passes:
-  - id: old
-    selection: {type: preserve_percent, keep_percentage: 30}
-    individual_config:
-      defaults: &all
-        tool_results: {operation: suppress}
-  - id: older
-    selection: {type: custom, tools: {include: [Read]}}
-    individual_config: {defaults: *all}
-"""
 
 
 @pytest.fixture
@@ -88,57 +71,6 @@ def shown(text: str, **flags: Any) -> Effective:
 
 def origins(text: str, **flags: Any) -> dict[str, str]:
     return {spelled(path): origin for path, origin in shown(text, **flags).origins.items()}
-
-
-SECTIONS = {
-    "truncation": TRUNCATION,
-    "suppression": '{"provider": "truncation", "truncation": {"truncationMode": "suppress"}}',
-    "native": NATIVE,
-    "lossless": LOSSLESS,
-    "phases": PHASES,
-    "all phases": '{"lossyPhase": {"targetReductionPercent": 85}, "llmPhase": {"enabled": true}}',
-    "strict": '{"fallbackPhase": {"strategy": "strict_truncation"}, "target_tokens": 2000}',
-    "native fallback": '{"fallbackPhase": {"strategy": "native"}, "target_tokens": 2000, "native": {"maxTokens": 900}}',
-    "passes": MINE,
-}
-
-
-def compiled_text(text: str, **flags: Any) -> str:
-    """What `config show --compiled` prints."""
-    loaded = parse_with_positions(text, "mine.yaml")
-    return as_yaml(effective(loaded, overrides_from(**flags), compiled=compiled(loaded.configuration)))
-
-
-# The passes that a provider or phases become are a configuration that does the same.
-@pytest.mark.parametrize("name", SECTIONS)
-@pytest.mark.parametrize("path", [real.SAMPLES[-1], *real.largest()], ids=lambda path: path.name[-40:])
-def test_compiled_configurations_do_the_same(name: str, path: Path) -> None:
-    passes = parse_configuration(compiled_text(SECTIONS[name]))
-    assert passes.provider == "smart"
-    assert passes.passes or passes.lossless_prelude.enabled
-    transcript = real.transcript(path)
-    wanted, found = (api.condense(transcript, one) for one in (parse_configuration(SECTIONS[name]), passes))
-    assert api.dump(found) == api.dump(wanted)
-    assert [receipt for receipt in found.receipts if receipt.is_change] == wanted.changes
-    assert found.target == wanted.target
-
-
-def test_flags_apply_to_compiled_passes() -> None:
-    text = compiled_text(PHASES, keep_recent=9)
-    assert re.search(r"keep_recent_count: 9 +# --keep-recent", text)
-    assert {one.selection.keep_recent_count for one in parse_configuration(text).passes} == {9}
-
-
-def test_compiled_passes_are_printed(tmp_path: Path) -> None:
-    path = tmp_path / "native.yaml"
-    path.write_text(NATIVE)
-    done = condense_process("config", "show", "--config", path, "--compiled")
-    assert done.status == ExitStatus.DONE
-    assert yaml.safe_load(done.stdout)["passes"][0]["mode"] == "batch"
-    assert "Provider native leaves short conversations alone, which passes cannot say" in done.stderr
-    assert condense_process("config", "validate", path).stdout.decode() == f"{path}: valid, 1 pass\n"
-    told = condense_process("config", "show", "--config", path, "--compiled", "--json").json
-    assert told["origins"]["passes[0].mode"] == "compiled"
 
 
 def test_each_value_of_a_file_has_its_line_and_the_others_are_defaults() -> None:
@@ -269,114 +201,6 @@ def test_mistakes_are_usage_errors(arguments: list[str], tmp_path: Path) -> None
     assert done.stderr.startswith("condense: ")
 
 
-# --- schema -----------------------------------------------------------------------------------------------------------
-
-
-def test_the_schema_is_printed() -> None:
-    done = condense_process("config", "schema")
-    assert json.loads(done.stdout) == json.loads(msgspec.json.encode(configuration_schema()))
-    assert json.loads(done.stdout)["$schema"].startswith("https://json-schema.org/")
-
-
-def test_the_schema_has_every_key_and_no_other() -> None:
-    definitions = configuration_schema()["$defs"]
-    structs = [kind for kind in vars(models).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
-    for kind in structs:
-        # A file may say all that a configuration is, and name a preset.
-        if kind.__name__ not in ("Struct", "Base", "Configuration"):
-            definition = definitions[kind.__name__]
-            assert set(definition["properties"]) == set(kind.__struct_fields__)
-            assert definition["additionalProperties"] is False
-            assert definition["title"]
-    assert definitions["Selection"]["description"].startswith("Which messages a pass may touch.")
-
-
-ONE_PASS = "passes: [{id: a, selection: {type: custom}, individual_config: {defaults: "
-
-
-# The schema and the loader agree on what is required and on which values there are.
-@pytest.mark.parametrize(
-    ("text", "valid"),
-    [
-        (MINE.replace("keepFirst", "keep_first"), True),
-        (json.dumps(EVERY_KEY), True),
-        ("keep_first: -1", False),
-        ("keep_first: two", False),
-        ("target_reduction_percent: 100", False),
-        ("thinking: never", False),
-        ("passes: [{id: a}]", False),
-        ("passes: {}", False),
-        ("surprise: 1", False),
-        ("pins: [{tools: {only: [x]}}]", False),
-        (
-            ONE_PASS + "{images: {operation: truncate}}}}]",
-            False,
-        ),
-        (
-            ONE_PASS + "{images: {operation: suppress}}}}]",
-            True,
-        ),
-    ],
-)
-def test_schema_and_loader_agree(text: str, valid: bool) -> None:
-    schema = configuration_schema()
-    assert _fits(yaml.safe_load(text), schema, schema["$defs"]) is valid
-    if valid:
-        parse_configuration(text)
-    else:
-        with pytest.raises(ConfigurationError):
-            parse_configuration(text)
-
-
-_TYPES: dict[str, Any] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "integer": int,
-    "number": (int, float),
-    "boolean": bool,
-    "null": type(None),
-}
-
-
-def _fits(value: Any, schema: dict[str, Any], definitions: dict[str, Any]) -> bool:
-    """As much of JSON Schema as this schema uses."""
-    known = {"$schema", "$defs", "$ref", "title", "description", "default", "type", "properties", "required", "items"}
-    known |= {"additionalProperties", "anyOf", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
-    assert schema.keys() <= known, schema.keys() - known
-    if "$ref" in schema and not _fits(value, definitions[schema["$ref"].removeprefix("#/$defs/")], definitions):
-        return False
-    if "anyOf" in schema and not any(_fits(value, each, definitions) for each in schema["anyOf"]):
-        return False
-    if "enum" in schema and value not in schema["enum"]:
-        return False
-    if "type" in schema and not isinstance(value, _TYPES[schema["type"]]):
-        return False
-    if isinstance(value, dict) and "properties" in schema:
-        properties = schema["properties"]
-        if not set(schema["required"]) <= value.keys() <= properties.keys():
-            return False
-        return all(_fits(item, properties[key], definitions) for key, item in value.items())
-    if isinstance(value, list) and "items" in schema:
-        return all(_fits(item, schema["items"], definitions) for item in value)
-    if isinstance(value, int | float):
-        bounds = (
-            value >= schema.get("minimum", value),
-            value <= schema.get("maximum", value),
-            value > schema.get("exclusiveMinimum", value - 1),
-            value < schema.get("exclusiveMaximum", value + 1),
-        )
-        return all(bounds)
-    return True
-
-
-@pytest.mark.parametrize("command", [[], ["validate"], ["show"], ["schema"]])
-def test_help_has_examples(command: list[str]) -> None:
-    done = condense_process("config", *command, "--help")
-    assert done.status == ExitStatus.DONE
-    assert f"condense config {' '.join(command)}".strip() in done.stdout.decode().split("Examples:")[1]
-
-
 def test_show_takes_the_flags_of_a_provider() -> None:
     done = condense_process(
         "config", "show", "--provider", "truncation", "--set", "maxToolResultLines=20", "--drop-thinking", "--json"
@@ -396,3 +220,67 @@ def test_show_says_what_lossless_only_does() -> None:
     report = done.json
     assert report["configuration"]["passes"] == []
     assert report["origins"]["passes"] == "--lossless-only"
+
+
+# --- compiled ---------------------------------------------------------------------------------------------------------
+
+
+SECTIONS = {
+    "truncation": TRUNCATION,
+    "suppression": '{"provider": "truncation", "truncation": {"truncationMode": "suppress"}}',
+    "native": NATIVE,
+    "lossless": LOSSLESS,
+    "phases": PHASES,
+    "all phases": '{"lossyPhase": {"targetReductionPercent": 85}, "llmPhase": {"enabled": true}}',
+    "strict": '{"fallbackPhase": {"strategy": "strict_truncation"}, "target_tokens": 2000}',
+    "native fallback": '{"fallbackPhase": {"strategy": "native"}, "target_tokens": 2000, "native": {"maxTokens": 900}}',
+    "passes": MINE,
+}
+
+
+def compiled_text(text: str, **flags: Any) -> str:
+    """What `config show --compiled` prints."""
+    loaded = parse_with_positions(text, "mine.yaml")
+    return as_yaml(effective(loaded, overrides_from(**flags), compiled=compiled(loaded.configuration)))
+
+
+# The passes that a provider or phases become are a configuration that does the same.
+@pytest.mark.parametrize("name", SECTIONS)
+@pytest.mark.parametrize("path", [real.SAMPLES[-1], *real.largest()], ids=lambda path: path.name[-40:])
+def test_compiled_configurations_do_the_same(name: str, path: Path) -> None:
+    passes = parse_configuration(compiled_text(SECTIONS[name]))
+    assert passes.provider == "smart"
+    assert passes.passes or passes.lossless_prelude.enabled
+    transcript = real.transcript(path)
+    wanted, found = (api.condense(transcript, one) for one in (parse_configuration(SECTIONS[name]), passes))
+    assert api.dump(found) == api.dump(wanted)
+    assert [receipt for receipt in found.receipts if receipt.is_change] == wanted.changes
+    assert found.target == wanted.target
+
+
+def test_flags_apply_to_compiled_passes() -> None:
+    text = compiled_text(PHASES, keep_recent=9)
+    assert re.search(r"keep_recent_count: 9 +# --keep-recent", text)
+    assert {one.selection.keep_recent_count for one in parse_configuration(text).passes} == {9}
+
+
+def test_compiled_passes_are_printed(tmp_path: Path) -> None:
+    path = tmp_path / "native.yaml"
+    path.write_text(NATIVE)
+    done = condense_process("config", "show", "--config", path, "--compiled")
+    assert done.status == ExitStatus.DONE
+    assert yaml.safe_load(done.stdout)["passes"][0]["mode"] == "batch"
+    assert "Provider native leaves short conversations alone, which passes cannot say" in done.stderr
+    assert condense_process("config", "validate", path).stdout.decode() == f"{path}: valid, 1 pass\n"
+    told = condense_process("config", "show", "--config", path, "--compiled", "--json").json
+    assert told["origins"]["passes[0].mode"] == "compiled"
+
+
+# --- help -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [[], ["validate"], ["show"], ["schema"]])
+def test_help_has_examples(command: list[str]) -> None:
+    done = condense_process("config", *command, "--help")
+    assert done.status == ExitStatus.DONE
+    assert f"condense config {' '.join(command)}".strip() in done.stdout.decode().split("Examples:")[1]
