@@ -1,0 +1,72 @@
+"""The presets: what they are called, what they say, and that they are those their authors wrote down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import known_configurations as known
+import msgspec
+import pytest
+
+from condense_cli.config.loading import load_with_positions
+from condense_cli.config.models import Configuration
+from condense_cli.config.presets import load_preset, preset_names, presets_folder
+from condense_cli.errors import ConfigurationError
+
+DOCUMENTS: Final = {
+    "examples/progressive-truncation.yaml": known.SIMPLE,
+    "examples/truncate-then-summarize.yaml": known.ADVANCED,
+    "examples/zones.yaml": known.SYSTEMATIC,
+    "speed.yaml": known.SPEED,
+    "quality.yaml": known.QUALITY,
+    "cost.yaml": known.COST,
+}
+
+
+def _unnamed(configuration: Configuration) -> Configuration:
+    """What the configuration does where there is no target, without names and descriptions."""
+    passes = tuple(
+        msgspec.structs.replace(config, name="", description="")
+        for config in configuration.passes
+        if config.execution.type != "target"
+    )
+    return msgspec.structs.replace(configuration, name="", description="", passes=passes)
+
+
+@pytest.mark.parametrize("file", DOCUMENTS)
+def test_a_document_of_the_sources_is_the_preset_of_the_same_name(file: str, tmp_path: Path) -> None:
+    """Written as JSON with camelCase keys, each configuration of the sources does what the shipped file does."""
+    path = tmp_path / "document.json"
+    path.write_text(DOCUMENTS[file])
+    assert _unnamed(load_with_positions(path).configuration) == _unnamed(
+        load_with_positions(presets_folder() / file).configuration
+    )
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_is_found_by_name_and_says_what_it_does(name: str) -> None:
+    """A preset's own name is the one it is called by, and it has a description to list it with."""
+    preset = load_preset(name)
+    assert preset.name == name
+    assert preset.description.endswith(".")
+
+
+def test_the_documented_presets_are_there() -> None:
+    """The three presets of the sources exist."""
+    assert {"speed", "quality", "cost"} <= set(preset_names())
+
+
+def test_an_unknown_preset_is_refused_with_the_nearest_one() -> None:
+    """The names that exist are listed, the nearest first."""
+    with pytest.raises(ConfigurationError, match="'spede'") as caught:
+        load_preset("spede")
+    assert "Did you mean speed?" in caught.value.hint
+    assert all(name in caught.value.hint for name in preset_names())
+
+
+@pytest.mark.parametrize("name", ["../speed", "examples/zones", "/etc/passwd"])
+def test_a_path_is_no_preset_name(name: str) -> None:
+    """Names are looked up among the presets only; a path is a file, wherever the presets are."""
+    with pytest.raises(ConfigurationError):
+        load_preset(name)
