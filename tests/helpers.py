@@ -16,7 +16,7 @@ import sys
 import termios
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -221,6 +221,16 @@ def condense_on_terminal(
             process.kill()
         process.wait()
     return Outcome(status, b"".join(pieces).replace(b"\r\n", b"\n"), "")
+
+
+@contextlib.contextmanager
+def unharmed(folder: Path) -> Iterator[None]:
+    """Nothing in the folder is written, changed, added or left behind."""
+    before = snapshot(folder)
+    yield
+    after = snapshot(folder)
+    assert after.keys() == before.keys(), "files were left behind or went"
+    assert after == before, "a file was touched"
 
 
 def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:

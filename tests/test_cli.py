@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import SMALLER, Outcome, condense, condense_process, snapshot
+from helpers import SMALLER, Outcome, condense, condense_process, snapshot, unharmed
 
 import condense_cli
 from condense_cli.cli.commands import COMMANDS
@@ -91,7 +91,7 @@ def test_an_unknown_command_is_a_usage_error() -> None:
     assert "'compress'" in done.message
 
 
-# --- Options ----------------------------------------------------------------------------------------------------------
+# --- Configurations and options --------------------------------------------------------------------------------------
 
 
 def test_the_default_preset_is_the_documented_one(file: Path) -> None:
@@ -116,6 +116,47 @@ def test_two_configurations_are_refused(file: Path, tmp_path: Path) -> None:
     done = condense("run", file, "--preset", "speed", "--config", tmp_path / "x.yaml")
     assert done.status == ExitStatus.USAGE
     assert "--preset" in done.message
+
+
+BAD_CONFIGURATIONS: dict[str, tuple[str, str]] = {
+    "wrong key": ("pases: []\n", "mine.yaml:1:1: unknown key 'pases'"),
+    "wrong type": ("keep_first: many\n", "mine.yaml:1:1:"),
+    "impossible value": ("keep_first: -1\n", "mine.yaml:1:1:"),
+    "code": ("name: !!python/object/apply:os.system [touch executed]\n", "mine.yaml:1:"),
+    "no YAML": ("passes: [\n", "mine.yaml:"),
+    "duplicate key": ("keep_first: 1\nkeep_first: 1\n", "mine.yaml:2:1:"),
+    "no mapping": ("- a\n", "mine.yaml:1:1:"),
+    "a value that denies its tag": ("keep_first: !!int abc\n", "mine.yaml:1:"),
+}
+
+
+@pytest.mark.parametrize("option", ["--config", "--preset"])
+@pytest.mark.parametrize("name", BAD_CONFIGURATIONS)
+def test_a_wrong_configuration_is_a_usage_error(name: str, option: str, file: Path, tmp_path: Path) -> None:
+    """Exit status 2, one message with file, line and column; nothing is run or written."""
+    text, says = BAD_CONFIGURATIONS[name]
+    (tmp_path / "mine.yaml").write_text(text)
+    with unharmed(tmp_path):
+        done = condense("run", file.name, option, "mine.yaml", "-o", "out.jsonl", cwd=tmp_path)
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b""), done.stderr
+    assert says in done.message
+
+
+def test_an_unknown_preset_is_a_usage_error(file: Path, tmp_path: Path) -> None:
+    """Exit status 2; the message names the nearest preset, for run and for diff."""
+    with unharmed(tmp_path):
+        for arguments in (("run", file, "-o", tmp_path / "out.jsonl"), ("diff", file)):
+            done = condense(*arguments, "--preset", "spede")
+            assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+            assert "'spede'" in done.message
+            assert "speed" in done.message
+
+
+def test_a_missing_configuration_is_a_usage_error(file: Path, tmp_path: Path) -> None:
+    """Exit status 2; the message names the file."""
+    done = condense("run", file, "--config", tmp_path / "nowhere.yaml")
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+    assert "nowhere.yaml" in done.message
 
 
 @pytest.mark.parametrize(

@@ -52,4 +52,5 @@ def test_a_missed_target_is_said_in_a_pipe_too(file: Path) -> None:
     """Who writes to a pipe sees standard error alone, and has to learn there why the status is 4."""
     done = condense("run", file, "-p", "speed", "--target-tokens", "1", "--strict")
     assert done.status == ExitStatus.TARGET_MISSED
-    assert "target" in done.stderr
+    assert "target of 1 token was not reached" in done.stderr
+    assert done.stdout.startswith(b'{"role": "user"')
