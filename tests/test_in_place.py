@@ -1,4 +1,4 @@
-"""`condense run --in-place` and `condense undo`: nothing is ever lost, and what is not safe is refused."""
+"""`condense run --in-place`: nothing is ever lost, and what is not safe is refused."""
 
 from __future__ import annotations
 
@@ -13,39 +13,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from helpers import Outcome, as_lines, condense, condense_on_terminal, condensed, session, snapshot
+from helpers import DATA, SMALLER, condense, condense_on_terminal, snapshot
+from replacing import GREW, appended, beside, in_place
 
 from condense_cli import backups, files, open_files
 from condense_cli.errors import ExitStatus, OutputError
 
-DATA = as_lines(session())
-SMALLER = condensed(DATA)
-GREW = b'{"role": "user", "content": "And now?"}\n'
 NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
 IS_ROOT = os.geteuid() == 0
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(DATA)
-    return path
-
-
-def in_place(file: Path, *arguments: str) -> Outcome:
-    return condense("run", file, "-p", "speed", "--in-place", *arguments)
-
-
-def beside(file: Path) -> list[Path]:
-    """Backups and whatever else came to stand beside a file."""
-    return sorted(path for path in file.parent.iterdir() if path.name != file.name)
 
 
 def replace(file: Path, *, read: bytes = DATA, force: bool = False) -> Path:
     return backups.replace_in_place(file, SMALLER, read=read, seen=files.stamp(file), now=NOW, force=force)
 
 
-# --- In place --------------------------------------------------------------------------------------------------------
+# --- In place ---------------------------------------------------------------------------------------------------------
 
 
 # The file holds what `-o` would have written, the backup what the file held.
@@ -149,12 +131,7 @@ def test_where_there_are_no_hard_links_the_backup_is_a_copy(file: Path, monkeypa
     assert (file.read_bytes(), beside(file)) == (DATA, [])
 
 
-# --- What is refused -------------------------------------------------------------------------------------------------
-
-
-def appended(file: Path) -> None:
-    with file.open("ab") as opened:
-        opened.write(GREW)
+# --- What is refused --------------------------------------------------------------------------------------------------
 
 
 def rewritten(file: Path) -> None:
@@ -338,173 +315,3 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 def test_output_that_is_the_input_points_to_in_place(file: Path) -> None:
     assert "--in-place" in condense("run", file, "-o", file).message
     assert "--in-place" not in condense("run", file, "--report", file).message
-
-
-# --- Undo ------------------------------------------------------------------------------------------------------------
-
-
-# The file as it was, its permissions and time included; what condense wrote can be written again, so it goes.
-def test_undo_brings_back_the_file(file: Path) -> None:
-    file.chmod(0o640)
-    os.utime(file, ns=(1_700_000_000_000_000_000,) * 2)
-    before = snapshot(file.parent)
-    in_place(file)
-    done = condense("undo", file)
-    assert (done.status, snapshot(file.parent)) == (ExitStatus.DONE, before)
-    assert f"({len(DATA):,} bytes)" in done.text
-
-
-def test_undo_goes_back_step_by_step(file: Path) -> None:
-    in_place(file, "--keep-recent", "12")
-    between = file.read_bytes()
-    in_place(file)
-    assert len({DATA, between, file.read_bytes()}) == 3
-    condense("undo", file)
-    assert file.read_bytes() == between
-    condense("undo", file)
-    assert (file.read_bytes(), beside(file)) == (DATA, [])
-
-
-def test_a_session_that_went_on_is_not_undone(file: Path) -> None:
-    in_place(file)
-    appended(file)
-    appended(file)
-    before = snapshot(file.parent)
-    done = condense("undo", file)
-    assert (done.status, snapshot(file.parent)) == (ExitStatus.FAILED, before)
-    assert f"2 lines ({2 * len(GREW)} bytes)" in done.message
-    assert "--force" in done.message
-
-
-# With --force nothing is lost either, and can be brought back by its name.
-def test_undo_by_force_keeps_what_came_later(file: Path) -> None:
-    in_place(file)
-    appended(file)
-    done = condense("undo", file, "--force")
-    assert (done.status, file.read_bytes()) == (ExitStatus.DONE, DATA)
-    (kept,) = beside(file)
-    assert kept.name.endswith(".condense-undone")
-    assert kept.read_bytes() == SMALLER + GREW
-    assert kept.name in done.text
-    assert "no backup" in condense("undo", file).message
-    assert condense("undo", file, "--backup", kept.name).status == ExitStatus.FAILED
-    again = condense("undo", file, "--backup", kept.name, "--force", "--json").json
-    assert file.read_bytes() == SMALLER + GREW
-    assert again["restored"]["name"] == kept.name
-    assert (file.parent / again["kept"]).read_bytes() == DATA
-
-
-def test_undo_of_a_file_that_is_not_what_condense_wrote(file: Path) -> None:
-    in_place(file)
-    file.write_bytes(b"something else\n")
-    assert "15 bytes" in condense("undo", file).message
-    assert condense("undo", file, "--force").status == ExitStatus.DONE
-    assert [path.read_bytes() for path in beside(file)] == [b"something else\n"]
-
-
-# Between the last look and the renaming there is a moment, here too.
-def test_what_comes_in_the_last_moment_of_undo_is_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_place(file)
-    rename = Path.replace
-
-    def late(self: Path, target: Path) -> Path:
-        appended(file)
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "replace", late)
-    assert condense("undo", file).status == ExitStatus.DONE
-    assert file.read_bytes() == DATA
-    assert [path.read_bytes() for path in beside(file)] == [SMALLER + GREW]
-
-
-def test_undo_of_a_file_that_is_gone(file: Path) -> None:
-    in_place(file)
-    file.unlink()
-    assert condense("undo", file).status == ExitStatus.DONE
-    assert (file.read_bytes(), beside(file)) == (DATA, [])
-
-
-# A run that was killed before the replacement leaves the file under a second name: that is no older content.
-def test_a_second_name_of_the_file_itself_is_no_backup(file: Path) -> None:
-    in_place(file)
-    name = beside(file)[0].name.replace("202", "209", 1)
-    os.link(file, file.with_name(name))
-    assert len(condense("undo", file, "--list", "--json").json["backups"]) == 1
-    condense("undo", file)
-    assert file.read_bytes() == DATA
-
-
-def test_the_list_of_backups(file: Path) -> None:
-    assert "no backup" in condense("undo", file, "--list").text
-    in_place(file, "--keep-recent", "12")
-    between = file.stat().st_size
-    in_place(file)
-    before = snapshot(file.parent)
-    listed = condense("undo", file, "--list")
-    lines = listed.text.splitlines()
-    assert [line.split()[2] for line in lines] == [f"{between:,}", f"{len(DATA):,}"]
-    found = condense("undo", file, "-l", "--json").json
-    assert (found["version"], found["input"]) == (1, str(file))
-    assert [(entry["kind"], entry["bytes"]) for entry in found["backups"]] == [
-        ("backup", between),
-        ("backup", len(DATA)),
-    ]
-    assert all(line.endswith(entry["name"]) for line, entry in zip(lines, found["backups"], strict=True))
-    assert datetime.fromisoformat(found["backups"][0]["made"]).tzinfo == UTC
-    assert snapshot(file.parent) == before
-
-
-def test_an_older_backup_by_its_name(file: Path) -> None:
-    in_place(file, "--keep-recent", "12")
-    (oldest,) = beside(file)
-    in_place(file)
-    done = condense("undo", file, "--backup", str(oldest), "--json")
-    assert file.read_bytes() == DATA
-    assert done.json["restored"] | {"made": ""} == {
-        "name": oldest.name,
-        "kind": "backup",
-        "made": "",
-        "bytes": len(DATA),
-    }
-    assert done.json["kept"] is None
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "said"),
-    [
-        ([], ExitStatus.INPUT, "no backup"),
-        (["--backup", "x"], ExitStatus.USAGE, "no backup x"),
-        (["--list", "--force"], ExitStatus.USAGE, "--list"),
-        (["--list", "--backup", "x"], ExitStatus.USAGE, "--list"),
-    ],
-)
-def test_what_undo_refuses(arguments: list[str], status: ExitStatus, said: str, file: Path) -> None:
-    before = snapshot(file.parent)
-    done = condense("undo", file, *arguments)
-    assert (done.status, snapshot(file.parent)) == (status, before)
-    assert said in done.message
-
-
-# Backups of another file whose name begins like this one's are not this one's.
-def test_backups_belong_to_one_file(file: Path) -> None:
-    in_place(file)
-    other = file.with_name("session.jsonl.old.jsonl")
-    other.write_bytes(DATA)
-    in_place(other)
-    assert len(backups.backups_of(file)) == 1
-    assert len(backups.backups_of(other)) == 1
-
-
-def test_undo_refuses_a_file_that_changes_meanwhile(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_place(file)
-
-    def writers(path: Path) -> list[open_files.Writer]:
-        appended(path)
-        return []
-
-    monkeypatch.setattr(backups, "writers", writers)
-    done = condense("undo", file)
-    assert done.status == ExitStatus.FAILED
-    assert "changed just now" in done.message
-    assert file.read_bytes() == SMALLER + GREW
-    assert [path.read_bytes() for path in beside(file)] == [DATA]
