@@ -1,4 +1,4 @@
-"""Every test runs with a throw-away home, as nothing it does may reach the user's own files; many need a session."""
+"""A throw-away home for every test, as nothing may reach the user's own files; and what many tests begin with."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from desk import Desk
 from helpers import DATA
 from hypothesis import HealthCheck, settings
 
@@ -45,3 +46,10 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "session.jsonl"
     path.write_bytes(DATA)
     return path
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return Desk(tmp_path)

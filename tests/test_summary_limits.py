@@ -1,0 +1,110 @@
+"""What summaries may cost: limits that stop in time, and prices that are known without a call."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import model_server as played
+import pytest
+from desk import APIS, BY_MODEL, CALL, KEYS, WAYS, Desk, cost_of, reasons
+from helpers import as_lines, condense, listing, session
+from model_server import model_server
+
+from condense_cli.errors import ExitStatus
+
+# --- Limits -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", APIS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("limit", [("--max-cost", "0.0001"), ("--max-summary-tokens", "50")])
+def test_a_limit_too_small_for_any_call(desk: Desk, limit: tuple[str, str], way: str, name: str) -> None:
+    with model_server(played.good(BY_MODEL)) as server:
+        desk.profiles(server)
+        report = desk.report(way, "--profile", name, *limit, status=ExitStatus.CALLS_FAILED)
+        assert server.calls == 0
+    assert desk.is_unchanged
+    assert any("budget" in reason for reason in reasons(report))
+
+
+@pytest.mark.parametrize("name", APIS)
+def test_limits_stop_in_time(desk: Desk, name: str) -> None:
+    desk.input.write_bytes(as_lines(session([listing(number, 150) for number in range(8)])))
+    with model_server(played.good(BY_MODEL)) as server:
+        desk.profiles(server)
+        most = Decimal("0.006")
+        report = desk.report("individual", "--profile", name, "--max-cost", str(most), status=ExitStatus.CALLS_FAILED)
+        (used,) = report["summaries"]
+        assert 0 < used["written"] < used["written"] + used["refused"]
+        assert cost_of(report) == CALL * server.calls <= most
+        before = server.calls
+        report = desk.report(
+            "individual", "--profile", name, "--no-cache", "--max-summary-tokens", "5000",
+            status=ExitStatus.CALLS_FAILED,
+        )  # fmt: skip
+        (used,) = report["summaries"]
+        assert 0 < server.calls - before == used["calls"]
+        assert used["tokens"] <= 5000
+
+
+@pytest.mark.parametrize("amount", ["much", "-1", "nan"])
+def test_an_amount_that_is_none(desk: Desk, amount: str) -> None:
+    done = desk.run("batch", f"--max-cost={amount}")
+    assert done.status == ExitStatus.USAGE
+    assert "--max-cost" in done.message
+
+
+# --- Prices without calls ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", APIS)
+def test_a_dry_run_prices_the_requests(desk: Desk, name: str, way: str) -> None:
+    with model_server(played.good(BY_MODEL)) as server:
+        desk.profiles(server)
+        done = condense(
+            "run", desk.input, "-c", desk.configuration(way), "--dry-run", "--profile", name, "--json", env=KEYS
+        )
+        assert server.calls == 0
+        planned = done.json
+        report = desk.report(way, "--profile", name)
+    (used,) = planned["summaries"]
+    (real,) = report["summaries"]
+    assert (done.status, used["planned"]) == (ExitStatus.DONE, True)
+    assert (used["written"], used["calls"]) == (real["written"], real["calls"])
+    assert Decimal(used["cost"]) > 0
+    assert planned["cost"]["spent"] == used["cost"]
+
+
+# The texts that stand in for summaries differ, so none of them becomes a reference to another.
+def test_a_plan_needs_no_key_and_shortens_no_stand_in(desk: Desk) -> None:
+    done = condense("run", desk.input, "--preset", "quality", "--dry-run", "--profile", "gpt-4o-mini", "--json")
+    report = done.json
+    (used,) = report["summaries"]
+    assert done.status == ExitStatus.DONE
+    assert used["written"] > 1
+    assert report["tokens"]["lossless_saved"] == 0
+    assert "needs a key" in " ".join(report["warnings"])
+
+
+def test_an_estimate_warns_of_what_a_run_would_need(desk: Desk) -> None:
+    done = condense("estimate", desk.input, "quality", "--profile", "gpt-4o-mini", "--json")
+    (preset,) = done.json["presets"]
+    assert preset["saved"] > 0
+    assert "Set OPENAI_API_KEY" in " ".join(done.json["warnings"])
+
+
+def test_an_estimate_prices_the_requests(desk: Desk) -> None:
+    with model_server(played.good(BY_MODEL)) as server:
+        desk.profiles(server)
+        arguments = ["estimate", str(desk.input), "--preset", "quality", "--json"]
+        allowed = condense(*arguments, "--profile", "openai", env=KEYS)
+        plain = condense(*arguments, env=KEYS)
+        assert server.calls == 0
+    (preset,) = allowed.json["presets"]
+    (used,) = preset["summaries"]
+    assert used["planned"]
+    assert used["calls"] == used["written"] > 0
+    assert Decimal(used["cost"]) > 0
+    (offline,) = plain.json["presets"][0]["summaries"]
+    assert (offline["profile"], offline["calls"], offline["cost"]) == ("offline", 0, "0")
