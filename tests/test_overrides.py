@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import build
 import pytest
 import typer
-from helpers import as_lines, condense_process, environment, session
+from helpers import condense_process
 from hypothesis import given
 from hypothesis import strategies as st
 from summarizers import Short
 
 from condense_cli import api
-from condense_cli.cli.options import FORMAT_NAMES, parse_tokens
+from condense_cli.cli.options import parse_tokens
 from condense_cli.config.models import Configuration, Globs, IndexRange, Predicates
 from condense_cli.config.overrides import Overrides, apply, overrides_from, parse_range
 from condense_cli.config.presets import load_preset, preset_names
 from condense_cli.errors import ExitStatus, UsageError
-from condense_cli.formats import FORMATS
 from condense_cli.passes.flags import name_flags
 from condense_cli.transcript import Transcript
 
@@ -262,14 +259,6 @@ def test_a_flag_that_leaves_a_block_out_is_named(
         assert found[place] == why if why else "--" not in found[place]
 
 
-def test_a_run_names_the_flag(file: Path) -> None:
-    """In the reasons, and in the warning when nothing was changed."""
-    done = condense_process("run", file, "--range", "500:", "--json", "--explain")
-    report = json.loads(done.stdout)
-    assert "outside --range" in {entry["reason"] for entry in report["changes"]}
-    assert any("outside --range" in warning for warning in report["warnings"])
-
-
 def test_the_target_replaces_either_target() -> None:
     before = build.configuration(build.one_pass(), target_reduction_percent=50)
     after = apply(before, Overrides(target_tokens=7))
@@ -279,98 +268,6 @@ def test_the_target_replaces_either_target() -> None:
 def test_except_tools_is_a_pin_on_these_tools() -> None:
     after = apply(build.configuration(build.one_pass()), Overrides(except_tools=("a", "b")))
     assert after.pins == (Predicates(tools=Globs(include=("a", "b"))),)
-
-
-# --- On the command line ----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(as_lines(session()))
-    return path
-
-
-def changed_by_run(file: Path, *flags: str) -> list[int]:
-    done = condense_process("run", file, "-p", "speed", "--json", "--explain", *flags)
-    assert done.status == ExitStatus.DONE, done.stderr
-    return sorted({entry["message"] for entry in json.loads(done.stdout)["changes"] if entry["changed"]})
-
-
-@pytest.mark.parametrize(
-    ("flags", "messages"),
-    [
-        ([], [2, 4, 6, 8, 10, 12]),
-        (["--keep-recent", "9"], [2, 4, 6, 8]),
-        (["--range", "-12:8"], [6]),
-        (["--range=3:-8"], [4, 6, 8]),
-        (["--only-tools", "Bash"], []),
-        (["--except-tools", "Bash", "--except-tools", "r*d"], []),
-        (["--pin", "^2: line 1 ", "--pin", "^4: line 1 "], [2, 6, 10, 12]),
-    ],
-)
-def test_run_takes_the_flags(file: Path, flags: list[str], messages: list[int]) -> None:
-    assert changed_by_run(file, *flags) == messages
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [["--range", "x"], ["--pin", "["], ["--keep-recent", "-1"], ["--only-tools", ""], ["--except-tools", " "]],
-)
-def test_bad_values_are_usage_errors_and_nothing_is_written(file: Path, flags: list[str]) -> None:
-    done = condense_process("run", file, "-o", file.parent / "out.jsonl", *flags)
-    assert done.status == ExitStatus.USAGE
-    assert flags[0] in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (file.parent / "out.jsonl").exists()
-
-
-# --- Completion in a shell --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("typed", "found"),
-    [
-        ("condense run --preset ", preset_names()),
-        ("condense run x.jsonl -p q", ["quality"]),
-        ("condense diff --preset s", ["speed"]),
-        ("condense run --format ", [*FORMAT_NAMES, "rows"]),
-        ("condense diff -f open", ["openai-chat", "opencode", "opencode-events", "openhands", "openhands-sdk"]),
-    ],
-)
-def test_names_are_completed(typed: str, found: list[str]) -> None:
-    printed, modules = completions(typed)
-    assert printed == found
-    assert not modules & {"rich", "splintr", "rs_bpe", "yaml", "msgspec", "asyncio", "rapidfuzz"}
-
-
-COMPLETE = """
-import sys
-sys.argv[0] = "condense"
-from condense_cli.cli import main
-try:
-    main()
-finally:
-    sys.stdout.flush()
-    sys.stderr.write("MODULES " + " ".join(sys.modules))
-"""
-
-
-def completions(typed: str) -> tuple[list[str], set[str]]:
-    """What a shell is offered for a command line, and the modules that were imported for it."""
-    variables = {
-        "_CONDENSE_COMPLETE": "complete_bash",
-        "COMP_WORDS": typed,
-        "COMP_CWORD": str(len(typed.split(" ")) - 1),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", COMPLETE], env=environment(variables), capture_output=True, text=True, check=False
-    )
-    return done.stdout.split(), set(done.stderr.rpartition("MODULES ")[2].split())
-
-
-def test_completed_formats_are_the_formats() -> None:
-    assert sorted(form.name for form in FORMATS) == list(FORMAT_NAMES)
 
 
 NATIVE: Configuration = build.configuration(provider="native")
@@ -395,3 +292,48 @@ def _summarized(transcript: Transcript, **flags: Any) -> list[int]:
     return sorted(
         {receipt.message for receipt in result.changes if receipt.operation == "summarize" and receipt.block >= 0}
     )
+
+
+# --- On the command line ----------------------------------------------------------------------------------------------
+
+
+def changed_by_run(file: Path, *flags: str) -> list[int]:
+    done = condense_process("run", file, "-p", "speed", "--json", "--explain", *flags)
+    assert done.status == ExitStatus.DONE, done.stderr
+    return sorted({entry["message"] for entry in json.loads(done.stdout)["changes"] if entry["changed"]})
+
+
+@pytest.mark.parametrize(
+    ("flags", "messages"),
+    [
+        ([], [2, 4, 6, 8, 10, 12]),
+        (["--keep-recent", "9"], [2, 4, 6, 8]),
+        (["--range", "-12:8"], [6]),
+        (["--range=3:-8"], [4, 6, 8]),
+        (["--only-tools", "Bash"], []),
+        (["--except-tools", "Bash", "--except-tools", "r*d"], []),
+        (["--pin", "^2: line 1 ", "--pin", "^4: line 1 "], [2, 6, 10, 12]),
+    ],
+)
+def test_run_takes_the_flags(file: Path, flags: list[str], messages: list[int]) -> None:
+    assert changed_by_run(file, *flags) == messages
+
+
+def test_a_run_names_the_flag(file: Path) -> None:
+    """In the reasons, and in the warning when nothing was changed."""
+    done = condense_process("run", file, "--range", "500:", "--json", "--explain")
+    report = json.loads(done.stdout)
+    assert "outside --range" in {entry["reason"] for entry in report["changes"]}
+    assert any("outside --range" in warning for warning in report["warnings"])
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--range", "x"], ["--pin", "["], ["--keep-recent", "-1"], ["--only-tools", ""], ["--except-tools", " "]],
+)
+def test_bad_values_are_usage_errors_and_nothing_is_written(file: Path, flags: list[str]) -> None:
+    done = condense_process("run", file, "-o", file.parent / "out.jsonl", *flags)
+    assert done.status == ExitStatus.USAGE
+    assert flags[0] in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (file.parent / "out.jsonl").exists()
