@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import io
 import re
+from decimal import Decimal
 from pathlib import Path
 
 from rich.console import Console, RenderableType
 
 from condense_cli import api
+from condense_cli.cli.run_report import cost_of_run
 from condense_cli.config.presets import load_preset
 from condense_cli.report import facts, terminal
 from condense_cli.tokens import Counter, encoding_for
@@ -45,6 +47,7 @@ def main() -> None:
         configuration="speed",
         size_after=len(api.dump(result)),
         explain=False,
+        cost=cost_of_run(result, count, None, Decimal(0)),
     )
     whole = list(terminal.render_run(result, report, count, WIDTH))
     # Every block is a heading and its lines: the first ones are enough to see what a diff looks like.

@@ -84,6 +84,50 @@ def test_a_file_that_grows_by_its_summary_is_said_to(tmp_path: Path) -> None:
     assert "The file grows" not in condense("run", file, "--preset", "speed", "-o", small).stderr
 
 
+FIGURES = "Next turn: $"
+HOW = "--cost says how the money is computed."
+
+
+@pytest.mark.parametrize(
+    ("where", "columns"),
+    [
+        ((), 60),
+        ((), 80),
+        ((), 120),
+        (("-o", "small.jsonl"), 80),
+        (("--in-place",), 80),
+        (("--new-session",), 80),
+        (("--if-needed", "--context-window", "20000", "--threshold", "50"), 80),
+    ],
+)
+def test_a_terminal_is_told_what_a_run_means_in_money(where: tuple[str, ...], columns: int, tmp_path: Path) -> None:
+    """In one sentence; what it rests on is for those who ask."""
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(SAMPLE.read_bytes())
+    places = [str(tmp_path / option) if option == "small.jsonl" else option for option in where]
+    said = joined(condense_on_terminal("run", file, "-p", "speed", *places, columns=columns).plain)
+    assert re.search(r"Next turn: \$[\d.]+ → \$[\d.]+; one-off cost \$[\d.]+, pays after [\d.]+ turns\.", said)
+    assert HOW in said
+    assert "Prices: " not in said
+
+
+def test_who_asks_for_costs_on_a_terminal_is_told_how(file: Path) -> None:
+    model = ("-m", "claude-opus-4-5")
+    said = joined(condense_on_terminal("run", file, "-p", "speed", *model, "--cost").plain)
+    assert FIGURES in said
+    assert "Prices: genai-prices" in said
+    assert HOW not in said
+    assert FIGURES not in condense_on_terminal("run", file, "-p", "speed", *model, "-q").plain
+
+
+@pytest.mark.parametrize("nothing", [(), ("-m", "nobodys-model"), ("-m", "claude-opus-4-5", "--only-tools", "none")])
+def test_no_word_of_money_where_there_is_nothing_to_say(nothing: tuple[str, ...], file: Path) -> None:
+    """No model, no price, no change."""
+    said = joined(condense_on_terminal("run", file, "-p", "speed", *nothing).plain)
+    assert "tokens" in said
+    assert not re.search(r"Next turn|price|\$|--cost", said)
+
+
 HINTS = {
     "A smaller --keep-recent would free up to": ("-p", "speed", "--target-tokens", "500", "--keep-recent", "8"),
     "Fewer pins would free up to": ("--target-tokens", "1k", "--pin", "listing"),

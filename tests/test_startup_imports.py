@@ -96,12 +96,15 @@ def test_help_imports_nothing_that_only_work_needs(stand_ins: Path) -> None:
 
 # `condense run` with a preset that asks no model imports no client of a vendor, no pydantic, no prices, no tiktoken.
 @pytest.mark.parametrize("format", ["anthropic", "claude-code"])
-def test_run_without_a_model_imports_no_client(tmp_path: Path, stand_ins: Path, format: str) -> None:
+@pytest.mark.parametrize("where", ["-", "condensed.jsonl"])
+def test_run_without_a_model_imports_no_client(tmp_path: Path, stand_ins: Path, format: str, where: str) -> None:
     records = dialogue() if format == "anthropic" else session(dialogue())
     path = tmp_path / "small.jsonl"
     path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
-    printed, modules = outcome(stand_ins, "run", str(path), "--preset", "speed")
-    assert "left out #" in printed, "nothing was condensed"
+    output = where if where == "-" else str(tmp_path / where)
+    printed, modules = outcome(stand_ins, "run", str(path), "--preset", "speed", "-m", "claude-opus-4-5", "-o", output)
+    condensed = printed if where == "-" else (tmp_path / where).read_text(encoding="utf-8")
+    assert "left out #" in condensed, "nothing was condensed"
     assert {"msgspec", "yaml"} <= modules, "the work itself was not seen"
     assert len(modules & {"splintr", "rs_bpe"}) == 1, "one counter counts"
     assert not modules & NEVER

@@ -60,6 +60,11 @@ class Destination(Struct, frozen=True):
         """Whether the transcript goes somewhere, and nobody is there to read a long report."""
         return self.writes_stdout or (self.writes_anything and not sys.stdout.isatty())
 
+    @property
+    def reports_to_terminal(self) -> bool:
+        """Whether somebody is there to read the long report."""
+        return sys.stdout.isatty() and not self.writes_stdout
+
     def check(self, transcript: Transcript) -> None:
         """Raises UsageError when the transcript cannot go there, before any work is done."""
         from .. import formats

@@ -43,7 +43,7 @@ from .options import (
 from .providing import Assignments, Provider, registry_of_user, say_error, settings_with
 from .reading import input_file, name_of, read_transcript
 from .run_log import LogJson, log_run
-from .run_report import cost_of_run, show_run
+from .run_report import cost_of_run, show_run, shows_money
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -59,7 +59,7 @@ EXAMPLES = (
     "condense run session.jsonl --only-tools Read --range 10:-30\n"
     "cat session.jsonl | condense run - | next-program\n"
     "condense run --session latest               the newest session of this project\n"
-    "condense run session.jsonl --cost           and when that pays\n"
+    "condense run session.jsonl --cost           and how the money is computed\n"
     "condense run run.eval --to anthropic -o messages.json\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
     "condense run session.jsonl --if-needed --in-place   when it is nearly full\n"
@@ -122,7 +122,12 @@ def run(
         bool, typer.Option("--force", help="Replace FILE even if a program has it open or just changed it.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False,
-    cost: Annotated[bool, typer.Option("--cost", help="Show what the next turn costs and when it pays.")] = False,
+    cost: Annotated[
+        bool,
+        typer.Option(
+            "--cost", help="Show, in a pipe too, what the next turn costs, when it pays, and how that is known."
+        ),
+    ] = False,
     overhead_tokens: OverheadTokens = None,
     if_needed: IfNeeded = False,
     context_window: ContextWindow = None,
@@ -145,10 +150,10 @@ def run(
 ) -> None:
     """Condense a transcript.
 
-    On a terminal this prints what would change and what that saves. In a pipe the condensed transcript
-    goes to standard output and the report, in a line, to standard error, as it does in a script that writes a file.
-    FILE is changed only by --in-place; condense undo takes that back. Several files, or folders, go to --out-dir;
-    run again, it goes on where it stopped.
+    On a terminal this prints what would change and what that saves in tokens and money. In a pipe the condensed
+    transcript goes to standard output and the report, in a line, to standard error, as it does in a script that
+    writes a file. FILE is changed only by --in-place; condense undo takes that back. Several files, or folders, go to
+    --out-dir; run again, it goes on where it stopped.
     """
     with exits():
         check_targets(target_tokens, target_percent)
@@ -244,7 +249,8 @@ def run(
         if quiet and not (json or report or log_json):
             raise SystemExit(int(status))
         told = told_of(summaries)
-        is_cost_wanted = cost or verbose or json or report is not None
+        is_cost_asked = cost or verbose or bool(told.cost)
+        is_cost_wanted = is_cost_asked or json or report is not None or (not quiet and shows_money(result, to))
         facts_of_run = facts.build(
             result,
             count=counter,
@@ -254,7 +260,7 @@ def run(
             configuration=name,
             size_after=len(data) if data is not None else None,
             explain=explain,
-            cost=cost_of_run(result, counter, overhead_tokens, told.cost) if is_cost_wanted or told.cost else None,
+            cost=cost_of_run(result, counter, overhead_tokens, told.cost) if is_cost_wanted else None,
             slim=slim,
             overhead_tokens=overhead_tokens,
             summaries=told.used,
@@ -278,7 +284,7 @@ def run(
             for warning in facts_of_run.warnings:
                 say(f"condense: {warning}")
         elif not quiet and not (log_json and to.writes_stdout):
-            show_run(result, facts_of_run, counter, to, verbose, explain)
+            show_run(result, facts_of_run, counter, to, verbose, explain, is_cost_asked)
             for line in written.said:
                 console().print(line, style="bold", soft_wrap=True)
             if to.kind is Kind.NOWHERE and not dry_run and result.transcript.is_changed:

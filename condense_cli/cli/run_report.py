@@ -26,8 +26,20 @@ def cost_of_run(result: Condensation, counter: Counter, overhead_tokens: int | N
     return cost_of(result, counter, overhead, PriceSource.of(result.before.model, datetime.now(UTC)), summaries)
 
 
+def shows_money(result: Condensation, to: Destination) -> bool:
+    """Whether the report says what the run means in money though nobody asked: not where a script would wait for it."""
+    is_smaller = result.tokens_after < result.tokens_before
+    return to.reports_to_terminal and is_smaller and result.before.model is not None
+
+
 def show_run(
-    result: Condensation, report: Report, counter: Counter, to: Destination, verbose: bool, explain: bool
+    result: Condensation,
+    report: Report,
+    counter: Counter,
+    to: Destination,
+    verbose: bool,
+    explain: bool,
+    is_cost_asked: bool,
 ) -> None:
     """All of it on a terminal, a line on standard error in a script."""
     if to.is_in_a_script and not (verbose or explain):
@@ -48,5 +60,8 @@ def show_run(
     from ..report import terminal
 
     screen = console(stderr=to.writes_stdout)
-    for part in terminal.render_run(result, report, counter, screen.width, verbose=verbose, explain=explain):
+    shown = terminal.render_run(
+        result, report, counter, screen.width, verbose=verbose, explain=explain, is_cost_asked=is_cost_asked
+    )
+    for part in shown:
         screen.print(part)

@@ -42,12 +42,22 @@ _WHAT_STYLE = {
 
 
 def render_run(
-    result: Condensation, report: Report, count: Counter, width: int, *, verbose: bool = False, explain: bool = False
+    result: Condensation,
+    report: Report,
+    count: Counter,
+    width: int,
+    *,
+    verbose: bool = False,
+    explain: bool = False,
+    is_cost_asked: bool = False,
 ) -> Iterator[RenderableType]:
-    """All that a run shows: the largest changes (all of them, if verbose), the reasons if asked for, the report."""
+    """All that a run shows: the largest changes (all of them, if verbose), the reasons if asked for, the report.
+
+    Costs that nobody asked for are shown where they are known, without what they rest on.
+    """
     if result.was_within_target and not report.slim and not explain:
         yield Text(within_target(result), style="bold")
-        yield from _notes(report, within_target(result))
+        yield from _notes(report, said_before=within_target(result))
         return
     difference = compare(result.before, result.transcript, count)
     blocks = list(difference.blocks)
@@ -73,8 +83,8 @@ def render_run(
         yield _contents(contents)
     yield ""
     yield from _passes(report, verbose)
-    yield from _costs(report)
-    yield from _notes(report)
+    yield from _costs(report, is_cost_asked)
+    yield from _notes(report, is_cost_asked=is_cost_asked)
 
 
 def _rank(block: BlockDiff) -> tuple[bool, int]:
@@ -153,23 +163,26 @@ def _passes(report: Report, verbose: bool) -> Iterator[RenderableType]:
         yield Text(visible(said), style="red" if status == "failed" else "dim")
 
 
-def _costs(report: Report) -> Iterator[RenderableType]:
+def _costs(report: Report, is_asked: bool) -> Iterator[RenderableType]:
     for sentence in sentences(report.summaries):
         yield ""
         yield Text(visible(sentence))
+    is_known = report.cost.next_turn_before is not None
     figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
-    if figures:
+    if figures and (is_asked or is_known):
         yield ""
         yield Text(visible(figures), style="bold")
-    if report.cost.next_turn_before is not None:
+    if is_asked and is_known:
         yield Text(" ".join([f"Prices: {report.cost.prices}.", *report.cost.assumed]), style="dim")
 
 
-def _notes(report: Report, said_before: str = "") -> Iterator[RenderableType]:
+def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True) -> Iterator[RenderableType]:
     tokens = report.tokens
     said = counted(report.model, tokens.encoding, exact=tokens.exact, estimated=tokens.estimated.before)
     if tokens.overhead or report.cost.next_turn_before is not None:
         said += f" {carried(tokens.overhead, tokens.overhead_source)}"
+    if report.cost.next_turn_before is not None and not is_cost_asked:
+        said += " --cost says how the money is computed."
     yield ""
     yield Text(visible(f"{report.input}: {report.format}, configuration {report.configuration}. {said}"), style="dim")
     if not tokens.saved and not report.warnings:
