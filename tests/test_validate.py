@@ -12,8 +12,9 @@ from build import anthropic, assistant, call, claude_line, conversation, openai,
 from helpers import as_lines, condense, condense_on_terminal
 
 from condense_cli.errors import ExitStatus
+from condense_cli.formats import claude_faults, claude_links
 from condense_cli.report.validation import Validation, check, line_numbers
-from condense_cli.transcript import Transcript
+from condense_cli.transcript import Source, Transcript
 from condense_cli.validity import validate
 
 
@@ -200,6 +201,48 @@ def test_json_has_the_documented_shape(tmp_path: Path) -> None:
         "warnings": [],
     }
     assert condense("validate", "-", "--json", stdin=as_lines(conversation())).json["valid"] is True
+
+
+def test_a_run_warns_of_links_that_are_broken_in_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Off the live conversation, too. It does not refuse the file, and reads the links of a large one once."""
+    reads: list[int] = []
+
+    def read_links(source: Source) -> dict[int, claude_links.Links]:
+        reads.append(len(source.spans))
+        return claude_links.read_links(source)
+
+    monkeypatch.setattr(claude_faults, "read_links", read_links)
+    file = tmp_path / "broken.jsonl"
+    aside = [claude_line("user", uuid, "gone", "c", isSidechain=True) for uuid in ("3", "4")]
+    live = [claude_line("user", "1", None, "a"), claude_line("assistant", "2", "1", "b")]
+    file.write_bytes(as_lines([live[0], *aside, live[1]]))
+    said = (
+        "The input breaks a rule of its client already, in line 2: parentUuid names no record of the file: gone "
+        "(and 1 more)"
+    )
+    done = condense("run", file, "-o", "-")
+    assert (done.status, done.stdout) == (ExitStatus.DONE, file.read_bytes())
+    assert f"condense: warning: {said}\n" in done.stderr
+    assert reads == [4]
+    assert said in condense("run", file, "--json").json["warnings"]
+    file.write_bytes(as_lines(live))
+    assert "already" not in condense("run", file, "-o", "-").stderr
+
+
+def test_a_run_does_not_warn_of_what_harms_nothing(tmp_path: Path) -> None:
+    """`validate` notes it."""
+    elsewhere = {"type": "summary", "summary": "another session", "leafUuid": "elsewhere"}
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(as_lines([elsewhere, claude_line("user", "1", None, "a")]))
+    stopped = tmp_path / "rollout.jsonl"
+    rollout = real.PROJECT / "sample_transcripts" / "bugfix-rollout.jsonl"
+    answers = (b'"function_call_output"', b'"custom_tool_call_output"')
+    records = rollout.read_bytes().splitlines(keepends=True)
+    last = max(number for number, record in enumerate(records) if any(answer in record for answer in answers))
+    stopped.write_bytes(b"".join(records[:last]))
+    for file in (session, stopped):
+        assert condense("validate", file, "--json").json["notes"]
+        assert "rule of its client" not in condense("run", file, "-o", "-").stderr
 
 
 def test_a_transcript_cannot_steer_the_terminal(tmp_path: Path) -> None:

@@ -139,8 +139,8 @@ class Format(Struct, frozen=True):
     that `is_default` may be chosen without any proof, when every record may be its own. `read` gets the values from
     the start. `complete` adds to the edits
     what follows in this format from them and from the records that go altogether. `fixed` names records
-    that stay even when all their blocks went. `rules` are what a
-    client demands of the file besides the rules of the API. `sizes` tells what the bytes of the file
+    that stay even when all their blocks went. `rules` are what a client demands of the file besides the rules of the
+    API; every run checks them. `notes` are rules whose breach harms nothing. `sizes` tells what the bytes of the file
     are for, in a format where many of them never reach the model. `display` yields, record by record,
     what can be left out of the file; it gets the messages without references. A format that is not `is_writable`
     can be read and reported on; a changed transcript of it cannot be written. Without a `compaction` of
@@ -160,6 +160,7 @@ class Format(Struct, frozen=True):
     complete: Complete = nothing_follows
     fixed: Callable[[Transcript], frozenset[int]] = none_fixed
     rules: tuple[FileRule, ...] = ()
+    notes: tuple[FileRule, ...] = ()
     sizes: Sizes = sizes_unknown
     display: DisplayValues | None = None
     is_writable: bool = True

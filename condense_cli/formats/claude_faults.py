@@ -1,4 +1,4 @@
-"""What is wrong with the links of a Claude Code session: one function per rule.
+"""What is wrong with the links of a Claude Code session. They are read once for all rules: a file may be large.
 
 The client resumes by walking from the newest leaf through `parentUuid`. It stops without a word at a
 parent that is not there, so a broken link costs everything before it.
@@ -7,28 +7,29 @@ parent that is not there, so a broken link costs everything before it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..transcript import Transcript
 from .base import FileFault, FileRule
-from .claude_links import read_links
+from .claude_links import Links, read_links
+
+_NAMED: Final = {
+    "parents_exist": "parentUuid",
+    "leaves_exist": "leafUuid",
+    "callers_exist": "sourceToolAssistantUUID",
+}
+"""Rules, and the key that names a record in each."""
 
 
-def parents_exist(transcript: Transcript) -> Iterator[FileFault]:
-    yield from _missing(transcript, "parents_exist", "parentUuid")
-
-
-def leaves_exist(transcript: Transcript) -> Iterator[FileFault]:
-    yield from _missing(transcript, "leaves_exist", "leafUuid")
-
-
-def callers_exist(transcript: Transcript) -> Iterator[FileFault]:
-    yield from _missing(transcript, "callers_exist", "sourceToolAssistantUUID")
-
-
-def _missing(transcript: Transcript, rule: str, key: str) -> Iterator[FileFault]:
+def links_are_whole(transcript: Transcript) -> Iterator[FileFault]:
     links = read_links(transcript.source)
+    for rule, key in _NAMED.items():
+        yield from _missing(links, rule, key)
+    yield from _doubled(links, {block.place.record for _, block in transcript.blocks()})
+
+
+def _missing(links: Mapping[int, Links], rule: str, key: str) -> Iterator[FileFault]:
     uuids = {found.uuid for found in links.values() if isinstance(found.uuid, str)}
     for record, found in links.items():
         target = getattr(found, key)
@@ -40,11 +41,10 @@ def _missing(transcript: Transcript, rule: str, key: str) -> Iterator[FileFault]
         yield FileFault(rule, record, f"{key} names no record of the file: {target}{where}", is_note)
 
 
-def live_uuids_unique(transcript: Transcript) -> Iterator[FileFault]:
-    """A record that shares its uuid with one of the live conversation: the client takes the last it finds."""
-    live = {block.place.record for _, block in transcript.blocks()}
+def _doubled(links: Mapping[int, Links], live: set[int]) -> Iterator[FileFault]:
+    """Records that share their uuid with one of the live conversation: the client takes the last it finds."""
     records: dict[str, list[int]] = defaultdict(list)
-    for record, found in read_links(transcript.source).items():
+    for record, found in links.items():
         if isinstance(found.uuid, str):
             records[found.uuid].append(record)
     for uuid, doubled in records.items():
@@ -53,4 +53,4 @@ def live_uuids_unique(transcript: Transcript) -> Iterator[FileFault]:
             yield FileFault("live_uuids_unique", doubled[-1], f"records {numbers} share the uuid {uuid}")
 
 
-RULES: Final[tuple[FileRule, ...]] = (parents_exist, leaves_exist, callers_exist, live_uuids_unique)
+RULES: Final[tuple[FileRule, ...]] = (links_are_whole,)

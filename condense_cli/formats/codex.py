@@ -168,6 +168,7 @@ FORMAT = Format(
     complete=codex_pairs.complete,
     fixed=codex_pairs.fixed,
     rules=codex_faults.RULES,
+    notes=codex_faults.NOTES,
     sizes=codex_sizes.sizes,
     display=codex_slim.display_values,
     compaction=codex_compaction.write,

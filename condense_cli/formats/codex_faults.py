@@ -85,8 +85,7 @@ def _history(transcript: Transcript) -> History:
 RULES: Final[tuple[FileRule, ...]] = (
     head_comes_first,
     history_mode_known,
-    provider_named,
     last_record_has_ordinal,
-    results_have_calls,
-    calls_have_results,
 )
+
+NOTES: Final[tuple[FileRule, ...]] = (provider_named, results_have_calls, calls_have_results)

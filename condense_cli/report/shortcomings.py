@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter as Reasons
+from collections.abc import Sized
 from typing import Final
 
+from ..formats import format_named
 from ..passes.condensation import Condensation
 from ..passes.pipeline import SWITCHED_OFF
 from ..passes.receipts import Kept
@@ -21,11 +23,22 @@ def warnings_of(condensation: Condensation) -> list[str]:
 
 
 def _already_invalid(condensation: Condensation) -> list[str]:
+    """What `condense validate` would find in the input, of each kind the first."""
+    found = []
     violations = condensation.old_violations
-    if not violations:
-        return []
-    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-    return [f"The input breaks a rule of its API already: {violations[0].said}{more}"]
+    if violations:
+        found.append(f"The input breaks a rule of its API already: {violations[0].said}{_more(violations)}")
+    before = condensation.before
+    faults = [fault for rule in format_named(before.format).rules for fault in rule(before) if not fault.is_note]
+    if faults:
+        first = faults[0]
+        place = f"in line {before.source.line_of(first.record)}"
+        found.append(f"The input breaks a rule of its client already, {place}: {first.said}{_more(faults)}")
+    return found
+
+
+def _more(found: Sized) -> str:
+    return f" (and {len(found) - 1} more)" if len(found) > 1 else ""
 
 
 def _shortcomings(condensation: Condensation) -> list[str]:
