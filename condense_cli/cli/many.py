@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Final
 from ..errors import UsageError
 from ..files import make_folder
 from ..many import facts
-from ..many.inputs import find_inputs
+from ..many.inputs import Input, find_inputs
 from ..many.record import add_entry, read_record
 from ..parallel import in_order, usable_processors
 from ..plurals import plural
-from ..report import facts as report_facts
 from ..report.cost_text import digits, dollars
 from ..report.visible import visible
-from .console import console, say, write_text
+from .console import console, say
 from .one_of_many import Finished, Job, rules_of, work_apart, work_on
 from .rows import may_call, together
-from .several import Same, Telling
 from .summarizing import Told, summaries_for
+from .telling import Telling
+from .work import Treatment
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,26 +33,54 @@ _SHOWN: Final = 20
 """Reasons, and warnings, that are shown one by one."""
 
 
-def run_many(files: list[str], same: Same, telling: Telling, out_dir: Path | None, *, dry_run: bool) -> int:
+def run_many(
+    files: list[str],
+    treatment: Treatment,
+    telling: Telling,
+    out_dir: Path | None,
+    jobs: int | None,
+    *,
+    dry_run: bool,
+) -> int:
     """Condense every file, show what came of each, and give the exit status. Raises CondenseError."""
     folder = None if dry_run else out_dir
     inputs = find_inputs(files, out_dir.absolute() if out_dir is not None else None)
     if not inputs:
         raise UsageError("There is no file to work on in there.", "Files end in .json or .jsonl, also .gz and .zst.")
+    results, told = _work_on_all(_tasks(inputs, folder, treatment), folder, treatment, jobs)
+    report = facts.build(
+        results,
+        out_dir=str(out_dir) if folder is not None else None,
+        configuration=telling.configuration,
+        spent=digits(told.cost),
+        warnings=told.warnings,
+    )
+    telling.tell(report, lambda: _show(report, {str(each.path): str(each.below) for each in inputs}))
+    return facts.exit_status(results)
+
+
+def _tasks(inputs: Sequence[Input], folder: Path | None, treatment: Treatment) -> list[Job]:
+    """What is to be done to each file, with what an earlier run noted in the folder, which is made where it is not."""
     if folder is not None:
         make_folder(folder)
     known = read_record(folder) if folder is not None else {}
-    rules = rules_of(same)
-    tasks = [
+    rules = rules_of(treatment)
+    return [
         Job(each.path, each.named, folder and folder / each.below, str(each.below), known.get(str(each.below)), rules)
         for each in inputs
     ]
+
+
+def _work_on_all(
+    tasks: Sequence[Job], folder: Path | None, treatment: Treatment, jobs: int | None
+) -> tuple[list[facts.FileResult], Told]:
+    """What came of each file, and what is told of all summaries. Each file that is done is noted at once."""
     results: list[facts.FileResult] = []
     told = Told()
+    processes = min(jobs or usable_processors(), len(tasks))
     try:
-        processes = min(telling.jobs or usable_processors(), len(tasks))
-        with _work(same, processes) as (work, jobs, is_shared), _progress(len(tasks)) as advance:
-            for finished in in_order(work, tasks, jobs):
+        with _work(treatment, processes) as (work, processes, is_shared), _progress(len(tasks)) as advance:
+            for finished in in_order(work, tasks, processes):
                 if folder is not None and finished.entry is not None:
                     add_entry(folder, finished.entry)
                 results.append(finished.result)
@@ -63,34 +91,19 @@ def run_many(files: list[str], same: Same, telling: Telling, out_dir: Path | Non
             done = f"{len(results):,} of {plural(len(tasks), 'file is', 'files are')}"
             say(f"condense: {done} done; the same command goes on from there.")
         raise
-    facts_of_run = facts.build(
-        results,
-        out_dir=str(out_dir) if folder is not None else None,
-        configuration=telling.configuration,
-        spent=digits(told.cost),
-        warnings=told.warnings,
-    )
-    if telling.report is not None:
-        from ..files import write_bytes
-
-        write_bytes(telling.report, report_facts.to_json(facts_of_run).encode())
-    if telling.json:
-        write_text(report_facts.to_json(facts_of_run))
-    elif not telling.quiet:
-        _show(facts_of_run, {str(each.path): str(each.below) for each in inputs})
-    return facts.exit_status(results)
+    return results, told
 
 
 @contextmanager
-def _work(same: Same, jobs: int) -> Iterator[tuple[Callable[[Job], Finished], int, bool]]:
+def _work(treatment: Treatment, jobs: int) -> Iterator[tuple[Callable[[Job], Finished], int, bool]]:
     """What is done to each file, by how many processes, and whether one summarizer serves all."""
-    if not may_call(same.calls):
-        yield partial(work_apart, same), jobs, False
+    if not may_call(treatment.calls):
+        yield partial(work_apart, treatment), jobs, False
         return
     from ..tokens import Counter
 
-    with summaries_for(same.work.configuration, Counter(), same.calls) as summaries:
-        yield partial(work_on, same, summaries), 1, True
+    with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
+        yield partial(work_on, treatment, summaries), 1, True
 
 
 @contextmanager

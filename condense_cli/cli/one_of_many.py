@@ -25,11 +25,11 @@ from . import converting
 from .reading import read_transcript
 from .rows import Task, condense_rows, may_call
 from .run_rows import status_of_rows
-from .several import Same
-from .summarizing import OnDemand, Told, status_of, summaries_for, told_of
-from .work import Condenser
+from .summarizing import OnDemand, Told, summaries_for, told_of, was_interrupted
+from .work import Condenser, Treatment, status_of_result
 
 if TYPE_CHECKING:
+    from ..passes.condensation import Condensation
     from ..rows.row import Kind
 
 
@@ -51,18 +51,18 @@ class Finished(Struct, frozen=True):
     told: Told = Told()
 
 
-def work_apart(same: Same, job: Job) -> Finished:
+def work_apart(treatment: Treatment, job: Job) -> Finished:
     """Work on a file where no model is ever called."""
-    with summaries_for(same.work.configuration, Counter(), same.calls) as summaries:
-        return work_on(same, summaries, job)
+    with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
+        return work_on(treatment, summaries, job)
 
 
-def work_on(same: Same, summaries: OnDemand, job: Job) -> Finished:
+def work_on(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     """Condense one file and write it. Never raises for what is wrong with the file: the result says so."""
     if summaries.made is not None:
         summaries.made.failures.clear()  # Those of the file before are no matter of this one.
     try:
-        return _worked(same, summaries, job)
+        return _worked(treatment, summaries, job)
     except CondenseError as error:
         if isinstance(error, UnknownFormatError | _OnlyReadError) and not job.named:
             return Finished(FileResult(str(job.path), None, Status.PASSED_OVER, why=error.message))
@@ -74,11 +74,11 @@ def work_on(same: Same, summaries: OnDemand, job: Job) -> Finished:
         return Finished(_failed(job, int(ExitStatus.FAILED), why))
 
 
-def rules_of(same: Same) -> str:
+def rules_of(treatment: Treatment) -> str:
     """A hash of what is the same for every file and decides what is written; how much may be spent does not."""
     profiles = {name: known.profile for name, known in load_user_configuration().profiles.items()}
-    models = (same.calls.profile, may_call(same.calls), same.calls.redact, profiles)
-    rules = (RECORD, __version__, same.work, models, same.format, same.to, same.lenient)
+    models = (treatment.calls.profile, may_call(treatment.calls), treatment.calls.redact, profiles)
+    rules = (RECORD, __version__, treatment.work, models, treatment.format, treatment.to, treatment.lenient)
     return hashlib.sha256(msgspec.json.encode(rules)).hexdigest()
 
 
@@ -90,49 +90,54 @@ def _failed(job: Job, status: int, why: str) -> FileResult:
     return FileResult(str(job.path), None, Status.FAILED, status, why=why)
 
 
-def _worked(same: Same, summaries: OnDemand, job: Job) -> Finished:
+def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     made_from = f"{job.rules}:{file_hash(job.path)}" if job.output is not None else ""
     if job.output is not None and job.entry is not None and is_up_to_date(job.entry, made_from, job.output):
         return Finished(_result(job, Status.UP_TO_DATE, job.entry))
-    kind = rows_in(str(job.path), same.format)
+    kind = rows_in(str(job.path), treatment.format)
     if kind is not None:
-        if same.to is not None:
+        if treatment.to is not None:
             raise UsageError("--to is for single transcripts, and this is a set of rows.")
-        return _rows(same, summaries, job, kind, made_from)
-    transcript = same.work.continuing(read_transcript(str(job.path), same.format, same.lenient))
-    if same.to is None and not formats.format_named(transcript.format).is_writable:
+        return _rows(treatment, summaries, job, kind, made_from)
+    transcript = treatment.work.continuing(read_transcript(str(job.path), treatment.format, treatment.lenient))
+    if treatment.to is None and not formats.format_named(transcript.format).is_writable:
         raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")
-    result = Condenser(same.work, same.calls, summaries)(transcript, Counter.of(transcript))
-    status, why = status_of(summaries, ExitStatus.DONE, allow_partial=same.allow_partial), ""
-    if status is ExitStatus.INTERRUPTED:
+    result = Condenser(treatment.work, treatment.calls, summaries)(transcript, Counter.of(transcript))
+    if was_interrupted(summaries):
         raise KeyboardInterrupt
-    if result.error is not None:
-        status, why = ExitStatus.FAILED, str(result.error)
-    elif status is ExitStatus.CALLS_FAILED:
-        has_lost = result.metrics is not None and result.metrics.fallback is not None
-        why = f"Not every summary could be written{'' if has_lost else '; what was to be summarized stays'}."
-    elif same.strict and result.is_target_missed:
-        status, why = ExitStatus.TARGET_MISSED, f"The target of {result.target:,} tokens was not reached."
-    data, notes = converting.output(result, same.to)
+    data, notes = converting.output(result, treatment.to)
     assert data is not None, "the format can be written"
     if job.output is not None:
         make_folder(job.output.parent)
         write_bytes(job.output, packed(data, job.output))
     entry = _entry(job, made_from, transcript.format, result.tokens_before, result.tokens_after)
-    kind_of_end = Status.UNCHANGED if data == transcript.source.data else Status.DONE
-    finished = _finished(job, kind_of_end, entry, told_of(summaries), status, why)
+    end = Status.UNCHANGED if data == transcript.source.data else Status.DONE
+    status = status_of_result(result, summaries, treatment)
+    finished = _finished(job, end, entry, told_of(summaries), status, _shortcoming(result, status))
     warnings = (*(result.warnings if result.is_needed else ()), *notes)
     return replace(finished, result=replace(finished.result, warnings=warnings))
 
 
-def _rows(same: Same, summaries: OnDemand, job: Job, kind: Kind, made_from: str) -> Finished:
-    task = Task(str(job.path), kind, same.work, same.calls, job.output is not None, same.allow_partial)
+def _shortcoming(result: Condensation, status: ExitStatus) -> str:
+    """Why the status is not that of a run that did all it should; empty where it is."""
+    if result.error is not None:
+        return str(result.error)
+    if status is ExitStatus.CALLS_FAILED:
+        has_lost = result.metrics is not None and result.metrics.fallback is not None
+        return f"Not every summary could be written{'' if has_lost else '; what was to be summarized stays'}."
+    if status is ExitStatus.TARGET_MISSED:
+        return f"The target of {result.target:,} tokens was not reached."
+    return ""
+
+
+def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: Kind, made_from: str) -> Finished:
+    task = Task(str(job.path), kind, treatment, is_written=job.output is not None)
     if job.output is not None:
         make_folder(job.output.parent)
     outcome = condense_rows(task, job.output, jobs=1, summaries=summaries)
     tally = outcome.tally
     entry = _entry(job, made_from, "rows", tally.tokens_before, tally.tokens_after, tally.rows)
-    status = status_of_rows(outcome, strict=same.strict, lenient=same.lenient)
+    status = status_of_rows(outcome, treatment)
     why = ""
     if tally.bad:
         first = tally.problems[0]

@@ -25,7 +25,7 @@ from .destination import Destination
 from .destination import Kind as Where
 from .reading import name_of
 from .summarizing import Calls, OnDemand, Told, status_of, summaries_for, told_of
-from .work import Condenser, Work
+from .work import Condenser, Treatment
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -38,10 +38,8 @@ class Task(Struct, frozen=True):
 
     file: str
     kind: Kind
-    work: Work
-    calls: Calls
+    treatment: Treatment
     is_written: bool = True
-    allow_partial: bool = False
 
 
 class Done(Struct, frozen=True):
@@ -107,12 +105,13 @@ def _work(task: Task, kind: Kind, jobs: int, shared: OnDemand | None) -> Iterato
     """What is done to a batch, and by how many processes."""
     from ..tokens import Counter
 
+    calls = task.treatment.calls
     if shared is not None:
         yield _condense_here(task, kind, shared), 1
-    elif jobs > 1 and (task.calls.is_planned or not may_call(task.calls)):
+    elif jobs > 1 and (calls.is_planned or not may_call(calls)):
         yield partial(_condense_apart, task, kind), jobs
     else:
-        with summaries_for(task.work.configuration, Counter(), task.calls) as summaries:
+        with summaries_for(task.treatment.work.configuration, Counter(), calls) as summaries:
             yield _condense_here(task, kind, summaries), 1
 
 
@@ -122,7 +121,7 @@ def _condense_here(task: Task, kind: Kind, summaries: OnDemand) -> Callable[[Lin
 
     def condense(batch: Lines) -> Done:
         tally, lines = _condense_batch(task, kind, counters, summaries, batch)
-        status = status_of(summaries, ExitStatus.DONE, allow_partial=task.allow_partial)
+        status = status_of(summaries, ExitStatus.DONE, allow_partial=task.treatment.allow_partial)
         if status is ExitStatus.INTERRUPTED:
             raise KeyboardInterrupt
         return Done(lines, tally, told_of(summaries), status)
@@ -141,7 +140,8 @@ def _condense_apart(task: Task, kind: Kind, batch: Lines) -> Done:
     """The same in a process of its own, where no model is ever called."""
     from ..tokens import Counter
 
-    with summaries_for(task.work.configuration, Counter(), task.calls) as summaries:
+    work, calls = task.treatment.work, task.treatment.calls
+    with summaries_for(work.configuration, Counter(), calls) as summaries:
         tally, lines = _condense_batch(task, kind, Counters(), summaries, batch)
         return Done(lines, tally, told_of(summaries), ExitStatus.DONE)
 
@@ -149,11 +149,12 @@ def _condense_apart(task: Task, kind: Kind, batch: Lines) -> Done:
 def _condense_batch(
     task: Task, kind: Kind, counters: Counters, summaries: OnDemand, batch: Lines
 ) -> tuple[Tally, list[bytes]]:
-    condensed = Condenser(task.work, task.calls, summaries)
+    work = task.treatment.work
+    condensed = Condenser(work, task.treatment.calls, summaries)
     tally = Tally()
 
     def condense(transcript: Transcript, line: int) -> bytes | None:
-        transcript = task.work.continuing(transcript)
+        transcript = work.continuing(transcript)
         return tallied(condensed(transcript, counters(transcript)), tally, line)
 
     lines = for_each_row(batch, name_of(task.file), kind, tally, condense)

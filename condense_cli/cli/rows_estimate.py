@@ -22,7 +22,7 @@ from .console import console, write_text
 from .reading import name_of
 from .rows import Task, condense_rows
 from .run_rows import bad_rows, report_of
-from .work import Work
+from .work import Treatment, Work
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
@@ -54,8 +54,8 @@ def estimate_rows(
     reports = []
     with _readable_again(file) as path:
         for name, configuration in presets:
-            work = Work(configuration, providers, model=model)
-            task = Task(path, kind, work, calls, is_written=False)
+            treatment = Treatment(Work(configuration, providers, model=model), calls)
+            task = Task(path, kind, treatment, is_written=False)
             reports.append(report_of(task, condense_rows(task, None, usable_processors()), None, name))
     if json:
         write_text(report_facts.to_json(RowsEstimate(report_facts.SHAPE, name_of(file), "rows", reports)))

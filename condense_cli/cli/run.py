@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..errors import ExitStatus
 from . import converting
-from .console import console, exits, say, write_text
+from .console import exits
 from .needing import ContextWindow, IfNeeded, Threshold
 from .options import (
     AllowCalls,
@@ -40,10 +38,9 @@ from .options import (
     check_targets,
     overrides_of,
 )
-from .providing import Assignments, Provider, registry_of_user, say_error, settings_with
-from .reading import input_file, name_of, read_transcript
-from .run_log import LogJson, log_run
-from .run_report import cost_of_run, show_run, shows_money
+from .providing import Assignments, Provider, registry_of_user, settings_with
+from .reading import input_file
+from .run_log import LogJson
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -161,15 +158,18 @@ def run(
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
-        from .several import Same, Telling, check_rows, check_several, is_several
 
+        from .several import check_rows, check_several, is_several
+
+        files = files or []
         of_one: dict[str, object] = {"--explain": explain, "--cost": cost, "-v": verbose, "--log-json": log_json}
-        several = files if files and is_several(files, out_dir) else []
-        if several or out_dir is not None:
+        are_several = is_several(files, out_dir)
+        if are_several:
             places = {"-o": output, "--session": session, "--new-session": new_session, "--in-place": in_place}
-            check_several(several, out_dir, places | of_one, dry_run=dry_run)
-        file = "-" if several else input_file(files[0] if files else None, session)
-        from .destination import Kind, check_configurations, destination, proposal
+            check_several(files, out_dir, places | of_one, dry_run=dry_run)
+        file = "-" if are_several else input_file(files[0] if files else None, session)
+
+        from .destination import check_configurations, destination
 
         to = destination(
             file,
@@ -182,28 +182,20 @@ def run(
             dry_run=dry_run,
         )
 
-        from ..config.presets import DEFAULT_PRESET
-        from ..passes.flags import name_flags
         from ..providers.window import Asked
-        from ..report import facts
-        from ..report.slimming import growth
         from ..rows.recognising import rows_in
-        from ..tokens import Counter, encoding_for
-        from .summarizing import calls_of, status_of, summaries_for, told_of
-        from .work import Condenser, Work, check_strict, with_own_target
+        from .summarizing import calls_of
+        from .telling import Telling
+        from .work import Treatment, Work, check_strict, with_own_target
 
-        status = ExitStatus.DONE
         registry = registry_of_user()
         settings = settings_with(preset, config, provider, assignments, registry, no_config=no_config)
         check_configurations({*settings.files, *([str(config)] if config else ())}, output, report)
-        configuration, name = settings.configuration, settings.name
-        if lossless_only:
-            name = "lossless only" if name == DEFAULT_PRESET and preset is None else f"{name}, lossless only"
         calls = calls_of(
             profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
         )
         work = Work(
-            configuration,
+            settings.configuration,
             registry.given,
             overrides=overrides,
             target_tokens=target_tokens,
@@ -217,80 +209,29 @@ def run(
         work = with_own_target(work, settings)
         if strict:
             check_strict(work, registry)
-        kind = None if several else rows_in(file, format)
-        if several or kind is not None:
-            same = Same(work, calls, format, to_format, lenient, strict, allow_partial)
-            telling = Telling(name, jobs, json, quiet, report)
-            if kind is None:
-                from .many import run_many
+        treatment = Treatment(
+            work, calls, format, to_format, lenient=lenient, strict=strict, allow_partial=allow_partial
+        )
+        name = _lossless_name(settings.name, preset) if lossless_only else settings.name
+        telling = Telling(name, json, report, quiet, explain=explain, cost=cost, verbose=verbose, log_json=log_json)
 
-                raise SystemExit(run_many(several, same, telling, out_dir, dry_run=dry_run))
+        if are_several:
+            from .many import run_many
+
+            raise SystemExit(run_many(files, treatment, telling, out_dir, jobs, dry_run=dry_run))
+        kind = rows_in(file, format)
+        if kind is not None:
             from .run_rows import run_rows
 
             check_rows(file, of_one | {"--to": to_format})
-            raise SystemExit(int(run_rows(file, kind, same, telling, to)))
-        transcript = work.continuing(read_transcript(file, format, lenient))
-        if to_format is None:
-            to.check(transcript)
-        encoding = encoding_for(transcript.model)
-        counter = Counter.of(transcript)
-        with summaries_for(configuration, counter, calls) as summaries:
-            result = Condenser(work, calls, summaries, registry, time.perf_counter)(transcript, counter)
-        result = name_flags(result, overrides)
-        output_of_run = converting.output(result, to_format)
-        data = output_of_run.data
-        written = to.write(data or b"", transcript)
-        if strict and result.is_target_missed:
-            status = ExitStatus.TARGET_MISSED
-        status = status_of(summaries, status, allow_partial=allow_partial)
-        if result.error is not None:
-            say_error(result)
-            status = ExitStatus.FAILED
-        if quiet and not (json or report or log_json):
-            raise SystemExit(int(status))
-        told = told_of(summaries)
-        is_cost_asked = cost or verbose or bool(told.cost)
-        is_cost_wanted = is_cost_asked or json or report is not None or (not quiet and shows_money(result, to))
-        facts_of_run = facts.build(
-            result,
-            count=counter,
-            encoding=encoding,
-            source=name_of(file),
-            output=written.output,
-            configuration=name,
-            size_after=len(data) if data is not None else None,
-            explain=explain,
-            cost=cost_of_run(result, counter, overhead_tokens, told.cost) if is_cost_wanted else None,
-            slim=slim,
-            overhead_tokens=overhead_tokens,
-            summaries=told.used,
-            backup=written.backup,
-            new_session=written.new_session,
-            warnings=(
-                *output_of_run.warnings,
-                *(growth(result.transcript, len(data)) if data is not None and to_format is None else ()),
-                *written.warnings,
-                *told.warnings,
-                *([str(result.error)] if result.error else ()),
-            ),
-        )
-        if report is not None:
-            from ..files import write_bytes
+            raise SystemExit(int(run_rows(file, kind, treatment, telling, to, jobs)))
+        from .run_one import run_one
 
-            write_bytes(report, facts.to_json(facts_of_run).encode())
-        if json:
-            write_text(facts.to_json(facts_of_run))
-        elif not result.is_needed and not quiet and not log_json:
-            for warning in facts_of_run.warnings:
-                say(f"condense: {warning}")
-        elif not quiet and not (log_json and to.writes_stdout):
-            show_run(result, facts_of_run, counter, to, verbose, explain, is_cost_asked)
-            for line in written.said:
-                console().print(line, style="bold", soft_wrap=True)
-            if to.kind is Kind.NOWHERE and not dry_run and result.transcript.is_changed:
-                console().print(
-                    proposal(file, transcript.format, is_writable=data is not None), style="dim", soft_wrap=True
-                )
-        if log_json or verbose:
-            log_run(result, facts_of_run, configuration, status, as_json=log_json)
-        raise SystemExit(int(status))
+        raise SystemExit(int(run_one(file, treatment, telling, to, registry)))
+
+
+def _lossless_name(name: str, preset: str | None) -> str:
+    """What the configuration is called in reports where --lossless-only leaves its passes out."""
+    from ..config.presets import DEFAULT_PRESET
+
+    return "lossless only" if name == DEFAULT_PRESET and preset is None else f"{name}, lossless only"

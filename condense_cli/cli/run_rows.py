@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 from ..errors import ExitStatus
 from ..parallel import usable_processors
 from ..plurals import plural
-from ..report import facts as report_facts
 from ..report.summaries import sentences
 from ..report.visible import visible
 from ..rows import facts
-from .console import console, say, write_text
+from .console import console, say
 from .destination import Destination
 from .reading import name_of
 from .rows import Outcome, Task, check_destination, condense_rows, output_of
-from .several import Same, Telling
+from .telling import Telling
+from .work import Treatment
 
 if TYPE_CHECKING:
     from ..rows.row import Kind
@@ -29,36 +29,31 @@ _SHOWN: Final = 5
 """Bad rows that are named one by one on the terminal."""
 
 
-def run_rows(file: str, kind: Kind, same: Same, telling: Telling, to: Destination) -> ExitStatus:
-    """Condense the rows of a file, write and report them. Raises CondenseError.
+def run_rows(
+    file: str, kind: Kind, treatment: Treatment, telling: Telling, to: Destination, jobs: int | None
+) -> ExitStatus:
+    """Condense the rows of a file in so many processes, write and report them. Raises CondenseError.
 
     Bad rows are passed through, and the status says so unless the user was lenient.
     """
     check_destination(to)
-    task = Task(file, kind, same.work, same.calls, to.writes_anything, same.allow_partial)
+    task = Task(file, kind, treatment, to.writes_anything)
     output = output_of(to)
     with progress_of(file) as progress:
-        outcome = condense_rows(task, output, telling.jobs or usable_processors(), progress)
-    if telling.json or telling.report is not None or not telling.quiet:
+        outcome = condense_rows(task, output, jobs or usable_processors(), progress)
+    if not telling.is_silent:
         report = report_of(task, outcome, to.output if output is not None else None, telling.configuration)
-        if telling.report is not None:
-            from ..files import write_bytes
-
-            write_bytes(telling.report, report_facts.to_json(report).encode())
-        if telling.json:
-            write_text(report_facts.to_json(report))
-        elif not telling.quiet:
-            _show(report, name_of(file), to)
-    return status_of_rows(outcome, strict=same.strict, lenient=same.lenient)
+        telling.tell(report, lambda: _show(report, name_of(file), to))
+    return status_of_rows(outcome, treatment)
 
 
-def status_of_rows(outcome: Outcome, *, strict: bool, lenient: bool) -> ExitStatus:
+def status_of_rows(outcome: Outcome, treatment: Treatment) -> ExitStatus:
     tally = outcome.tally
     if outcome.status is not ExitStatus.DONE:
         return outcome.status
-    if tally.bad and not lenient:
+    if tally.bad and not treatment.lenient:
         return ExitStatus.INPUT
-    return ExitStatus.TARGET_MISSED if strict and tally.missed else ExitStatus.DONE
+    return ExitStatus.TARGET_MISSED if treatment.strict and tally.missed else ExitStatus.DONE
 
 
 def report_of(task: Task, outcome: Outcome, output: str | None, configuration: str) -> facts.RowsReport:

@@ -1,40 +1,11 @@
-"""What a run over rows or over many files is told: what to do with each conversation, and what to show in the end."""
+"""Whether `condense run` is for one transcript or for several, and which of its options go with several."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from ..errors import UsageError
 from .reading import name_of
-
-if TYPE_CHECKING:
-    from .summarizing import Calls
-    from .work import Work
-
-
-class Same(Struct, frozen=True):
-    """What is the same for every conversation."""
-
-    work: Work
-    calls: Calls
-    format: str | None
-    to: str | None
-    lenient: bool
-    strict: bool
-    allow_partial: bool
-
-
-class Telling(Struct, frozen=True):
-    """What the report says and where it goes; `jobs` is None for as many processes as there are processors."""
-
-    configuration: str
-    jobs: int | None
-    json: bool
-    quiet: bool
-    report: Path | None
 
 
 def is_several(files: list[str], out_dir: Path | None) -> bool:

@@ -13,14 +13,14 @@ from .. import api
 from ..config.models import Configuration
 from ..config.overrides import NO_OVERRIDES, Overrides, without_passes
 from ..config.provider_settings import ProviderSettings
-from ..errors import UsageError
+from ..errors import ExitStatus, UsageError
 from ..passes.limits import target_of
 from ..plugins import Installed
 from ..providers.manager import Sizing
 from ..providers.registry import Registry
 from ..providers.window import Asked, Window, window_of
 from ..report.usage import beside_messages
-from .summarizing import Calls, OnDemand, was_interrupted
+from .summarizing import Calls, OnDemand, status_of, was_interrupted
 
 if TYPE_CHECKING:
     from ..config.layers import Settings
@@ -53,6 +53,21 @@ class Work(Struct, frozen=True):
         return replace(transcript, model=self.model) if self.model else transcript
 
 
+class Treatment(Struct, frozen=True):
+    """How each conversation of a run is read, worked on, written and judged: one value, the same for all of them.
+
+    `format` is None where it is to be recognised, `to` where that of the input is written.
+    """
+
+    work: Work
+    calls: Calls
+    format: str | None = None
+    to: str | None = None
+    lenient: bool = False
+    strict: bool = False
+    allow_partial: bool = False
+
+
 def with_own_target(work: Work, settings: Settings) -> Work:
     """The work with the target that the settings themselves give, where no flag gives one."""
     if not settings.has_own_target or work.target_tokens is not None or work.target_percent is not None:
@@ -68,6 +83,15 @@ def check_strict(work: Work, registry: Registry) -> None:
     targets = (work.target_tokens, work.target_percent, target_of(registry.compiled(configuration), 0))
     if all(target is None for target in targets):
         raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
+
+
+def status_of_result(result: Condensation, summaries: OnDemand, treatment: Treatment) -> ExitStatus:
+    """The exit status of a run over one conversation, or what one of several counts as."""
+    if result.error is not None:
+        return ExitStatus.FAILED
+    is_missed = treatment.strict and result.is_target_missed
+    otherwise = ExitStatus.TARGET_MISSED if is_missed else ExitStatus.DONE
+    return status_of(summaries, otherwise, allow_partial=treatment.allow_partial)
 
 
 class Condenser:

@@ -1,0 +1,122 @@
+"""`condense run` on one transcript: it is condensed, written, and told of."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ..passes.condensation import Condensation
+from ..passes.flags import name_flags
+from ..report import facts
+from ..report.slimming import growth
+from ..tokens import Counter, encoding_for
+from . import converting
+from .console import console, say
+from .destination import Destination, Kind, Written, proposal
+from .providing import say_error
+from .reading import name_of, read_transcript
+from .run_log import log_run
+from .run_report import cost_of_run, show_run, shows_money
+from .summarizing import Told, summaries_for, told_of
+from .telling import Telling
+from .work import Condenser, Treatment, status_of_result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..errors import ExitStatus
+    from ..providers.registry import Registry
+
+
+class Ran(Struct, frozen=True):
+    """A transcript after the run: what came of it, what was written, and what is told of the summaries."""
+
+    file: str
+    result: Condensation
+    count: Counter
+    output: converting.Output
+    written: Written
+    told: Told
+
+
+def run_one(file: str, treatment: Treatment, telling: Telling, to: Destination, registry: Registry) -> ExitStatus:
+    """Condense the transcript, write it and report it. Raises CondenseError."""
+    work = treatment.work
+    transcript = work.continuing(read_transcript(file, treatment.format, treatment.lenient))
+    if treatment.to is None:
+        to.check(transcript)
+    count = Counter.of(transcript)
+    with summaries_for(work.configuration, count, treatment.calls) as summaries:
+        result = Condenser(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count)
+    result = name_flags(result, work.overrides)
+    output = converting.output(result, treatment.to)
+    written = to.write(output.data or b"", transcript)
+    status = status_of_result(result, summaries, treatment)
+    say_error(result)
+    if telling.is_silent:
+        return status
+    ran = Ran(file, result, count, output, written, told_of(summaries))
+    report = _report(ran, treatment, telling, to)
+    telling.tell(report, lambda: _show(ran, report, telling, to))
+    if telling.log_json or telling.verbose:
+        log_run(result, report, work.configuration, status, as_json=telling.log_json)
+    return status
+
+
+def _is_cost_asked(ran: Ran, telling: Telling) -> bool:
+    return telling.cost or telling.verbose or bool(ran.told.cost)
+
+
+def _report(ran: Ran, treatment: Treatment, telling: Telling, to: Destination) -> facts.Report:
+    result, work, told = ran.result, treatment.work, ran.told
+    is_cost_wanted = _is_cost_asked(ran, telling) or telling.json or telling.report is not None
+    is_cost_wanted |= not telling.quiet and shows_money(result, to)
+    cost = cost_of_run(result, ran.count, work.overhead_tokens, told.cost) if is_cost_wanted else None
+    return facts.build(
+        result,
+        count=ran.count,
+        encoding=encoding_for(result.before.model),
+        source=name_of(ran.file),
+        output=ran.written.output,
+        configuration=telling.configuration,
+        size_after=None if ran.output.data is None else len(ran.output.data),
+        explain=telling.explain,
+        cost=cost,
+        slim=work.slim,
+        overhead_tokens=work.overhead_tokens,
+        summaries=told.used,
+        backup=ran.written.backup,
+        new_session=ran.written.new_session,
+        warnings=tuple(_warnings(ran, is_converted=treatment.to is not None)),
+    )
+
+
+def _warnings(ran: Ran, *, is_converted: bool) -> Iterator[str]:
+    """What there is to warn of besides what the passes did."""
+    yield from ran.output.warnings
+    if ran.output.data is not None and not is_converted:
+        yield from growth(ran.result.transcript, len(ran.output.data))
+    yield from ran.written.warnings
+    yield from ran.told.warnings
+    if ran.result.error is not None:
+        yield str(ran.result.error)
+
+
+def _show(ran: Ran, report: facts.Report, telling: Telling, to: Destination) -> None:
+    """The report for people, and what to do next where nothing was written."""
+    result = ran.result
+    if not result.is_needed and not telling.log_json:
+        for warning in report.warnings:
+            say(f"condense: {warning}")
+        return
+    if telling.log_json and to.writes_stdout:
+        return
+    is_cost_asked = _is_cost_asked(ran, telling)
+    show_run(result, report, ran.count, to, telling.verbose, telling.explain, is_cost_asked)
+    for line in ran.written.said:
+        console().print(line, style="bold", soft_wrap=True)
+    if to.kind is Kind.NOWHERE and not to.dry_run and result.transcript.is_changed:
+        how = proposal(ran.file, result.before.format, is_writable=ran.output.data is not None)
+        console().print(how, style="dim", soft_wrap=True)
