@@ -24,7 +24,7 @@ from ..transcript import (
     Transcript,
 )
 from . import estimates
-from .base import Evidence, Format, not_a_message, part_kinds
+from .base import Evidence, Format, message_role, part_kinds
 from .container import Document
 from .injected import is_injected
 from .spelling import as_spelled
@@ -159,9 +159,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(values):
         if record in document.source.unparsed:
             continue
-        role = ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
-        if role is None:
-            raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}")
+        role = message_role(record, value, ROLES)
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
         turns.append((role, list(as_spelled(content, document.source))))
     return Transcript(

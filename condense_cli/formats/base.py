@@ -174,6 +174,14 @@ def part_kinds(content: list[Any]) -> set[str]:
     return {str(part.get("type")) for part in content if isinstance(part, dict)}
 
 
+def message_role(record: int, value: Any, roles: Mapping[str, Role]) -> Role:
+    """The role that a message names. Raises UnknownFormatError where it names none of these."""
+    role = roles.get(str(value.get("role"))) if isinstance(value, dict) else None
+    if role is None:
+        raise not_a_message(record, value, f"its role is none of {', '.join(roles)}")
+    return role
+
+
 def not_a_message(record: int, value: Any, why: str) -> UnknownFormatError:
     seen = f"keys {', '.join(map(str, list(value)[:6]))}" if isinstance(value, Mapping) else json_kind(value)
     return UnknownFormatError(

@@ -17,7 +17,7 @@ from .. import jsontext
 from ..transcript import IN_STRING, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from . import anthropic, roo
 from .anthropic import BlockReader, attachment_block
-from .base import Evidence, Format, not_a_message
+from .base import Evidence, Format, message_role
 from .container import Document
 from .spelling import as_spelled
 
@@ -34,9 +34,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(values):
         if record in document.source.unparsed:
             continue
-        role = anthropic.ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
-        if role is None:
-            raise not_a_message(record, value, f"its role is none of {', '.join(anthropic.ROLES)}")
+        role = message_role(record, value, anthropic.ROLES)
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
         turns.append((role, list(as_spelled(content, document.source))))
     return Transcript(

@@ -20,10 +20,10 @@ from ..errors import UnknownFormatError
 from ..markers import content_hash
 from ..transcript import Block, BlockKind, Container, Family, JsonPath, Place, Role, Transcript
 from . import estimates, repeats
-from .base import Evidence, Format, not_a_message
+from .base import Evidence, Format, message_role
 from .container import LARGEST_UNPACKED, Document, open_document, with_beside, with_records_at
 from .injected import is_injected
-from .openai_chat import ROLES
+from .openai_chat import ROLES, flat_call
 from .spelling import as_spelled
 from .turns import Turn, joined
 
@@ -70,9 +70,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(records):
         if record in document.source.unparsed:
             continue
-        role = ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
-        if role is None:
-            raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}")
+        role = message_role(record, value, ROLES)
         blocks = list(as_spelled(_blocks(value, record, role, tools), document.source))
         if isinstance(value.get("model"), str):
             model = value["model"]
@@ -154,20 +152,7 @@ def _blocks(value: dict[str, Any], record: int, role: Role, tools: dict[str, str
         yield _text(content if isinstance(content, str) else "", record, ("content",), ("content",), role, common)
     calls = value.get("tool_calls")
     for number, call in enumerate(calls if isinstance(calls, list) else ()):
-        owner: JsonPath = ("tool_calls", number)
-        if not (isinstance(call, dict) and isinstance(call.get("id"), str) and isinstance(call.get("function"), str)):
-            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=jsontext.dump_compact(call))
-            continue
-        tools[call["id"]] = call["function"]
-        yield Block(
-            BlockKind.TOOL_CALL,
-            Place(record, (*owner, "arguments")),
-            owner,
-            content=jsontext.dump_compact(call.get("arguments", {})),
-            tool=call["function"],
-            call_id=call["id"],
-            is_object=True,
-        )
+        yield flat_call(call, record, ("tool_calls", number), "function", tools)
 
 
 def _part(part: Any, record: int, path: JsonPath, role: Role, common: dict[str, Any]) -> Block:

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import jsontext
-from ..transcript import Block, Container, Family, Message, Role, Transcript
+from ..transcript import Container, Family, Transcript
 from . import repeats
 from .base import Evidence, Format, not_a_message
 from .container import Document
 from .openai_chat import ROLES
 from .spelling import as_spelled
 from .swe_agent import ActionReader
+from .turns import Turn, joined
 
 _ACTION: Final = re.compile(r"^```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n```", re.DOTALL | re.MULTILINE)
 _SUBMIT: Final = b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
@@ -42,7 +43,7 @@ def claims(document: Document) -> bool:
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     reader = ActionReader(_find)
-    turns: list[tuple[Role, list[Block]]] = []
+    turns = []
     for record, value in enumerate(values):
         kind = value.get("role") if isinstance(value, dict) else None
         if record in document.source.unparsed or kind == "exit":
@@ -51,13 +52,13 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if role is None:
             raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}, exit")
         blocks = list(as_spelled(reader.blocks(value, record, role), document.source))
-        if role is Role.TOOL and turns and turns[-1][0] is Role.TOOL:
-            turns[-1][1].extend(blocks)
-        else:
-            turns.append((role, blocks))
-    messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
+        turns.append(Turn(role, blocks))
     return Transcript(
-        "mini-swe-agent", Family.OPENAI_CHAT, messages, document.source, model=_model(document.envelope.get("info"))
+        "mini-swe-agent",
+        Family.OPENAI_CHAT,
+        joined(turns),
+        document.source,
+        model=_model(document.envelope.get("info")),
     )
 
 

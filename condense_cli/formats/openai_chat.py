@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import jsontext
-from ..transcript import STANDING_ROLES, Block, BlockKind, Family, Message, Place, Role, Transcript
+from ..transcript import STANDING_ROLES, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from . import repeats
 from .anthropic import BlockReader, attachment_block, envelope_model, envelope_text
-from .base import Evidence, Format, not_a_message, part_kinds
+from .base import Evidence, Format, message_role, part_kinds
 from .container import Document, with_beside
 from .injected import is_injected
 from .spelling import as_spelled
+from .turns import Turn, joined
 
 ROLES = {
     "system": Role.SYSTEM,
@@ -65,24 +66,17 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     again = [(key,) for key in _REPEATED if key in document.envelope]
     document = with_beside(document, again) if again else document
     tools: dict[str, str] = {}
-    turns: list[tuple[Role, list[Block]]] = []
+    turns = []
     for record, value in enumerate(values):
         if record in document.source.unparsed:
             continue
-        role = ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
-        if role is None:
-            known = ", ".join(ROLES)
-            raise not_a_message(record, value, f"its role is none of {known}")
+        role = message_role(record, value, ROLES)
         blocks = list(as_spelled(message_blocks(value, record, role, tools), document.source))
-        if role is Role.TOOL and turns and turns[-1][0] is Role.TOOL:
-            turns[-1][1].extend(blocks)
-        else:
-            turns.append((role, blocks))
-    messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
+        turns.append(Turn(role, blocks))
     return Transcript(
         "openai-chat",
         Family.OPENAI_CHAT,
-        messages,
+        joined(turns),
         document.source,
         model=envelope_model(document.envelope),
         envelope=envelope_text(document.envelope),
@@ -148,6 +142,22 @@ def _call(call: Any, record: int, index: int, tools: dict[str, str]) -> Block:
     text = jsontext.dump_compact(arguments) if is_object else arguments
     place = Place(record, (*owner, "function", "arguments"))
     return Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=name, call_id=call_id, is_object=is_object)
+
+
+def flat_call(call: Any, record: int, owner: JsonPath, name_key: str, tools: dict[str, str]) -> Block:
+    """A call as some logs hold it: its name and arguments beside its id, the arguments an object."""
+    if not (isinstance(call, dict) and isinstance(call.get("id"), str) and isinstance(call.get(name_key), str)):
+        return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=jsontext.dump_compact(call))
+    tools[call["id"]] = call[name_key]
+    return Block(
+        BlockKind.TOOL_CALL,
+        Place(record, (*owner, "arguments")),
+        owner,
+        content=jsontext.dump_compact(call.get("arguments", {})),
+        tool=call[name_key],
+        call_id=call["id"],
+        is_object=True,
+    )
 
 
 FORMAT = Format(

@@ -18,7 +18,7 @@ from .. import xmlcalls
 from ..transcript import STANDING_ROLES, TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
 from . import anthropic, roo_condense
 from .anthropic import BlockReader
-from .base import Evidence, Format, not_a_message
+from .base import Evidence, Format, message_role
 from .container import Document
 from .spelling import as_spelled
 
@@ -42,9 +42,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     linker = _Linker()
     turns: list[tuple[Role, list[Block]]] = []
     for record, value in records:
-        role = anthropic.ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
-        if role is None:
-            raise not_a_message(record, value, f"its role is none of {', '.join(anthropic.ROLES)}")
+        role = message_role(record, value, anthropic.ROLES)
         if any((key, str(value.get(parent))) in present for parent, key in _HIDDEN_BY):
             continue
         content = list(reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER))

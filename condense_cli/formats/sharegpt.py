@@ -17,12 +17,13 @@ from typing import Any, Final
 
 from .. import jsontext
 from ..errors import UnknownFormatError
-from ..transcript import IN_STRING, TEXT_CALL, Block, BlockKind, Family, JsonPath, Message, Place, Role, Transcript
+from ..transcript import IN_STRING, TEXT_CALL, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from .anthropic import envelope_text
 from .base import Evidence, Format, not_a_message, part_kinds
 from .container import Document, with_records_under
 from .injected import is_injected
 from .spelling import as_spelled
+from .turns import Turn, joined
 
 ROLES: Final = {
     "human": Role.USER,
@@ -81,7 +82,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         document = with_records_under(document, "conversations")
         records = list(document.values)
     reader = _Reader()
-    turns: list[tuple[Role, list[Block]]] = []
+    turns = []
     for record, value in enumerate(records):
         if record in document.source.unparsed:
             continue
@@ -90,13 +91,9 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if role is None:
             raise not_a_message(record, value, f"it is from none of {', '.join(ROLES)}")
         blocks = list(as_spelled(reader.blocks(value, record, role, str(speaker)), document.source))
-        if role is Role.TOOL and turns and turns[-1][0] is Role.TOOL:
-            turns[-1][1].extend(blocks)
-        else:
-            turns.append((role, blocks))
-    messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
+        turns.append(Turn(role, blocks))
     return Transcript(
-        "sharegpt", Family.OPENAI_CHAT, messages, document.source, envelope=envelope_text(document.envelope)
+        "sharegpt", Family.OPENAI_CHAT, joined(turns), document.source, envelope=envelope_text(document.envelope)
     )
 
 

@@ -20,7 +20,7 @@ from ..errors import UnknownFormatError
 from ..transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
 from . import repeats
 from .anthropic import BlockReader
-from .base import Evidence, Format, RecordEdits, not_a_message
+from .base import Evidence, Format, RecordEdits, message_role
 from .container import Document, with_records_at
 from .openai_chat import ROLES, message_blocks
 from .spelling import as_spelled
@@ -51,9 +51,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(records):
         if record in document.source.unparsed:
             continue
-        role = ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
-        if role is None:
-            raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}")
+        role = message_role(record, value, ROLES)
         turns.append((role, list(as_spelled(reader.blocks(value, record, role), document.source))))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
     return Transcript("swe-agent", Family.OPENAI_CHAT, messages, document.source, model=model)

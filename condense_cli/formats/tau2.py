@@ -13,8 +13,9 @@ from typing import Any
 from .. import jsontext
 from ..transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from . import repeats
-from .base import Evidence, Format, not_a_message
+from .base import Evidence, Format, message_role
 from .container import Document
+from .openai_chat import flat_call
 from .spelling import as_spelled
 from .turns import Turn, joined
 
@@ -34,9 +35,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, value in enumerate(values):
         if record in document.source.unparsed:
             continue
-        role = _ROLES.get(str(value.get("role"))) if isinstance(value, dict) else None
-        if role is None:
-            raise not_a_message(record, value, f"its role is none of {', '.join(_ROLES)}")
+        role = message_role(record, value, _ROLES)
         blocks = list(as_spelled(_blocks(value, record, role, tools), document.source))
         if blocks:
             turns.append(Turn(role, blocks))
@@ -58,20 +57,7 @@ def _blocks(value: dict[str, Any], record: int, role: Role, tools: dict[str, str
         yield Block(BlockKind.TEXT, Place(record, ("content",)), ("content",), content=text)
     calls = value.get("tool_calls") if role is Role.ASSISTANT else None
     for number, call in enumerate(calls if isinstance(calls, list) else ()):
-        owner: JsonPath = ("tool_calls", number)
-        if not (isinstance(call, dict) and isinstance(call.get("id"), str) and isinstance(call.get("name"), str)):
-            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=jsontext.dump_compact(call))
-            continue
-        tools[call["id"]] = call["name"]
-        yield Block(
-            BlockKind.TOOL_CALL,
-            Place(record, (*owner, "arguments")),
-            owner,
-            content=jsontext.dump_compact(call.get("arguments", {})),
-            tool=call["name"],
-            call_id=call["id"],
-            is_object=True,
-        )
+        yield flat_call(call, record, ("tool_calls", number), "name", tools)
 
 
 def _result(value: dict[str, Any], record: int, path: JsonPath, tools: dict[str, str]) -> Iterator[Block]:
