@@ -6,19 +6,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ..parallel import usable_processors
 from ..plurals import plural
 from ..report import facts
 from ..report.inspection import CONTENT_TYPES
 from ..report.inspection_terminal import with_bars
 from ..report.shares import Share, ToolShare, percent
 from ..report.visible import visible
-from ..rows.condensing import Counters, for_each_row
-from ..rows.reading import Lines
-from ..rows.surveys import Contents, LargeRow, weigh_row
+from ..rows.condensing import Counters
+from ..rows.surveys import Contents, LargeRow, Look, survey, weigh_row
 from ..rows.tally import Problem, Tally
-from ..rows.working import flow, results
 from .console import console, write_text
 from .reading import name_of
 from .run_rows import bad_rows
@@ -26,11 +24,6 @@ from .run_rows import bad_rows
 if TYPE_CHECKING:
     from ..rows.row import Kind
     from ..transcript import Transcript
-
-
-class Outcome(Struct, frozen=True):
-    tally: Tally
-    found: Contents
 
 
 class RowsInspection(Struct, frozen=True):
@@ -56,12 +49,7 @@ class RowsInspection(Struct, frozen=True):
 
 def inspect_rows(file: str, kind: Kind, *, model: str | None, top: int, json: bool) -> None:
     """Show what fills the rows. Raises CondenseError."""
-    tally, found = Tally(), Contents()
-    with flow(file, kind, None) as (kind, lines, write):
-        for done in results(partial(_weigh, name_of(file), kind, model), lines, usable_processors()):
-            tally.add(done.tally)
-            found.add(done.found)
-            write([])
+    tally, found = survey(file, name_of(file), kind, Contents, partial(_weighing, model))
     inspection = _inspection(tally, found, name_of(file), top)
     if json:
         write_text(facts.to_json(inspection))
@@ -69,16 +57,13 @@ def inspect_rows(file: str, kind: Kind, *, model: str | None, top: int, json: bo
         _show(inspection)
 
 
-def _weigh(name: str, kind: Kind, model: str | None, batch: Lines) -> Outcome:
-    from msgspec.structs import replace
-
-    tally, found, counters = Tally(), Contents(), Counters()
+def _weighing(model: str | None, tally: Tally, found: Contents) -> Look:
+    counters = Counters()
 
     def weigh(transcript: Transcript, line: int) -> None:
         weigh_row(replace(transcript, model=model or transcript.model), line, tally, found, counters)
 
-    for_each_row(batch, name, kind, tally, weigh)
-    return Outcome(tally, found)
+    return weigh
 
 
 def _inspection(tally: Tally, found: Contents, source: str, top: int) -> RowsInspection:

@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from msgspec import Struct
-
 from ..errors import ExitStatus
-from ..parallel import usable_processors
 from ..plurals import plural
-from ..rows.condensing import for_each_row
-from ..rows.reading import Lines
-from ..rows.surveys import Restored, restore_row
+from ..rows.surveys import Look, Restored, restore_row, survey
 from ..rows.tally import Tally
-from ..rows.working import flow, results
 from .reading import name_of
 from .rows import StandardOutput
 from .run_rows import bad_rows
 
 if TYPE_CHECKING:
     from ..rows.row import Kind
-    from ..transcript import Transcript
-
-
-class Outcome(Struct, frozen=True):
-    lines: list[bytes]
-    tally: Tally
-    found: Restored
 
 
 def restore_rows(file: str, kind: Kind, output: str | None) -> tuple[Tally, Restored]:
     """Undo the references of every row; written to a file, to standard output for "-", or nowhere."""
-    tally, found = Tally(), Restored()
     target: Path | IO[bytes] | None = None
     if output is not None:
         target = StandardOutput() if output == "-" else Path(output)
-    with flow(file, kind, target) as (kind, lines, write):
-        for done in results(partial(_restore, name_of(file), kind), lines, usable_processors()):
-            tally.add(done.tally)
-            found.add(done.found)
-            write(done.lines)
-    return tally, found
+    return survey(file, name_of(file), kind, Restored, _restoring, target)
 
 
-def _restore(name: str, kind: Kind, batch: Lines) -> Outcome:
-    tally, found = Tally(), Restored()
-
-    def restore(transcript: Transcript, line: int) -> bytes | None:
-        return restore_row(transcript, tally, found)
-
-    return Outcome(for_each_row(batch, name, kind, tally, restore), tally, found)
+def _restoring(tally: Tally, found: Restored) -> Look:
+    return lambda transcript, line: restore_row(transcript, tally, found)
 
 
 def as_facts(tally: Tally, found: Restored, source: str) -> dict[str, object]:

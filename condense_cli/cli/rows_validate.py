@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from ..errors import ExitStatus
-from ..parallel import usable_processors
 from ..plurals import plural
 from ..report import facts
 from ..report.visible import visible
-from ..rows.condensing import for_each_row
-from ..rows.reading import Lines
-from ..rows.surveys import Checked, check_row
+from ..rows.surveys import Checked, Look, check_row, survey
 from ..rows.tally import Tally
-from ..rows.working import flow, results
 from .console import console, write_text
 from .reading import name_of
 from .run_rows import bad_rows
 
 if TYPE_CHECKING:
     from ..rows.row import Kind
-    from ..transcript import Transcript
-
-
-class Outcome(Struct, frozen=True):
-    tally: Tally
-    found: Checked
 
 
 def validate_rows(file: str, kind: Kind, *, json: bool, lenient: bool) -> ExitStatus:
     """Check every row against the rules of its API and say what is wrong. Raises CondenseError."""
-    tally, found = Tally(), Checked()
-    with flow(file, kind, None) as (kind, lines, write):
-        for done in results(partial(_check, name_of(file), kind), lines, usable_processors()):
-            tally.add(done.tally)
-            found.add(done.found)
-            write([])
+    tally, found = survey(file, name_of(file), kind, Checked, _checking)
     is_valid = not found.faulty and (lenient or not tally.bad)
     if json:
         write_text(facts.to_json(_as_facts(tally, found, name_of(file), is_valid=is_valid)))
@@ -47,14 +29,8 @@ def validate_rows(file: str, kind: Kind, *, json: bool, lenient: bool) -> ExitSt
     return ExitStatus.DONE if is_valid else ExitStatus.INPUT
 
 
-def _check(name: str, kind: Kind, batch: Lines) -> Outcome:
-    tally, found = Tally(), Checked()
-
-    def check(transcript: Transcript, line: int) -> None:
-        check_row(transcript, line, tally, found)
-
-    for_each_row(batch, name, kind, tally, check)
-    return Outcome(tally, found)
+def _checking(tally: Tally, found: Checked) -> Look:
+    return lambda transcript, line: check_row(transcript, line, tally, found)
 
 
 def _as_facts(tally: Tally, found: Checked, source: str, *, is_valid: bool) -> dict[str, object]:

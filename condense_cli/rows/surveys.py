@@ -1,22 +1,78 @@
-"""What other commands do to each row: undo references, check the rules, see what fills it."""
+"""What other commands do to all rows of a file: undo references, check the rules, see what fills them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import IO, Final, Generic, TypeVar
 
 from msgspec import Struct, field
 
 from .. import api
 from ..exchanges import calls_by_id
+from ..parallel import usable_processors
 from ..report.inspection import content_type
 from ..report.validation import check
 from ..tokens import MESSAGE_TOKENS
 from ..transcript import BlockKind, Transcript
-from .condensing import Counters
+from .condensing import Counters, for_each_row
+from .reading import Lines
+from .row import Kind
 from .tally import TOLD, Summable, Tally
+from .working import flow, results
 
 _LARGEST: Final = 100
+
+_Found = TypeVar("_Found", bound=Summable)
+
+Look = Callable[[Transcript, int], bytes | None]
+"""What is done to the conversation in a line: its new bytes, or None to leave the row."""
+
+
+class _Batch(Struct, Generic[_Found], frozen=True):
+    """What came of one batch; the `lines` only where they are written."""
+
+    lines: list[bytes]
+    tally: Tally
+    found: _Found
+
+
+def survey(
+    file: str,
+    name: str,
+    kind: Kind,
+    nothing: Callable[[], _Found],
+    looking: Callable[[Tally, _Found], Look],
+    output: Path | IO[bytes] | None = None,
+) -> tuple[Tally, _Found]:
+    """Look at every row, in several processes, and add up what is found. Raises CondenseError.
+
+    `nothing` makes what is found before the first row; `looking` gives what looks at the rows of a batch and notes
+    what it finds. The rows are written to the `output`; the `name` of the file is for messages.
+    """
+    tally, found = Tally(), nothing()
+    with flow(file, kind, output) as (kind, lines, write):
+        work = partial(_survey_batch, name, kind, nothing, looking, output is not None)
+        for batch in results(work, lines, usable_processors()):
+            tally.add(batch.tally)
+            found.add(batch.found)
+            write(batch.lines)
+    return tally, found
+
+
+def _survey_batch(
+    name: str,
+    kind: Kind,
+    nothing: Callable[[], _Found],
+    looking: Callable[[Tally, _Found], Look],
+    is_written: bool,
+    batch: Lines,
+) -> _Batch[_Found]:
+    tally, found = Tally(), nothing()
+    lines = for_each_row(batch, name, kind, tally, looking(tally, found))
+    return _Batch(lines if is_written else [], tally, found)
 
 
 class Restored(Summable):
