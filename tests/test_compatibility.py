@@ -20,8 +20,7 @@ from condense_cli.config.models import Configuration, NativeConfig
 from condense_cli.config.profiles import MAX_THRESHOLD, MIN_THRESHOLD, Profile
 from condense_cli.config.user import KnownProfile, UserConfiguration
 from condense_cli.llm.access import Choice, Permission, choose
-from condense_cli.llm.prompts import SECTIONS, Subject, request_for
-from condense_cli.llm.prompts import Task as PromptTask
+from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, request_for
 from condense_cli.llm.reasons import Reason as CallReason
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status

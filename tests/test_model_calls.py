@@ -23,7 +23,7 @@ from condense_cli.economics import CallUsage
 from condense_cli.llm import calls
 from condense_cli.llm.budget import Budget
 from condense_cli.llm.cache import Cache
-from condense_cli.llm.calls import Caller, Fulfilment, Outcome, Progress, fulfil
+from condense_cli.llm.calls import Caller, CallOutcome, Fulfilment, Progress, fulfil
 from condense_cli.llm.client import Answer, CallError, Client, Request
 from condense_cli.llm.reasons import Names, Reason, failure
 from condense_cli.llm.spending import Spent
@@ -424,4 +424,4 @@ def test_a_mixture_of_everything(api: Any, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_sum_of_the_outcomes_is_what_was_spent() -> None:
     done, _ = run([request(number % 3, limit=3 + number % 2) for number in range(9)])
     assert sum((outcome.spent for outcome in done.outcomes), Spent()) == done.spent
-    assert all(isinstance(outcome, Outcome) for outcome in done.outcomes)
+    assert all(isinstance(outcome, CallOutcome) for outcome in done.outcomes)

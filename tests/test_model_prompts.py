@@ -18,7 +18,7 @@ from condense_cli.llm.calls import Caller, Fulfilment
 from condense_cli.llm.client import Answer, CallError, Request, max_output
 from condense_cli.llm.flatten import flattened
 from condense_cli.llm.parts import FOREIGN, PART_LIMIT, TooLargeError, divide, requests_for, worst_input
-from condense_cli.llm.prompts import SECTIONS, Subject, Task, fence, request_for, words_of
+from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, fence, request_for, words_of
 from condense_cli.llm.reasons import Reason, failure
 from condense_cli.llm.spending import Spent
 from condense_cli.llm.summaries import plan, summarize
@@ -29,11 +29,11 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def task(subject: Subject = Subject.TOOL_RESULT, *pieces: str, **changes: Any) -> Task:
-    return Task(subject, pieces or ("a text",), **{"limit": 100, **changes})
+def task(subject: Subject = Subject.TOOL_RESULT, *pieces: str, **changes: Any) -> PromptTask:
+    return PromptTask(subject, pieces or ("a text",), **{"limit": 100, **changes})
 
 
-def asked(task: Task) -> Request:
+def asked(task: PromptTask) -> Request:
     return request_for(task, "".join(task.pieces), task.limit)
 
 
@@ -206,7 +206,7 @@ class Fake:
         pass
 
 
-def summarized(tasks: list[Task], reply: Callable[[Request], Answer], **changes: Any) -> tuple[Fulfilment, Fake]:
+def summarized(tasks: list[PromptTask], reply: Callable[[Request], Answer], **changes: Any) -> tuple[Fulfilment, Fake]:
     fake = Fake(reply)
     access = Access("test", PROFILE)
     caller = Caller(access, words, datetime(2026, 6, 1, tzinfo=UTC), exact=True, opened=lambda _: fake, **changes)
@@ -244,7 +244,7 @@ def _part(request: Request) -> int:
 
 
 def test_an_earlier_summary_is_given_to_the_last_request_only() -> None:
-    conversation = Task(Subject.CONVERSATION, LINES, 200, previous="what was before")
+    conversation = PromptTask(Subject.CONVERSATION, LINES, 200, previous="what was before")
     _, fake = summarized([conversation], keeping_numbers)
     with_it = [request for request in fake.asked if "what was before" in request.prompt]
     assert len(with_it) == 1

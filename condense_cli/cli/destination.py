@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..transcript import Transcript
 
 
-class Kind(Enum):
+class Where(Enum):
     NOWHERE = auto()
     STDOUT = auto()
     FILE = auto()
@@ -27,7 +27,7 @@ class Kind(Enum):
     IN_PLACE = auto()
 
 
-class Written(Struct, frozen=True):
+class Delivery(Struct, frozen=True):
     """What was written: the file, its backup, the session; what the report warns of, and what is said after it."""
 
     output: str | None = None
@@ -40,7 +40,7 @@ class Written(Struct, frozen=True):
 class Destination(Struct, frozen=True):
     """`seen` is the stamp of the file from before it was read. A `dry_run` goes the same way and writes nothing."""
 
-    kind: Kind
+    where: Where
     source: str
     output: str | None
     dry_run: bool
@@ -49,11 +49,11 @@ class Destination(Struct, frozen=True):
 
     @property
     def writes_stdout(self) -> bool:
-        return self.kind is Kind.STDOUT
+        return self.where is Where.STDOUT
 
     @property
     def writes_anything(self) -> bool:
-        return not self.dry_run and self.kind is not Kind.NOWHERE
+        return not self.dry_run and self.where is not Where.NOWHERE
 
     @property
     def is_in_a_script(self) -> bool:
@@ -73,34 +73,34 @@ class Destination(Struct, frozen=True):
         if not self.writes_anything:
             return
         formats.check_writable(transcript)
-        if self.kind in (Kind.IN_PLACE, Kind.NEW_SESSION) and is_compressed(self.source):
+        if self.where in (Where.IN_PLACE, Where.NEW_SESSION) and is_compressed(self.source):
             raise UsageError(f"{self.source} is compressed.", "Unpack it first, or write to another file with -o FILE.")
-        if self.kind is Kind.NEW_SESSION:
+        if self.where is Where.NEW_SESSION:
             from ..formats.session_ids import session_files
 
             session_files(transcript.format)
 
-    def write(self, data: bytes, before: Transcript) -> Written:
+    def write(self, data: bytes, before: Transcript) -> Delivery:
         """Write the bytes. Raises OutputError; UsageError when there is no session to write."""
         if not self.writes_anything:
-            return Written()
-        if self.kind is Kind.STDOUT:
+            return Delivery()
+        if self.where is Where.STDOUT:
             write_out(data)
-            return Written(self.output)
-        if self.kind is Kind.FILE:
+            return Delivery(self.output)
+        if self.where is Where.FILE:
             from ..compressed import packed
             from ..files import write_bytes
             from ..report.visible import visible
 
             write_bytes(Path(str(self.output)), packed(data, str(self.output)))
-            return Written(self.output, said=(f"Written: {visible(str(self.output))} ({len(data):,} bytes)",))
+            return Delivery(self.output, said=(f"Written: {visible(str(self.output))} ({len(data):,} bytes)",))
         if data == before.source.data:
-            return Written(said=("Nothing changed, so nothing was written.",))
-        if self.kind is Kind.NEW_SESSION:
+            return Delivery(said=("Nothing changed, so nothing was written.",))
+        if self.where is Where.NEW_SESSION:
             return self._write_session(data, before.format)
         return self._replace(data, before.source.data)
 
-    def _replace(self, data: bytes, read: bytes) -> Written:
+    def _replace(self, data: bytes, read: bytes) -> Delivery:
         from datetime import UTC, datetime
 
         from ..backups import replace_in_place
@@ -125,9 +125,9 @@ class Destination(Struct, frozen=True):
         warnings = (
             (f"{client} has this session open and goes on with the old one until you resume it.",) if client else ()
         )
-        return Written(self.source, backup=str(backup), said=said, warnings=warnings)
+        return Delivery(self.source, backup=str(backup), said=said, warnings=warnings)
 
-    def _write_session(self, data: bytes, format: str) -> Written:
+    def _write_session(self, data: bytes, format: str) -> Delivery:
         import os
 
         from ..new_session import write_new_session
@@ -141,7 +141,7 @@ class Destination(Struct, frozen=True):
         if not session.is_found:
             said.append("The client does not look for sessions in this folder: move the file to the others first.")
         fact = Session(session.id, str(session.path), list(session.command), session.cwd, session.is_new)
-        return Written(str(session.path), new_session=fact, said=tuple(said))
+        return Delivery(str(session.path), new_session=fact, said=tuple(said))
 
 
 def destination(
@@ -178,21 +178,21 @@ def destination(
     if report is not None and str(report) == "-":
         raise UsageError("--report writes a file.", "Use --json for the report on standard output.")
     _check_output(file, output, report)
-    kind = Kind.NOWHERE
+    where = Where.NOWHERE
     if new_session:
-        kind = Kind.NEW_SESSION
+        where = Where.NEW_SESSION
     elif in_place:
-        kind = Kind.IN_PLACE
+        where = Where.IN_PLACE
     elif output == "-" or (output is None and not (json or dry_run) and not sys.stdout.isatty()):
-        kind = Kind.STDOUT
+        where = Where.STDOUT
     elif output is not None:
-        kind = Kind.FILE
+        where = Where.FILE
     seen = None
     if in_place:
         from ..files import stamp
 
         seen = stamp(Path(file))
-    return Destination(kind, file, output, dry_run, force, seen)
+    return Destination(where, file, output, dry_run, force, seen)
 
 
 def _check_output(file: str, output: str | None, report: Path | None) -> None:

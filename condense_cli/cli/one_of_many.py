@@ -23,7 +23,7 @@ from ..rows.recognising import rows_in
 from ..tokens import Counter
 from . import converting
 from .reading import read_transcript
-from .rows import Task, condense_rows, may_call
+from .rows import RowsTask, condense_rows, may_call
 from .run_rows import status_of_rows
 from .summarizing import OnDemand, Told, summaries_for, told_of, was_interrupted
 from .work import Condenser, Treatment, status_of_result
@@ -131,7 +131,7 @@ def _shortcoming(result: Condensation, status: ExitStatus) -> str:
 
 
 def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: Kind, made_from: str) -> Finished:
-    task = Task(str(job.path), kind, treatment, is_written=job.output is not None)
+    task = RowsTask(str(job.path), kind, treatment, is_written=job.output is not None)
     if job.output is not None:
         make_folder(job.output.parent)
     outcome = condense_rows(task, job.output, jobs=1, summaries=summaries)

@@ -121,7 +121,7 @@ def try_out(name: Name, json: Json = False) -> None:
 
         from ..config.user import load_user_configuration, unknown_profile
         from ..llm.access import open_access
-        from ..llm.calls import Caller, Outcome, fulfil
+        from ..llm.calls import Caller, CallOutcome, fulfil
         from ..llm.client import Request
         from ..llm.reasons import Failure
         from ..plugins import Installed
@@ -135,12 +135,12 @@ def try_out(name: Name, json: Json = False) -> None:
         access = open_access(name, user, os.environ)
         begun = time.perf_counter()
         if isinstance(access, Failure):
-            outcome = Outcome(None, access)
+            outcome = CallOutcome(None, access)
         elif access.profile.api == "offline":
-            outcome = Outcome("It works without a model: there is nothing to call.")
+            outcome = CallOutcome("It works without a model: there is nothing to call.")
         elif access.profile.summarizer is not None:
             Installed().summarizer(access.profile.summarizer)
-            outcome = Outcome("Its package is installed.")
+            outcome = CallOutcome("Its package is installed.")
         else:
             request = Request("Somebody tests whether you can be reached.", "Answer with the one word: ready", 200)
             done = fulfil([request], Caller(access, Counter(), datetime.now(UTC)))

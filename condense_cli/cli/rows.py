@@ -21,8 +21,7 @@ from ..rows.row import Kind
 from ..rows.tally import Tally
 from ..rows.working import flow, results
 from .console import write_out
-from .destination import Destination
-from .destination import Kind as Where
+from .destination import Destination, Where
 from .reading import name_of
 from .summarizing import Calls, OnDemand, Told, status_of, summaries_for, told_of
 from .work import Condenser, Treatment
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from ..transcript import Transcript
 
 
-class Task(Struct, frozen=True):
+class RowsTask(Struct, frozen=True):
     """What is done to the rows of a file. `is_written` tells whether anybody wants the lines afterwards."""
 
     file: str
@@ -51,7 +50,7 @@ class Done(Struct, frozen=True):
     status: ExitStatus
 
 
-class Outcome(Struct, frozen=True):
+class RowsOutcome(Struct, frozen=True):
     """What came of all rows; the status is about the calls of models alone."""
 
     tally: Tally
@@ -61,7 +60,7 @@ class Outcome(Struct, frozen=True):
 
 def check_destination(to: Destination) -> None:
     """Raises UsageError for places that only a session goes to."""
-    if to.kind in (Where.NEW_SESSION, Where.IN_PLACE):
+    if to.where in (Where.NEW_SESSION, Where.IN_PLACE):
         raise UsageError("A set of rows is written to a file of its own.", "Name it with -o FILE.")
 
 
@@ -69,28 +68,28 @@ def output_of(to: Destination) -> Path | IO[bytes] | None:
     """Where the rows go."""
     if not to.writes_anything:
         return None
-    return StandardOutput() if to.kind is Where.STDOUT else Path(str(to.output))
+    return StandardOutput() if to.where is Where.STDOUT else Path(str(to.output))
 
 
 def condense_rows(
-    task: Task,
+    task: RowsTask,
     output: Path | IO[bytes] | None,
     jobs: int,
     progress: Callable[[Tally], None] = lambda tally: None,
     summaries: OnDemand | None = None,
-) -> Outcome:
+) -> RowsOutcome:
     """Condense all rows and write them. Raises CondenseError; then no file is written.
 
     `summaries` are those of a larger run, which this one takes part in, as the one process that it is.
     """
-    outcome = Outcome(Tally(), Told(), ExitStatus.DONE)
+    outcome = RowsOutcome(Tally(), Told(), ExitStatus.DONE)
     with (
         flow(task.file, task.kind, output) as (kind, lines, write),
         _work(task, kind, jobs, summaries) as (work, jobs),
     ):
         for done in results(work, lines, jobs):
             outcome.tally.add(done.tally)
-            outcome = Outcome(
+            outcome = RowsOutcome(
                 outcome.tally,
                 done.told if jobs == 1 else together(outcome.told, done.told),
                 max(outcome.status, done.status),
@@ -101,7 +100,9 @@ def condense_rows(
 
 
 @contextmanager
-def _work(task: Task, kind: Kind, jobs: int, shared: OnDemand | None) -> Iterator[tuple[Callable[[Lines], Done], int]]:
+def _work(
+    task: RowsTask, kind: Kind, jobs: int, shared: OnDemand | None
+) -> Iterator[tuple[Callable[[Lines], Done], int]]:
     """What is done to a batch, and by how many processes."""
     from ..tokens import Counter
 
@@ -115,7 +116,7 @@ def _work(task: Task, kind: Kind, jobs: int, shared: OnDemand | None) -> Iterato
             yield _condense_here(task, kind, summaries), 1
 
 
-def _condense_here(task: Task, kind: Kind, summaries: OnDemand) -> Callable[[Lines], Done]:
+def _condense_here(task: RowsTask, kind: Kind, summaries: OnDemand) -> Callable[[Lines], Done]:
     """What is done to a batch in this process."""
     counters = Counters()
 
@@ -136,7 +137,7 @@ def may_call(calls: Calls) -> bool:
     return calls.profile is not None or calls.allow_calls or load_user_configuration().allow_calls
 
 
-def _condense_apart(task: Task, kind: Kind, batch: Lines) -> Done:
+def _condense_apart(task: RowsTask, kind: Kind, batch: Lines) -> Done:
     """The same in a process of its own, where no model is ever called."""
     from ..tokens import Counter
 
@@ -147,7 +148,7 @@ def _condense_apart(task: Task, kind: Kind, batch: Lines) -> Done:
 
 
 def _condense_batch(
-    task: Task, kind: Kind, counters: Counters, summaries: OnDemand, batch: Lines
+    task: RowsTask, kind: Kind, counters: Counters, summaries: OnDemand, batch: Lines
 ) -> tuple[Tally, list[bytes]]:
     work = task.treatment.work
     condensed = Condenser(work, task.treatment.calls, summaries)

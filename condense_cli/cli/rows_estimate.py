@@ -20,7 +20,7 @@ from ..rows import facts
 from ..rows.reading import opened
 from .console import console, write_text
 from .reading import name_of
-from .rows import Task, condense_rows
+from .rows import RowsTask, condense_rows
 from .run_rows import bad_rows, report_of
 from .work import Treatment, Work
 
@@ -55,7 +55,7 @@ def estimate_rows(
     with _readable_again(file) as path:
         for name, configuration in presets:
             treatment = Treatment(Work(configuration, providers, model=model), calls)
-            task = Task(path, kind, treatment, is_written=False)
+            task = RowsTask(path, kind, treatment, is_written=False)
             reports.append(report_of(task, condense_rows(task, None, usable_processors()), None, name))
     if json:
         write_text(report_facts.to_json(RowsEstimate(report_facts.SHAPE, name_of(file), "rows", reports)))

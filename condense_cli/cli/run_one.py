@@ -14,7 +14,7 @@ from ..report.slimming import growth
 from ..tokens import Counter, encoding_for
 from . import converting
 from .console import console, say
-from .destination import Destination, Kind, Written, proposal
+from .destination import Delivery, Destination, Where, proposal
 from .providing import say_error
 from .reading import name_of, read_transcript
 from .run_log import log_run
@@ -37,7 +37,7 @@ class Ran(Struct, frozen=True):
     result: Condensation
     count: Counter
     output: converting.Output
-    written: Written
+    written: Delivery
     told: Told
 
 
@@ -117,6 +117,6 @@ def _show(ran: Ran, report: facts.Report, telling: Telling, to: Destination) -> 
     show_run(result, report, ran.count, to, telling.verbose, telling.explain, is_cost_asked)
     for line in ran.written.said:
         console().print(line, style="bold", soft_wrap=True)
-    if to.kind is Kind.NOWHERE and not to.dry_run and result.transcript.is_changed:
+    if to.where is Where.NOWHERE and not to.dry_run and result.transcript.is_changed:
         how = proposal(ran.file, result.before.format, is_writable=ran.output.data is not None)
         console().print(how, style="dim", soft_wrap=True)

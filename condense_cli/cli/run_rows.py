@@ -17,7 +17,7 @@ from ..rows import facts
 from .console import console, say
 from .destination import Destination
 from .reading import name_of
-from .rows import Outcome, Task, check_destination, condense_rows, output_of
+from .rows import RowsOutcome, RowsTask, check_destination, condense_rows, output_of
 from .telling import Telling
 from .work import Treatment
 
@@ -37,7 +37,7 @@ def run_rows(
     Bad rows are passed through, and the status says so unless the user was lenient.
     """
     check_destination(to)
-    task = Task(file, kind, treatment, to.writes_anything)
+    task = RowsTask(file, kind, treatment, to.writes_anything)
     output = output_of(to)
     with progress_of(file) as progress:
         outcome = condense_rows(task, output, jobs or usable_processors(), progress)
@@ -47,7 +47,7 @@ def run_rows(
     return status_of_rows(outcome, treatment)
 
 
-def status_of_rows(outcome: Outcome, treatment: Treatment) -> ExitStatus:
+def status_of_rows(outcome: RowsOutcome, treatment: Treatment) -> ExitStatus:
     tally = outcome.tally
     if outcome.status is not ExitStatus.DONE:
         return outcome.status
@@ -56,7 +56,7 @@ def status_of_rows(outcome: Outcome, treatment: Treatment) -> ExitStatus:
     return ExitStatus.TARGET_MISSED if treatment.strict and tally.missed else ExitStatus.DONE
 
 
-def report_of(task: Task, outcome: Outcome, output: str | None, configuration: str) -> facts.RowsReport:
+def report_of(task: RowsTask, outcome: RowsOutcome, output: str | None, configuration: str) -> facts.RowsReport:
     from datetime import UTC, datetime
 
     return facts.build(

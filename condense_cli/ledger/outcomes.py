@@ -104,7 +104,7 @@ class Results(Struct, frozen=True):
         return (self.is_failed or not self.tells_failure) and any(_DENIED.match(block.text) for block in self.blocks)
 
 
-class Outcome(Struct, frozen=True):
+class CommandOutcome(Struct, frozen=True):
     """How a command ended, and the line of its output that tells what went wrong."""
 
     outcome: str
@@ -116,19 +116,19 @@ class Outcome(Struct, frozen=True):
         return "" if self.outcome in (OK, ENDED) else "denied" if self.outcome == DENIED else "failed"
 
 
-def command_outcome(results: Results) -> Outcome:
+def command_outcome(results: Results) -> CommandOutcome:
     text = results.text
     if results.is_denied:
         why = _WHY_DENIED.search(text)
-        return Outcome(DENIED, _shortened(why[1]) if why else "")
+        return CommandOutcome(DENIED, _shortened(why[1]) if why else "")
     status = _exit_status(text)
     text = _output(text)
     if status:
-        return Outcome(f"exit {status}", first_error(text))
+        return CommandOutcome(f"exit {status}", first_error(text))
     # Without a status only a crash tells a failure from what a program merely says about errors.
     if results.is_failed or (status is None and not results.tells_failure and _TRACEBACK in text):
-        return Outcome(FAILED, first_error(text))
-    return Outcome(OK if status == 0 or results.tells_failure else ENDED)
+        return CommandOutcome(FAILED, first_error(text))
+    return CommandOutcome(OK if status == 0 or results.tells_failure else ENDED)
 
 
 def _output(text: str) -> str:

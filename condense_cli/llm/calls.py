@@ -33,7 +33,7 @@ _LOOK: Final = 0.2
 """Seconds between two looks at the clock while calls are under way; on Windows also the wait for Ctrl-C."""
 
 
-class Outcome(Struct, frozen=True):
+class CallOutcome(Struct, frozen=True):
     """What became of a request: a text, or the reason why there is none.
 
     `spent` is what its own call cost. `is_cached`: it had none, because the answer was in the cache or an equal
@@ -49,7 +49,7 @@ class Outcome(Struct, frozen=True):
 class Fulfilment(Struct, frozen=True):
     """One outcome per request, in order. `notes` are sentences about the cache."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CallOutcome, ...]
     spent: Spent = Spent()
     is_interrupted: bool = False
     notes: tuple[str, ...] = ()
@@ -101,17 +101,17 @@ def fulfil(requests: Sequence[Request], caller: Caller) -> Fulfilment:
         run.interrupt()
     finally:
         run.close()
-    outcomes: list[Outcome] = []
+    outcomes: list[CallOutcome] = []
     paid: set[bytes] = set()
     for key, request in zip(keys, requests, strict=True):
         outcome = _judged(run.outcomes[key], request, caller)
-        outcomes.append(outcome if key not in paid else Outcome(outcome.text, outcome.failure, Spent(), True))
+        outcomes.append(outcome if key not in paid else CallOutcome(outcome.text, outcome.failure, Spent(), True))
         paid.add(key)
     notes = tuple(caller.cache.notes) if caller.cache is not None else ()
     return Fulfilment(tuple(outcomes), run.spent, run.is_interrupted, notes)
 
 
-def _judged(outcome: Outcome, request: Request, caller: Caller) -> Outcome:
+def _judged(outcome: CallOutcome, request: Request, caller: Caller) -> CallOutcome:
     """A whole answer still has to be short enough."""
     if outcome.text is None:
         return outcome
@@ -123,7 +123,7 @@ def _judged(outcome: Outcome, request: Request, caller: Caller) -> Outcome:
     else:
         return outcome
     refused = failure(reason, names_of(caller.access), detail)
-    return Outcome(None, refused, outcome.spent, outcome.is_cached)
+    return CallOutcome(None, refused, outcome.spent, outcome.is_cached)
 
 
 class _Call(Struct, frozen=True):
@@ -135,7 +135,7 @@ class _Run:
     """The state of one fulfilment."""
 
     def __init__(self, asked: dict[bytes, Request], caller: Caller) -> None:
-        self.outcomes: dict[bytes, Outcome] = {}
+        self.outcomes: dict[bytes, CallOutcome] = {}
         self.spent = Spent()
         self.is_interrupted = False
         self._asked = asked
@@ -164,7 +164,7 @@ class _Run:
         """Start no further call; those under way go on."""
         why = why or failure(reason, self._names)
         for key in self._waiting:
-            self.outcomes[key] = Outcome(None, why)
+            self.outcomes[key] = CallOutcome(None, why)
         self._waiting.clear()
 
     def interrupt(self) -> None:
@@ -174,7 +174,7 @@ class _Run:
         for key in self._asked:
             if key not in self.outcomes:
                 call = self._running.get(key)
-                self.outcomes[key] = Outcome(None, given_up, self._settle(call.worst, None) if call else Spent())
+                self.outcomes[key] = CallOutcome(None, given_up, self._settle(call.worst, None) if call else Spent())
 
     def close(self) -> None:
         if self._client is not None:
@@ -188,7 +188,7 @@ class _Run:
             stored = cache.get(key)
             if stored is not None:
                 lasting = failure(stored.reason, self._names) if stored.reason else None
-                self.outcomes[key] = Outcome(None if lasting else stored.text, lasting, is_cached=True)
+                self.outcomes[key] = CallOutcome(None if lasting else stored.text, lasting, is_cached=True)
         self._waiting = deque(key for key in self._asked if key not in self.outcomes)
         self._tell()
 
@@ -229,12 +229,12 @@ class _Run:
         call = self._running.pop(key)
         spent = self._settle(call.worst, result.usage)
         if isinstance(result, Answer):
-            self.outcomes[key] = Outcome(result.text, spent=spent)
+            self.outcomes[key] = CallOutcome(result.text, spent=spent)
             self._store(key, Stored(result.text))
             why = _judged(self.outcomes[key], self._asked[key], self._caller).failure
         else:
             why = result.failure
-            self.outcomes[key] = Outcome(None, why, spent)
+            self.outcomes[key] = CallOutcome(None, why, spent)
             if why.reason in LASTING:
                 self._store(key, Stored(reason=why.reason))
         if why is None or why.reason not in TRANSPORT | LASTING | HOPELESS:

@@ -10,7 +10,7 @@ from typing import Final
 
 from ..config.profiles import Profile
 from .client import Request, max_output
-from .prompts import Task, request_for
+from .prompts import PromptTask, request_for
 
 Count = Callable[[str], int]
 
@@ -35,7 +35,7 @@ def worst_input(request: Request, count: Count, *, exact: bool) -> int:
 
 
 def requests_for(
-    task: Task, profile: Profile, window: int, count: Count, *, exact: bool, joins: bool = False
+    task: PromptTask, profile: Profile, window: int, count: Count, *, exact: bool, joins: bool = False
 ) -> tuple[Request, ...]:
     """One request if the text fits into the window, or one for each part of it. `joins`: the pieces are summaries.
 

@@ -7,28 +7,28 @@ from collections.abc import Sequence
 from ..economics import CallUsage
 from ..markers import content_hash
 from .cache import key_of
-from .calls import Caller, Fulfilment, Outcome
-from .prompts import Task
+from .calls import Caller, CallOutcome, Fulfilment
+from .prompts import PromptTask
 from .reasons import Failure
 from .spending import Spent, spent_on
 from .summaries import plan
 
 
-def planned(tasks: Sequence[Task], caller: Caller) -> Fulfilment:
+def planned(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
     """One outcome per task, without a call: the answer of the cache, or a text that stands in for the summary."""
     outcomes = [_planned(task, caller) for task in tasks]
     spent = sum((outcome.spent for outcome in outcomes), Spent())
     return Fulfilment(tuple(outcomes), spent)
 
 
-def _planned(task: Task, caller: Caller) -> Outcome:
+def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
     requests = plan(task, caller)
     if isinstance(requests, Failure):
-        return Outcome(None, requests)
+        return CallOutcome(None, requests)
     if len(requests) == 1 and caller.cache is not None and caller.redactor is None:
         stored = caller.cache.get(key_of(requests[0], caller.access.profile))
         if stored is not None and stored.reason is None:
-            return Outcome(stored.text, is_cached=True)
+            return CallOutcome(stored.text, is_cached=True)
     length = task.limit if task.replaced is None else max(1, min(task.limit, task.replaced // 2))
     spent = Spent()
     for request in requests:
@@ -37,10 +37,10 @@ def _planned(task: Task, caller: Caller) -> Outcome:
     if len(requests) > 1:  # Joining the parts reads them all once more.
         read = sum(request.limit for request in requests)
         spent += spent_on(CallUsage(read, length), caller.access.profile, caller.when)
-    return Outcome(_stand_in(caller.access.name, length, task), spent=spent)
+    return CallOutcome(_stand_in(caller.access.name, length, task), spent=spent)
 
 
-def _stand_in(profile: str, tokens: int, task: Task) -> str:
+def _stand_in(profile: str, tokens: int, task: PromptTask) -> str:
     """A text of about so many tokens in place of one that nobody has written.
 
     It is another for each content: equal ones would become references to each other, as real summaries do not.

@@ -36,7 +36,7 @@ class Subject(StrEnum):
     CONVERSATION = "conversation"
 
 
-class Task(Struct, frozen=True):
+class PromptTask(Struct, frozen=True):
     """One summary to be written.
 
     `pieces` are the text, divided where it may best be taken apart. `limit` is in tokens. `replaced` are the tokens
@@ -96,7 +96,9 @@ _JOINS: Final = "The text holds summaries of parts of one text, in order. Join t
 _LENGTH: Final = "Write at most {words} words, in the language of the text. Begin at once: no introduction, no comment."
 
 
-def request_for(task: Task, text: str, limit: int, *, joins: bool = False, part: int = 1, parts: int = 1) -> Request:
+def request_for(
+    task: PromptTask, text: str, limit: int, *, joins: bool = False, part: int = 1, parts: int = 1
+) -> Request:
     """The request for a task, with its text or part of it, and an answer of at most `limit` tokens.
 
     `joins`: the text holds the summaries of parts.
@@ -133,7 +135,7 @@ def words_of(tokens: int) -> int:
     return max(5, tokens * 11 // 20)
 
 
-def _instruction(task: Task) -> str:
+def _instruction(task: PromptTask) -> str:
     if task.custom_prompt and task.custom_prompt.strip():
         return task.custom_prompt.strip()
     if task.subject is Subject.CONVERSATION:

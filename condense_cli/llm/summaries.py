@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from ..config.profiles import Access
 from ..prices import context_window
-from .calls import Caller, Fulfilment, Outcome, fulfil
+from .calls import Caller, CallOutcome, Fulfilment, fulfil
 from .client import Request, names_of
 from .parts import TooLargeError, requests_for
-from .prompts import Task
+from .prompts import PromptTask
 from .reasons import Failure, Reason, failure
 from .spending import Spent
 
@@ -23,19 +23,19 @@ _ASSUMED_WINDOW: Final = 100_000
 
 
 class _State(Struct):
-    task: Task
+    task: PromptTask
     requests: tuple[Request, ...]
     spent: Spent = Spent()
     is_cached: bool = True
-    outcome: Outcome | None = None
+    outcome: CallOutcome | None = None
 
 
-def plan(task: Task, caller: Caller) -> tuple[Request, ...] | Failure:
+def plan(task: PromptTask, caller: Caller) -> tuple[Request, ...] | Failure:
     """The first requests for a task, which a dry run can price; TOO_LARGE if no window is large enough."""
     return _plan(task, caller, joins=False)
 
 
-def summarize(tasks: Sequence[Task], caller: Caller) -> Fulfilment:
+def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
     """One outcome per task, in order. A task of which any part fails has failed: nothing is left out silently."""
     states = [_begun(task, caller) for task in tasks]
     spent, is_interrupted = Spent(), False
@@ -49,7 +49,7 @@ def summarize(tasks: Sequence[Task], caller: Caller) -> Fulfilment:
                 _take(state, [next(outcomes) for _ in state.requests], caller)
     except KeyboardInterrupt:  # Between two rounds; during one `fulfil` takes it.
         is_interrupted = True
-    stopped = Outcome(None, failure(Reason.INTERRUPTED, names_of(caller.access)))
+    stopped = CallOutcome(None, failure(Reason.INTERRUPTED, names_of(caller.access)))
     ended = tuple(state.outcome or replace(stopped, spent=state.spent) for state in states)
     return Fulfilment(ended, spent, is_interrupted, notes)
 
@@ -67,7 +67,7 @@ def window_if_known(access: Access) -> int | None:
     return context_window(profile.model)
 
 
-def _plan(task: Task, caller: Caller, *, joins: bool) -> tuple[Request, ...] | Failure:
+def _plan(task: PromptTask, caller: Caller, *, joins: bool) -> tuple[Request, ...] | Failure:
     window = window_of(caller.access)
     try:
         return requests_for(task, caller.access.profile, window, caller.count, exact=caller.exact, joins=joins)
@@ -75,14 +75,14 @@ def _plan(task: Task, caller: Caller, *, joins: bool) -> tuple[Request, ...] | F
         return failure(Reason.TOO_LARGE, names_of(caller.access), f"({window:,} tokens.)")
 
 
-def _begun(task: Task, caller: Caller) -> _State:
+def _begun(task: PromptTask, caller: Caller) -> _State:
     planned = _plan(task, caller, joins=False)
     if isinstance(planned, Failure):
-        return _State(task, (), outcome=Outcome(None, planned))
+        return _State(task, (), outcome=CallOutcome(None, planned))
     return _State(task, planned)
 
 
-def _take(state: _State, outcomes: list[Outcome], caller: Caller) -> None:
+def _take(state: _State, outcomes: list[CallOutcome], caller: Caller) -> None:
     """Take the outcomes of a task's requests: it has ended, or its answers are to be joined."""
     for outcome in outcomes:
         state.spent += outcome.spent
@@ -94,6 +94,6 @@ def _take(state: _State, outcomes: list[Outcome], caller: Caller) -> None:
     texts = tuple(f"Part {number}:\n{outcome.text}\n\n" for number, outcome in zip(numbers(1), outcomes, strict=False))
     planned = _plan(replace(state.task, pieces=texts), caller, joins=True)
     if isinstance(planned, Failure):
-        state.outcome = Outcome(None, planned, state.spent)
+        state.outcome = CallOutcome(None, planned, state.spent)
         return
     state.requests = planned

@@ -13,15 +13,14 @@ from ..config.profiles import INSTALLED, Access
 from ..errors import ConfigurationError
 from ..passes.offline import NAME as OFFLINE
 from ..passes.offline import Offline
-from ..passes.summaries import Outcome, Refused, Summarizer, TextTask, Written
-from ..passes.summaries import Task as PassTask
+from ..passes.summaries import Outcome, Refused, Summarizer, Task, TextTask, Written
 from ..tokens import Counter
 from ..transcript import ContentType, Message
 from .access import Choice
 from .calls import Caller
 from .flatten import flattened
 from .planning import planned
-from .prompts import Subject, Task
+from .prompts import PromptTask, Subject
 from .reasons import Failure, Names, Reason, failure
 from .spending import Spent
 from .summaries import summarize
@@ -110,7 +109,7 @@ class Summaries:
             for choice in self._choices.values()
         )
 
-    def summarize(self, tasks: Sequence[PassTask], messages: Sequence[Message]) -> list[Outcome]:
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
         by_profile: dict[str | None, list[int]] = defaultdict(list)
         for number, task in enumerate(tasks):
             by_profile[task.profile].append(number)
@@ -129,9 +128,7 @@ class Summaries:
             self._notes |= dict.fromkeys(self._choices[profile].warnings)
         return self._choices[profile]
 
-    def _of_profile(
-        self, profile: str | None, tasks: Sequence[PassTask], messages: Sequence[Message]
-    ) -> Sequence[Outcome]:
+    def _of_profile(self, profile: str | None, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
         choice = self._chosen(profile)
         if choice.is_offline:
             found = self._offline.summarize(tasks, messages)
@@ -145,9 +142,7 @@ class Summaries:
             return self._by_installed(choice.access, tasks, messages)
         return self._called(choice.access, tasks)
 
-    def _by_installed(
-        self, access: Access, tasks: Sequence[PassTask], messages: Sequence[Message]
-    ) -> Sequence[Outcome]:
+    def _by_installed(self, access: Access, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
         """The summaries of an installed package's own code, which may fail in any way."""
         if self.is_planned:
             self.note(f"The summarizer of the profile {access.name} was not asked; the offline one stands in for it.")
@@ -167,7 +162,7 @@ class Summaries:
         self._note_use(access.name, access.profile.model, found, 0, Spent())
         return found
 
-    def _called(self, access: Access, tasks: Sequence[PassTask]) -> list[Outcome]:
+    def _called(self, access: Access, tasks: Sequence[Task]) -> list[Outcome]:
         if access.name not in self._callers:
             self._callers[access.name] = self._caller(access)
         summarized = planned if self.is_planned else summarize
@@ -195,14 +190,14 @@ class Summaries:
             self.failures.append(why.reason)
             self.note(f"{why.hint} ({why.detail.strip('()')})" if why.detail else why.hint)
 
-    def _task(self, task: PassTask, access: Access) -> Task:
+    def _task(self, task: Task, access: Access) -> PromptTask:
         if isinstance(task, TextTask):
             subject = _SUBJECTS.get(task.block.content_type or ContentType.MESSAGE_TEXT, Subject.MESSAGE_TEXT)
             tokens = self.count(task.text)
-            return Task(subject, (task.text,), task.max_tokens, task.block.tool, task.prompt, replaced=tokens)
+            return PromptTask(subject, (task.text,), task.max_tokens, task.block.tool, task.prompt, replaced=tokens)
         limit = task.max_tokens or min(access.profile.max_tokens, _USUAL_LIMIT)
         replaced = sum(map(self.count.message, task.messages)) + self.count(task.previous)
-        return Task(
+        return PromptTask(
             Subject.CONVERSATION,
             flattened(task.messages),
             limit,

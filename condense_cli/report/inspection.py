@@ -73,7 +73,7 @@ class Total(msgspec.Struct, frozen=True):
     overhead_source: str
 
 
-class Window(msgspec.Struct, frozen=True):
+class WindowUse(msgspec.Struct, frozen=True):
     """The model's context window; `percent` of it are in use. `source` says how the tokens in use are known."""
 
     tokens: int
@@ -89,7 +89,7 @@ class Inspection(msgspec.Struct, frozen=True):
     model: str | None
     messages: int
     tokens: Total
-    window: Window | None
+    window: WindowUse | None
     content_types: list[Share]
     tools: list[ToolShare]
     files: list[Share]
@@ -146,7 +146,7 @@ def inspect(
             overhead,
             overhead_source,
         ),
-        window=Window(size, percent(used.tokens, size), used.tokens, used.source) if size else None,
+        window=WindowUse(size, percent(used.tokens, size), used.tokens, used.source) if size else None,
         content_types=_by_content_type(transcript, count, total),
         tools=_by_tool(transcript, count, calls, total)[:top],
         files=_by_file(transcript, count, calls, total)[:top],

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ..config.profiles import INHERIT, INSTALLED, OFFLINE, Access
 from ..config.user import KnownProfile, UserConfiguration
-from ..llm.calls import Outcome
+from ..llm.calls import CallOutcome
 from ..llm.spending import price_for
 from ..llm.summaries import window_if_known
 from ..prices import Price
@@ -93,7 +93,7 @@ def profile_facts(name: str, user: UserConfiguration, environment: Mapping[str, 
     )
 
 
-def call_facts(name: str, outcome: Outcome, seconds: float) -> CallFacts:
+def call_facts(name: str, outcome: CallOutcome, seconds: float) -> CallFacts:
     failed = outcome.failure
     return CallFacts(
         name,
