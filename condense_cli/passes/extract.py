@@ -22,6 +22,7 @@ from .older import Older
 from .operations import long_values
 from .receipts import Kept, Receipt, changed, kept
 from .selection import Protection, Selected
+from .untouched import why_untouched
 
 if TYPE_CHECKING:
     from ..extractive.parts import Key
@@ -116,20 +117,13 @@ def _choose(
     chosen = _Chosen({}, [])
     for position, message in enumerate(draft.messages):
         for number, block in enumerate(message.blocks):
-            why = protection.of(message, block)
-            if why is None and position >= selected.end:
-                why = Kept.RECENT
-            elif why is None and not selected.test(message, block):
-                why = Kept.NOT_SELECTED
-            elif why is None:
-                why = _why_not(block, extraction)
-            paths = [()] if why or block.kind is not BlockKind.TOOL_CALL else _paths(draft, block)
-            if why is None and not paths:
-                why = Kept.SHORT_VALUES
-            if why is not None:
-                chosen.stay.append(kept(config.id, message, number, draft.count.block(block), why))
-            else:
+            why = why_untouched(position, message, block, selected, protection) or _why_not(block, extraction)
+            paths = [] if why else _paths(draft, block)
+            if paths:
                 chosen.keys[position, number] = [(position, number, path) for path in paths]
+            else:
+                why = why or Kept.SHORT_VALUES
+                chosen.stay.append(kept(config.id, message, number, draft.count.block(block), why))
     return chosen
 
 
@@ -145,6 +139,9 @@ def _why_not(block: Block, extraction: ExtractConfig) -> Kept | None:
 
 
 def _paths(draft: Draft, block: Block) -> list[JsonPath]:
+    """Where its texts stand: the long values in the arguments of a call; any other block is one text."""
+    if block.kind is not BlockKind.TOOL_CALL:
+        return [()]
     return [path for path, _ in long_values(block, draft.count)]
 
 

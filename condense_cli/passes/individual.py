@@ -7,13 +7,22 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from ..config.models import Configuration, ContentOperation, ImageOperation, IndividualConfig, PassConfig
+from ..config.models import (
+    Configuration,
+    ContentOperation,
+    ContentTypeOperations,
+    ImageOperation,
+    IndividualConfig,
+    PartialOperations,
+    PassConfig,
+)
 from ..transcript import Block, BlockKind, ContentType, Message, Role
 from . import operations
 from .draft import Draft
 from .receipts import Kept, Receipt, changed, kept
 from .selection import Protection, Selected
 from .summaries import Outcome, Refused, Summarizer, TextTask
+from .untouched import why_untouched
 
 
 class Candidate(Struct, frozen=True):
@@ -44,39 +53,44 @@ def run_individual(
     """
     receipts: list[Receipt] = []
     candidates: list[Candidate] = []
-    for candidate in _candidates(draft, config, selected, protection):
-        if isinstance(candidate, Candidate):
-            candidates.append(candidate)
+    for found in _candidates(draft, config, selected, protection):
+        if isinstance(found, Candidate):
+            candidates.append(found)
         else:
-            receipts.append(candidate)
+            receipts.append(found)
     if target is not None:
-        rank: dict[str, int] = {name: position for position, name in enumerate(config.order)}
-        candidates.sort(
-            key=lambda candidate: (
-                next((rank[name] for name in candidate.names if name in rank), len(rank)),
-                candidate.message,
-                -candidate.tokens,
-            )
-        )
+        candidates = _in_order(candidates, config.order)
     summaries = _Summaries(draft, candidates, target, summarizer, known, strictness)
-    for position, candidate in enumerate(candidates):
+    for number, candidate in enumerate(candidates):
         if target is not None and draft.tokens <= target:
             outcome: Block | Kept | Refused = Kept.TARGET_REACHED
         else:
-            written = summaries.up_to(position)
-            outcome = _apply(draft, candidate, strictness, written)
-        message, number, before = draft.messages[candidate.message], candidate.block, candidate.tokens
-        if isinstance(outcome, Refused):
-            receipts.append(replace(kept(config.id, message, number, before, Kept.NO_SUMMARY), reason=outcome.reason))
-        elif isinstance(outcome, Kept):
-            receipts.append(kept(config.id, message, number, before, outcome))
-        else:
-            draft.put(candidate.message, number, outcome)
-            after = draft.count.block(outcome)
-            how = candidate.operation.operation
-            receipts.append(changed(config.id, message, number, how, before, after, selected.reason))
+            outcome = _apply(draft, candidate, strictness, summaries.up_to(number))
+        receipts.append(_receipt(draft, config.id, candidate, outcome, selected.reason))
+        if isinstance(outcome, Block):
+            draft.put(candidate.message, candidate.block, outcome)
     draft.settle()
     return receipts
+
+
+def _in_order(candidates: Sequence[Candidate], order: Sequence[str]) -> list[Candidate]:
+    """The candidates by what they are called, in this order; then the oldest first, in one message the largest."""
+    rank = {name: number for number, name in enumerate(order)}
+
+    def key(candidate: Candidate) -> tuple[int, int, int]:
+        by_name = next((rank[name] for name in candidate.names if name in rank), len(rank))
+        return by_name, candidate.message, -candidate.tokens
+
+    return sorted(candidates, key=key)
+
+
+def _receipt(draft: Draft, pass_id: str, candidate: Candidate, outcome: Block | Kept | Refused, reason: str) -> Receipt:
+    message, number, before = draft.messages[candidate.message], candidate.block, candidate.tokens
+    if isinstance(outcome, Refused):
+        return replace(kept(pass_id, message, number, before, Kept.NO_SUMMARY), reason=outcome.reason)
+    if isinstance(outcome, Kept):
+        return kept(pass_id, message, number, before, outcome)
+    return changed(pass_id, message, number, candidate.operation.operation, before, draft.count.block(outcome), reason)
 
 
 class _Summaries:
@@ -168,25 +182,29 @@ def _candidates(
     for position, message in enumerate(draft.messages):
         override = overrides.get(message.index)
         for number, block in enumerate(message.blocks):
-            tokens = draft.count.block(block)
-            why = protection.of(message, block)
-            content_type = block.content_type
-            if why is None and position >= selected.end:
-                why = Kept.RECENT
-            elif why is None and not selected.test(message, block):
-                why = Kept.NOT_SELECTED
-            if why is None and content_type is None:
+            tokens, names = draft.count.block(block), _names(message, block.content_type)
+            why = why_untouched(position, message, block, selected, protection)
+            if why is None and not names:
                 why = Kept.NO_CONTENT_TYPE
-            if why is not None or content_type is None:
-                yield kept(config.id, message, number, tokens, why or Kept.NO_CONTENT_TYPE)
-                continue
-            names = _names(message, content_type)
-            found = (getattr(part, name) for part in (override, individual.defaults) if part for name in names)
-            yield Candidate(position, number, names, next(op for op in found if op is not UNSET), tokens)
+            if why is not None:
+                yield kept(config.id, message, number, tokens, why)
+            else:
+                yield Candidate(position, number, names, _operation(names, override, individual.defaults), tokens)
 
 
-def _names(message: Message, content_type: ContentType) -> tuple[str, ...]:
+def _operation(
+    names: Sequence[str], override: PartialOperations | None, defaults: ContentTypeOperations
+) -> ContentOperation | ImageOperation:
+    """What is done to content of these names: an override goes first, then the closest name that says anything."""
+    given = (getattr(part, name) for part in (override, defaults) if part is not None for name in names)
+    operation: ContentOperation | ImageOperation = next(each for each in given if each is not UNSET)
+    return operation
+
+
+def _names(message: Message, content_type: ContentType | None) -> tuple[str, ...]:
     """What a configuration calls content of a message: the closest name first, the content type last."""
+    if content_type is None:
+        return ()
     if content_type is ContentType.MESSAGE_TEXT:
         if message.role is Role.ASSISTANT and not message.has_calls:
             return "assistant_reasoning", content_type.value
