@@ -12,7 +12,7 @@ from ..plurals import plural
 from ..report import facts
 from ..report.inspection import CONTENT_TYPES
 from ..report.inspection_terminal import with_bars
-from ..report.shares import Share, ToolShare, percent
+from ..report.shares import Share, ToolShare, percent, tool_shares
 from ..report.visible import visible
 from ..rows.condensing import Counters
 from ..rows.surveys import Contents, LargeRow, Look, survey, weigh_row
@@ -71,12 +71,6 @@ def _inspection(tally: Tally, found: Contents, source: str, top: int) -> RowsIns
         tokens = found.content_types[name]
         return Share(name, tokens, percent(tokens, found.tokens), found.blocks[name])
 
-    def tool(name: str) -> ToolShare:
-        parameters, results = found.parameters[name], found.results[name]
-        tokens = parameters + results
-        return ToolShare(name, tokens, percent(tokens, found.tokens), found.calls[name], parameters, results)
-
-    tools = sorted(map(tool, found.calls | found.results), key=lambda share: (-share.tokens, share.name))
     read = tally.rows - tally.bad
     return RowsInspection(
         facts.SHAPE,
@@ -92,7 +86,7 @@ def _inspection(tally: Tally, found: Contents, source: str, top: int) -> RowsIns
         tally.bytes_before,
         round(found.tokens / read) if read else 0,
         [share(name) for name in CONTENT_TYPES if found.blocks[name]],
-        tools[:top],
+        tool_shares(found.calls, found.parameters, found.results, found.tokens)[:top],
         found.largest[:top],
         tally.problems,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -19,7 +18,7 @@ from .facts import SHAPE, estimated_tokens
 from .labels import block_label
 from .repeats import find_repeats
 from .savings import Lossless, References, find_savings
-from .shares import BlockShare, MessageShare, Share, ToolShare, percent
+from .shares import BlockShare, MessageShare, Share, ToolShare, percent, tool_shares
 from .slimming import Slim, slim_of
 from .usage import in_use, overhead_of
 
@@ -151,28 +150,12 @@ def inspect(
         tools=_by_tool(transcript, count, calls, total)[:top],
         files=_by_file(transcript, count, calls, total)[:top],
         largest_messages=_largest_messages(transcript, count, calls, total, top),
-        largest_blocks=[
-            _block_share(message, number, count.block(block), calls, total)
-            for message, number, block in _largest(_numbered(transcript), count, top)
-        ],
+        largest_blocks=_largest_blocks(transcript, count, calls, total, top),
         repeats=_repeats(transcript, count, calls, total, top),
         bytes={"total": len(transcript.source.data), **formats.format_named(transcript.format).sizes(transcript)},
         slim=slim_of(formats.slim(transcript, decode(transcript.messages).messages)),
         warnings=list(transcript.warnings),
     )
-
-
-_Numbered = tuple[Message, int, Block]
-
-
-def _numbered(transcript: Transcript) -> Iterator[_Numbered]:
-    for message in transcript.messages:
-        for number, block in enumerate(message.blocks):
-            yield message, number, block
-
-
-def _largest(blocks: Iterable[_Numbered], count: Counter, top: int) -> list[_Numbered]:
-    return sorted(blocks, key=lambda entry: -count.block(entry[2]))[:top]
 
 
 def _by_content_type(transcript: Transcript, count: Counter, total: int) -> list[Share]:
@@ -197,12 +180,7 @@ def _by_tool(transcript: Transcript, count: Counter, calls: dict[str, Block], to
         elif block.answers is not None:
             call = calls.get(block.answers)
             results[(call.tool if call else block.tool) or ""] += count.block(block)
-    names = sorted(number | results, key=lambda name: (-parameters[name] - results[name], name))
-    return [
-        ToolShare(name, tokens, percent(tokens, total), number[name], parameters[name], results[name])
-        for name in names
-        for tokens in (parameters[name] + results[name],)
-    ]
+    return tool_shares(number, parameters, results, total)
 
 
 def _by_file(transcript: Transcript, count: Counter, calls: dict[str, Block], total: int) -> list[Share]:
@@ -233,6 +211,18 @@ def _largest_messages(
     return shares
 
 
+def _largest_blocks(
+    transcript: Transcript, count: Counter, calls: dict[str, Block], total: int, top: int
+) -> list[BlockShare]:
+    sizes = [
+        (count.block(block), message, number)
+        for message in transcript.messages
+        for number, block in enumerate(message.blocks)
+    ]
+    largest = sorted(sizes, key=lambda entry: -entry[0])[:top]
+    return [_block_share(message, number, tokens, calls, total) for tokens, message, number in largest]
+
+
 def _block_share(
     message: Message, number: int, tokens: int, calls: dict[str, Block], total: int, first: str | None = None
 ) -> BlockShare:
@@ -252,26 +242,23 @@ def _block_share(
 def _repeats(transcript: Transcript, count: Counter, calls: dict[str, Block], total: int, top: int) -> Repeats:
     found = find_repeats(transcript, count)
     whole = [repeat for repeat in found if repeat.first]
-    in_blocks = sum(repeat.tokens for repeat in whole)
-    in_lines = sum(repeat.tokens for repeat in found) - in_blocks
+    in_part = [repeat for repeat in found if not repeat.first]
+    in_blocks, in_lines = sum(repeat.tokens for repeat in whole), sum(repeat.tokens for repeat in in_part)
     by_index = {message.index: message for message in transcript.messages}
+    largest = []
+    for repeat in sorted(found, key=lambda repeat: -repeat.tokens)[:top]:
+        first = f"{repeat.first[0]}:{repeat.first[1]}" if repeat.first else None
+        message = by_index[repeat.message]
+        largest.append(_block_share(message, repeat.block, repeat.tokens, calls, total, first))
+    lossless, references = find_savings(transcript, count)
     return Repeats(
-        in_blocks + in_lines,
-        percent(in_blocks + in_lines, total),
-        in_blocks,
-        len(whole),
-        in_lines,
-        sum(repeat.lines for repeat in found if not repeat.first),
-        [
-            _block_share(
-                by_index[repeat.message],
-                repeat.block,
-                repeat.tokens,
-                calls,
-                total,
-                "{}:{}".format(*repeat.first) if repeat.first else None,
-            )
-            for repeat in sorted(found, key=lambda repeat: -repeat.tokens)[:top]
-        ],
-        *find_savings(transcript, count),
+        tokens=in_blocks + in_lines,
+        percent=percent(in_blocks + in_lines, total),
+        block_tokens=in_blocks,
+        whole_blocks=len(whole),
+        line_tokens=in_lines,
+        lines=sum(repeat.lines for repeat in in_part),
+        largest=largest,
+        lossless=lossless,
+        references=references,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
 
@@ -45,6 +47,16 @@ class BlockShare(msgspec.Struct, frozen=True):
     percent: float
     label: str
     first: str | None = None
+
+
+def tool_shares(calls: Counter[str], parameters: Counter[str], results: Counter[str], total: int) -> list[ToolShare]:
+    """The tools with the most tokens first, from the number of calls and the tokens of each by name."""
+    shares = []
+    for name in calls | results:
+        tokens = parameters[name] + results[name]
+        share = percent(tokens, total)
+        shares.append(ToolShare(name, tokens, share, calls[name], parameters[name], results[name]))
+    return sorted(shares, key=lambda share: (-share.tokens, share.name))
 
 
 def percent(part: int, whole: int) -> float:
