@@ -207,8 +207,10 @@ def matched_texts(call: Block) -> list[str]:
 
 def _searched_texts(diff: str) -> Iterator[str]:
     """What is looked for in an edit of Roo Code or Cline."""
+    if " SEARCH" not in diff:
+        return
     lines: list[str] | None = None
-    for line in diff.split("\n") if " SEARCH" in diff else ():
+    for line in diff.split("\n"):
         if _SEARCH_BEGINS.fullmatch(line):
             lines = []
         elif lines is not None and line.rstrip() == "=======":

@@ -104,7 +104,7 @@ class History:
         elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
             turns = payload.get("num_turns")
             if isinstance(turns, int) and turns > 0:
-                self._count()
+                self._note_client_texts()
                 self._roll_back(turns)
 
     @property
@@ -121,14 +121,14 @@ class History:
         if item.kind not in _NOT_SENT:
             self._items.append(item)
 
-    def _count(self) -> None:
+    def _note_client_texts(self) -> None:
         self.counted.update(text for item in self._items for text in item.texts if is_injected(text))
 
     def _compact(self, record: int, payload: dict[str, Any]) -> None:
         replacement = payload.get("replacement_history")
         if not isinstance(replacement, list):
             # Older clients wrote the summary alone; what the user said stays beside it.
-            self._count()
+            self._note_client_texts()
             self._items = [item for item in self._items if item.is_request]
             self._items.append(Item(record, ("payload",), {"type": SUMMARY, "message": payload.get("message")}))
             return

@@ -76,7 +76,10 @@ def _parses(raw: bytes) -> bool:
 
 
 def _second_line(data: bytes, first_line_end: int) -> bytes:
-    line = data[first_line_end + 1 : data.find(b"\n", first_line_end + 1) % (len(data) + 1)].strip()
+    """The line behind the first; empty where it cannot be a record."""
+    start = first_line_end + 1
+    end = data.find(b"\n", start)
+    line = (data[start:end] if end >= 0 else data[start:]).strip()
     return line if line[:1] in (b"{", b"[") else b""
 
 
@@ -278,7 +281,9 @@ def describe(values: list[Any], source: Source) -> str:
 def json_kind(value: Any) -> str:
     """What a value is in the words of JSON."""
     if value is None or isinstance(value, bool):
-        return "null" if value is None else str(value).lower()
+        return json.dumps(value)
     if isinstance(value, int | float):
         return "a number"
-    return "a string" if isinstance(value, str) else "an array" if isinstance(value, list) else "an object"
+    if isinstance(value, str):
+        return "a string"
+    return "an array" if isinstance(value, list) else "an object"

@@ -193,8 +193,9 @@ class _Context:
             return
         requests = [turn for turn in self.turns if turn.is_request]
         first = max(0, head) if isinstance(head, int) else 0
-        newest = requests[first:][len(requests[first:]) - max(0, kept - first) :] if kept > first else []
-        self._reset([*requests[:first], *newest, summary])
+        oldest, others = requests[:first], requests[first:]
+        newest = others[len(others) - (kept - first) :] if kept > first else []
+        self._reset([*oldest, *newest, summary])
 
     def _content(self, content: Any, record: int, path: JsonPath, turn: _Turn, call_id: Any) -> Iterator[Block]:
         if isinstance(content, str):

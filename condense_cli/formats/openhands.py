@@ -40,6 +40,8 @@ _UNSENT_ARGUMENTS: Final = frozenset({
 })  # fmt: skip
 _COMMANDS: Final = ("command", "code")
 """Where an action of an older run, and its observation again, hold what was run."""
+_TEXTS: Final = ("content", "thought", *_COMMANDS)
+"""Keys of which an action of an older run has one."""
 
 
 def evidence(value: Any) -> Evidence:
@@ -51,9 +53,6 @@ def evidence(value: Any) -> Evidence:
         return Evidence.YES if is_event else Evidence.NO
     is_event = isinstance(observation, str) and observation in _OBSERVATIONS and isinstance(value.get("content"), str)
     return Evidence.YES if is_event else Evidence.NO
-
-
-_TEXTS: Final = ("content", "thought", *_COMMANDS)
 
 
 def claims(document: Document) -> bool:
@@ -129,9 +128,11 @@ class _Reader:
             return None
         if not is_action:
             turn = self._observation(event, record)
+        elif name == "recall":
+            return None
         elif name == "condensation":
             turn = self._condensation(event, record)
-        elif name in ("system", "message", "recall"):
+        elif name in ("system", "message"):
             turn = self._message(event, record)
         else:
             turn = self._action(event, record)
@@ -140,11 +141,8 @@ class _Reader:
         self._speaker = turn.role
         return turn
 
-    def _message(self, event: dict[str, Any], record: int) -> Turn | None:
-        arguments = event.get("args")
-        arguments, path = (arguments, ("args",)) if isinstance(arguments, dict) else (event, ())
-        if event["action"] == "recall":
-            return None
+    def _message(self, event: dict[str, Any], record: int) -> Turn:
+        arguments, path = (event["args"], ("args",)) if isinstance(event.get("args"), dict) else (event, ())
         if event["action"] == "system":
             tools = arguments.get("tools")
             self.tools = self.tools or (jsontext.dump_compact(tools) if tools else "")
@@ -153,8 +151,8 @@ class _Reader:
         # In older runs nothing tells who spoke. The user begins, and answers what the agent says.
         first_speaker = Role.USER if record == 0 or self._speaker is Role.ASSISTANT else Role.ASSISTANT
         role = sources.get(str(event.get("source")), first_speaker)
-        images = arguments.get("image_urls") or arguments.get("images_urls")
         key = "image_urls" if arguments.get("image_urls") else "images_urls"
+        images = arguments.get(key)
         seen = [
             Block(BlockKind.OPAQUE, Place(record, (*path, key, n)), (*path, key, n), estimate=estimates.image(url))
             for n, url in enumerate(images if isinstance(images, list) else ())

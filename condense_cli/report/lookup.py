@@ -100,25 +100,28 @@ def _by_position(transcript: Transcript, index: int, number: int | None) -> list
 
 
 def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
-    hits = [hit for hit in _contents(transcript) if wanted in (content_hash(hit.text), hit.block.digest)]
-    if not hits:
-        hits = _behind_references(transcript, wanted)
-    if not hits:
-        hits = _shown(transcript, wanted)
-    if not hits:
-        hits = _summarized(transcript, wanted)
-    if not hits:
-        hits = [hit for hit in _contents(transcript) if any(gap.hash == wanted for gap in gaps_in(hit.text))]
-        hits = [
-            Hit(hit.message, hit.number, hit.block, Found.MARKER, readable(hit.block))
-            for hit in {hit.position: hit for hit in hits}.values()
-        ]
-    if not hits:
-        raise CondenseError(
-            f"Nothing in the transcript has the hash {wanted}, and no marker names it.",
-            "Look in the original: the file from which the one with the marker was condensed.",
-        )
-    return hits
+    for look in (_said, _behind_references, _shown, _summarized, _marked):
+        hits = look(transcript, wanted)
+        if hits:
+            return hits
+    raise CondenseError(
+        f"Nothing in the transcript has the hash {wanted}, and no marker names it.",
+        "Look in the original: the file from which the one with the marker was condensed.",
+    )
+
+
+def _said(transcript: Transcript, wanted: str) -> list[Hit]:
+    """Texts and images that have the hash."""
+    return [hit for hit in _contents(transcript) if wanted in (content_hash(hit.text), hit.block.digest)]
+
+
+def _marked(transcript: Transcript, wanted: str) -> list[Hit]:
+    """Blocks with a marker that names the hash, each once."""
+    hits = [hit for hit in _contents(transcript) if any(gap.hash == wanted for gap in gaps_in(hit.text))]
+    return [
+        Hit(hit.message, hit.number, hit.block, Found.MARKER, readable(hit.block))
+        for hit in {hit.position: hit for hit in hits}.values()
+    ]
 
 
 def _behind_references(transcript: Transcript, wanted: str) -> list[Hit]:

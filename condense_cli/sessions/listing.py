@@ -29,7 +29,9 @@ from .summary import Facts, facts_of
 SHORTEST_ID: Final = 8
 """Characters of an id that are shown even where fewer would do."""
 LIMIT: Final = 20
+"""Sessions that are listed where nobody asks for more."""
 _SAVED_AT_ONCE: Final = 32
+"""Facts of sessions that are written to the cache together."""
 
 
 class Order(StrEnum):
@@ -66,14 +68,14 @@ def listed(
     `on_read` is told of each file that is read because nothing is remembered of it.
     """
     names = Names()
+
+    def with_names(file: SessionFile, facts: Facts) -> Listed:
+        known = names.of(file)
+        return Listed(file, facts, known.title or facts.title, known.project or facts.project)
+
     # Both are closed here, in this order: what was found out is written when no more of it is asked for.
     with closing(FactsCache(cache_folder)) as cache, closing(_with_facts(files, cache, on_read)) as read:
-        found = (
-            Listed(file, facts, known.title or facts.title, known.project or facts.project)
-            for file, facts in read
-            if with_empty or not facts.is_empty
-            for known in (names.of(file),)
-        )
+        found = (with_names(file, facts) for file, facts in read if with_empty or not facts.is_empty)
         if order is Order.LARGEST:
             largest = sorted(found, key=lambda session: (-(session.facts.tokens or -1), -session.updated))
             return largest[:limit]
@@ -163,7 +165,12 @@ def short_ids(files: Iterable[SessionFile]) -> dict[str, str]:
 
 def _shared(one: str, other: str) -> int:
     """Characters that both begin with."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    shared = 0
+    for own, others in zip(one, other, strict=False):
+        if own != others:
+            break
+        shared += 1
+    return shared
 
 
 def report(sessions: Iterable[Listed], finding: Finding) -> SessionList:
