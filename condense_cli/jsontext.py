@@ -27,7 +27,9 @@ _ESCAPED: Final = re.compile(rb"\\u(?!00[0-7])")
 """An escape that a file needs only when it escapes all that is not ASCII."""
 
 _PIECE: Final = 1 << 16
+"""Bytes that are decoded at a time to see whether a file is UTF-8."""
 _BEGINNING: Final = 90
+"""Bytes of a value by which it is looked for first."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = msgspec.json.Decoder().decode
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode

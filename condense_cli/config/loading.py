@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from .presets import Presets
 
 _PATH_STEP: Final = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
+"""A step of a path in a message of msgspec. `[...]` is a value of a mapping; which one is not told."""
+_ANY: Final = -1
+"""In place of a key that is not told: nothing stands there."""
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_MISSING: Final = re.compile(r"Object missing required field `(.*)`")
 _EXPECTED: Final = re.compile(
     r"Expected `(?P<wanted>.+?)`(?: (?P<bound>[<>]=?) (?P<limit>\S+))?(?:, got `(?P<got>.+?)`)?"
 )
@@ -180,30 +185,34 @@ def as_typed(value: Any, kind: type[T], positions: Positions, at: KeyPath = ()) 
 def _explained(message: str, positions: Positions, value: Any, root: type[Struct], at: KeyPath) -> ConfigurationError:
     """msgspec's message ("Expected `int`, got `str` - at `$.passes[0].id`") with position and a hint."""
     what, _, where = message.partition(" - at `$")
-    path: KeyPath = tuple(
-        key if key else (-1 if index == "..." else int(index)) for key, index in _PATH_STEP.findall(where)
-    )
-    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL)
+    path: KeyPath = tuple(key or (_ANY if index == "..." else int(index)) for key, index in _PATH_STEP.findall(where))
+    unknown = _UNKNOWN.fullmatch(what)
     if unknown:
-        path = (*path, unknown[1])
-        if "profiles" not in root.__struct_fields__ and unknown[1] in _OF_THE_USER:
-            what = f"the key {positions.spelling(path)!r} belongs into your own configuration only"
-            return positions.error(path, what, _OF_THE_USER[unknown[1]])
-        known = sorted(_fields_at(root, path[:-1]))
-        near = nearest(unknown[1], known)
-        hint = f"Did you mean {near}?" if near else f"Known keys: {', '.join(known)}."
-        hint = _OF_ROO_CODE.get(unknown[1], hint)
-        return positions.error((*at, *path), f"unknown key {positions.spelling((*at, *path))!r}", hint)
-    missing = re.fullmatch(r"Object missing required field `(.*)`", what)
+        return _unknown_key(unknown[1], positions, root, path, at)
+    missing = _MISSING.fullmatch(what)
     if missing:
         return positions.error((*at, *path), f"the key {missing[1]!r} is missing")
-    found = value_at(value, path)
     if what.startswith("Invalid enum value"):
-        choices = _choices_at(root, path)
+        found, choices = value_at(value, path), _choices_at(root, path)
         near = nearest(str(found), choices)
         hint = f"Did you mean {near}?" if near else ""
         return positions.error((*at, *path), f"{found!r} is not one of {', '.join(choices)}", hint)
     return positions.error((*at, *path), in_words(what))
+
+
+def _unknown_key(
+    key: str, positions: Positions, root: type[Struct], inside: KeyPath, at: KeyPath
+) -> ConfigurationError:
+    """The error for a key `inside` a part of the file that knows none of that name."""
+    path = (*inside, key)
+    if "profiles" not in root.__struct_fields__ and key in _OF_THE_USER:
+        what = f"the key {positions.spelling(path)!r} belongs into your own configuration only"
+        return positions.error(path, what, _OF_THE_USER[key])
+    known = sorted(_fields_at(root, inside))
+    near = nearest(key, known)
+    hint = f"Did you mean {near}?" if near else f"Known keys: {', '.join(known)}."
+    what = f"unknown key {positions.spelling((*at, *path))!r}"
+    return positions.error((*at, *path), what, _OF_ROO_CODE.get(key, hint))
 
 
 def in_words(what: str) -> str:

@@ -101,8 +101,9 @@ def _lines(ledger: Ledger) -> Iterator[str]:
             yield heading
             yield from entries
     if ledger.left_out:
-        amounts = {nouns: getattr(ledger.left_out, key) for key, nouns in _NOUNS.items()}
-        yield f"{_LEFT_OUT}{', '.join(f'{number} {nouns[number > 1]}' for nouns, number in amounts.items() if number)}."
+        amounts = [(getattr(ledger.left_out, key), one, several) for key, (one, several) in _NOUNS.items()]
+        said = [f"{number} {several if number > 1 else one}" for number, one, several in amounts if number]
+        yield f"{_LEFT_OUT}{', '.join(said)}."
     yield CLOSING
 
 
@@ -114,7 +115,10 @@ def _sections(ledger: Ledger) -> Iterator[tuple[str, list[str]]]:
         yield heading, [file_text(entry, folder) for entry in files]
     yield _COMMANDS, [command_text(command) for command in ledger.commands]
     todos = [todo_text(todo) for todo in ledger.todos]
-    yield (_WHOLE_LIST if ledger.is_whole_list else _SOME_TODOS), todos or (["- "] if ledger.is_whole_list else [])
+    if ledger.is_whole_list:
+        yield _WHOLE_LIST, todos or ["- "]  # That the list is empty is told as well.
+    else:
+        yield _SOME_TODOS, todos
 
 
 def _item(text: str) -> str:
@@ -140,18 +144,19 @@ def common_folder(files: Sequence[FileEntry]) -> str:
 
 
 def file_text(entry: FileEntry, folder: str = "") -> str:
-    counts = [
-        f"{name} {number}x" if number > 1 else name
-        for name in ("read", "created", "written", "edited", "failed")
-        if (number := getattr(entry, name))
-    ]
-    words = ", ".join([*counts, *filter(None, [_STATES.get(entry.state)])])
+    words = []
+    for name in ("read", "created", "written", "edited", "failed"):
+        number = getattr(entry, name)
+        if number:
+            words.append(f"{name} {number}x" if number > 1 else name)
+    if entry.state:
+        words.append(_STATES[entry.state])
     path = entry.path
     if folder and path.startswith(folder):
         path = _ABBREVIATED + path[len(folder) :]
     elif path.startswith(('"', _ABBREVIATED)):
         path = f'"{path}'  # What follows a quotation mark is meant as it stands.
-    return _item(f"{words}: {path}") + _attached(">", entry.moved_to)
+    return _item(f"{', '.join(words)}: {path}") + _attached(">", entry.moved_to)
 
 
 def command_text(command: Command) -> str:
@@ -248,12 +253,12 @@ def _file(entry: _Entry, folder: str) -> FileEntry:
 def _command(entry: _Entry) -> Command:
     outcome, runs, failures, text = _match(_COMMAND, entry["-"]).groups()
     times = int(runs or 1)
-    return Command(
-        text, outcome, times, _implied_failures(outcome, times) if failures is None else int(failures), entry["!"]
-    )
+    failed = _implied_failures(outcome, times) if failures is None else int(failures)
+    return Command(text, outcome, times, failed, entry["!"])
 
 
 def _implied_failures(outcome: str, runs: int) -> int:
+    """How many runs failed where nothing is written of it: the last, if it did."""
     return 0 if outcome in (OK, ENDED, DENIED) else min(1, runs)
 
 

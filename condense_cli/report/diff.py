@@ -17,7 +17,7 @@ from ..transcript import Block, BlockKind, Message, Role, Transcript
 from .labels import call_label, readable
 
 _DIFFLIB_LINES = 5_000
-"""Above this many lines difflib takes too long; rapidfuzz finds the same edits in linear memory."""
+"""Lines of both texts, above which difflib takes too long; rapidfuzz finds the same edits in linear memory."""
 
 
 class What(StrEnum):
@@ -163,28 +163,27 @@ def _compare_messages(
 ) -> Iterator[BlockDiff]:
     if old is new:
         return
-    old_blocks = old.blocks if old else ()
-    new_blocks = new.blocks if new else ()
     message = old or new
     assert message is not None
-    for a, b in _aligned_blocks(old_blocks, new_blocks):
-        if a is b:
+    for before, after in _aligned_blocks(old.blocks if old else (), new.blocks if new else ()):
+        block = before or after
+        if before is after or block is None:
             continue
-        tokens_before, tokens_after = count.block(a) if a else 0, count.block(b) if b else 0
-        # Texts of different length in tokens need not be compared.
-        is_alike = a and b and (tokens_before == tokens_after or a.tool != b.tool or a.estimate != b.estimate)
-        if is_alike and a and b and a.reads_as(b):
-            continue
-        block = a or b
-        assert block is not None
+        tokens_before, tokens_after = count.block(before) if before else 0, count.block(after) if after else 0
+        if before and after:
+            # The tokens of a block are those of its text, its tool and its estimate: where these two are the same,
+            # texts of different length in tokens need not be compared.
+            is_counted_alike = before.tool == after.tool and before.estimate == after.estimate
+            if (tokens_before == tokens_after or not is_counted_alike) and before.reads_as(after):
+                continue
         yield BlockDiff(
             message.index,
             message.role,
             block.kind,
             tokens_before,
             tokens_after,
-            a,
-            b,
+            before,
+            after,
             calls,
             is_summarized=has_summary and (new is None or block.is_summary),
         )
@@ -212,25 +211,28 @@ def _keys(blocks: Sequence[Block]) -> list[tuple[str, str | None, int]]:
     return keys
 
 
-def _what(a: Block | None, b: Block | None) -> What:
-    if b is None:
+def _what(old: Block | None, new: Block | None) -> What:
+    if new is None:
         return What.REMOVED
-    if a is None:
+    if old is None:
         return What.ADDED
-    if b.kind is BlockKind.TOOL_CALL:
-        old = dict(string_values(arguments_of(a)))
-        values = [(old.get(path, ""), value) for path, value in string_values(arguments_of(b))]
-        values = [(before, after) for before, after in values if before != after]
-    else:
-        values = [(a.text, b.text)]
-    new = [line for before, after in values for line in _new_lines(before, after)]
-    gaps = [gap for gap in map(parse_gap, new) if gap]
+    texts = _changed_texts(old, new)
+    lines = [line for before, after in texts for line in _new_lines(before, after)]
+    gaps = [gap for gap in map(parse_gap, lines) if gap]
     if any(gap.is_summary for gap in gaps):
         return What.SUMMARIZED
     if gaps:
-        is_marker = [parse_gap(after) is not None for _, after in values]
-        return What.SUPPRESSED if all(is_marker) else What.CUT
-    return What.REFERENCED if new and all(map(parse_reference, new)) else What.CHANGED
+        return What.SUPPRESSED if all(parse_gap(after) for _, after in texts) else What.CUT
+    return What.REFERENCED if lines and all(map(parse_reference, lines)) else What.CHANGED
+
+
+def _changed_texts(old: Block, new: Block) -> list[tuple[str, str]]:
+    """What was said and what is said now: of a call each argument that differs, of any other block its text."""
+    if new.kind is not BlockKind.TOOL_CALL:
+        return [(old.text, new.text)]
+    values = dict(string_values(arguments_of(old)))
+    pairs = [(values.get(path, ""), value) for path, value in string_values(arguments_of(new))]
+    return [(before, after) for before, after in pairs if before != after]
 
 
 def _new_lines(old: str, new: str) -> list[str]:
