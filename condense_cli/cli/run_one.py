@@ -13,7 +13,7 @@ from ..report import facts
 from ..report.slimming import growth
 from ..tokens import Counter, encoding_for
 from . import converting
-from .console import console, say
+from .console import console, say, tell
 from .destination import Delivery, Destination, Where, proposal
 from .providing import say_error
 from .reading import name_of, read_transcript
@@ -116,7 +116,7 @@ def _show(ran: Ran, report: facts.Report, telling: Telling, to: Destination) -> 
     is_cost_asked = _is_cost_asked(ran, telling)
     show_run(result, report, ran.count, to, telling.verbose, telling.explain, is_cost_asked)
     for line in ran.written.said:
-        console().print(line, style="bold", soft_wrap=True)
+        tell(line)
     if to.where is Where.NOWHERE and not to.dry_run and result.transcript.is_changed:
         how = proposal(ran.file, result.before.format, is_writable=ran.output.data is not None)
         console().print(how, style="dim", soft_wrap=True)
