@@ -166,6 +166,22 @@ def test_the_table_fits_the_terminal(tmp_path: Path, columns: int) -> None:
     assert row.endswith(("turns", "turn")), "a column was cut off"
 
 
+@pytest.mark.parametrize(("columns", "figures"), [(60, 5), (40, 3), (30, 2)])
+def test_a_narrow_terminal_loses_no_name(file: Path, columns: int, figures: int) -> None:
+    """What is the same for all presets gets a row, and then columns go; whole figures stay."""
+    presets = preset_names()
+    shown = condense_on_terminal("estimate", file, *presets, *OPUS, columns=columns).plain
+    assert "…" not in shown
+    table = shown.split("\n\n")[1].splitlines()
+    assert max(map(cell_len, table)) <= columns
+    rows = {
+        name: re.split(r" {2,}", figures) for name, figures in (re.split(r" {2,}", row, maxsplit=1) for row in table)
+    }
+    assert list(rows) == ["preset", "as it is", *presets]
+    assert {len(row) for row in rows.values()} == {figures}
+    assert {"saved", "pays after"} <= set(rows["preset"])
+
+
 def test_nothing_in_a_file_steers_the_terminal(file: Path) -> None:
     shown = condense("estimate", file, "--model", "evil\x1b]0;title\x07").text
     assert "\x1b" not in shown

@@ -142,7 +142,7 @@ def estimate(
         from ..report.estimate_terminal import render_estimate
 
         screen = console()
-        for part in render_estimate(estimate):
+        for part in render_estimate(estimate, screen.width):
             screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -13,19 +14,25 @@ from ..passes.receipts import Kept
 from ..plurals import plural
 from .cost_text import dollars, pays_after, unknown_price
 from .estimate import Estimate, Option
+from .fitted_table import GAP, fits
 from .summaries import sentences as calls_of
 from .token_text import carried, counted
 from .visible import visible
 
-_NONE = "–"
+_NONE: Final = "–"
+_COLUMNS: Final = ("preset", "tokens", "saved", "one-off", "next turn", "pays after")
+_GIVING_WAY: Final = ("one-off", "next turn", "tokens")
+"""Columns that the narrowest terminals do without, in this order."""
+_NAME: Final = 16
+"""Cells of a preset's name for which others make room. A longer one, which is a path, goes on in further lines."""
 
 
-def render_estimate(estimate: Estimate) -> Iterator[RenderableType]:
+def render_estimate(estimate: Estimate, width: int) -> Iterator[RenderableType]:
     before = estimate.before
     size = f"{plural(before.messages, 'message')}, {plural(before.tokens, 'token')}"
     yield Text(visible(f"{estimate.input}: {size}"), style="bold")
     yield ""
-    yield _table(estimate)
+    yield _table(estimate, width)
     yield ""
     for sentence in sentences(estimate):
         yield Text(visible(sentence), style="dim")
@@ -33,19 +40,39 @@ def render_estimate(estimate: Estimate) -> Iterator[RenderableType]:
         yield Text(visible(f"Warning: {warning}"), style="yellow")
 
 
-def _table(estimate: Estimate) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
-    table.add_column("preset", overflow="fold", min_width=7)
-    for column in ("tokens", "saved", "one-off", "next turn", "pays after"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for option in estimate.presets:
-        table.add_row(*_row(option, estimate.before.tokens))
+def _table(estimate: Estimate, width: int) -> Table:
+    """A row for each preset. Where that is too wide, what is the same in all of them has a row of its own."""
+    rows = [[*_row(option, estimate.before.tokens)] for option in estimate.presets]
+    shown = [*range(len(_COLUMNS))]
+    if not _fits(rows, shown, width):
+        rows = [_now(estimate), *([*_row(option)] for option in estimate.presets)]
+    for column in _GIVING_WAY:
+        if not _fits(rows, shown, width):
+            shown.remove(_COLUMNS.index(column))
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim", show_edge=False)
+    table.add_column(_COLUMNS[0], overflow="fold", min_width=7)
+    for position in shown[1:]:
+        table.add_column(_COLUMNS[position], justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(row[position] for position in shown))
     return table
 
 
-def _row(option: Option, tokens: int) -> Iterator[str | Text]:
+def _fits(rows: Sequence[Sequence[str | Text]], shown: Sequence[int], width: int) -> bool:
+    cells = [[str(row[position])[: None if position else _NAME] for position in shown] for row in rows]
+    return fits([_COLUMNS[position] for position in shown], cells, width)
+
+
+def _now(estimate: Estimate) -> list[str | Text]:
+    """What the presets are compared with."""
+    next_turn = dollars(estimate.presets[0].cost.next_turn_before)
+    return ["as it is", f"{estimate.before.tokens:,}", _NONE, _NONE, next_turn, _NONE]
+
+
+def _row(option: Option, tokens: int | None = None) -> Iterator[str | Text]:
+    """The cells of a preset, with what was before in them where the tokens before are given."""
     yield visible(option.preset)
-    yield f"{tokens:,} → {option.tokens_after:,}"
+    yield f"{option.tokens_after:,}" if tokens is None else f"{tokens:,} → {option.tokens_after:,}"
     yield Text(f"{option.saved_percent:.1f} %", style="bold green" if option.saved else "")
     cost = option.cost
     if cost.next_turn_before is None:
@@ -55,7 +82,8 @@ def _row(option: Option, tokens: int) -> Iterator[str | Text]:
         yield from (_NONE, dollars(cost.next_turn_before), _NONE)
         return
     yield dollars(cost.one_off)
-    yield f"{dollars(cost.next_turn_before)} → {dollars(cost.next_turn_after)}"
+    next_turn = dollars(cost.next_turn_after)
+    yield next_turn if tokens is None else f"{dollars(cost.next_turn_before)} → {next_turn}"
     yield pays_after(cost)
 
 
