@@ -35,6 +35,8 @@ _MARKER: Final = re.compile(
 )
 _IMAGE: Final = re.compile(r"\[condense: image left out #([0-9a-f]{8})\]", re.ASCII)
 PREFIX: Final = "[condense: "
+SPELLED: Final = re.compile(rb"\[condense: [a-z0-9, ]{1,80} #[0-9a-f]{8}\]")
+"""What looks like a marker in the bytes of a record."""
 REFERENCE_PREFIX: Final = "[see "
 """How references begin, the lossless markers; `lossless.references` writes and reads them."""
 

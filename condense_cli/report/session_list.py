@@ -18,7 +18,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     """One session. `short` is enough of `id` to name it; `updated` is an ISO time in UTC.
 
     `messages` and `tokens` are None where the file cannot be read as a conversation, and `problem` says why.
-    `aside` marks sessions of sub-agents and those put away.
+    `aside` marks sessions of sub-agents and those put away, `condensed` those in which condense left its marks.
     """
 
     client: str
@@ -35,6 +35,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     path: str
     bytes: int
     aside: bool
+    condensed: bool
     problem: str | None
 
 

@@ -18,6 +18,8 @@ _UNKNOWN: Final = "?"
 _WIDE: Final = 100
 """Columns of a terminal from which on the client is shown, and more of the project."""
 _ID, _PROJECT, _PROJECT_WIDE = 24, 14, 24
+_CONDENSED: Final = "↓"
+"""Stands before the title of a session that condense wrote: otherwise it looks like the original beside it."""
 _NEARLY_FULL: Final = 80
 """Percent of the window from which on a session is marked."""
 _AGES: Final = ((60, "s"), (60, "m"), (24, "h"), (7, "d"), (52, "w"))
@@ -38,6 +40,7 @@ def render_sessions(found: SessionList, now: datetime, width: int) -> Iterator[R
 
 
 def _row(session: SessionRow, now: datetime, is_wide: bool) -> Sequence[str]:
+    title = session.title or "(no request)"
     return (
         _cut(session.short, _ID),
         age(session.updated, now),
@@ -46,7 +49,7 @@ def _row(session: SessionRow, now: datetime, is_wide: bool) -> Sequence[str]:
         f"{session.window.percent:.0f} %" if session.window else _UNKNOWN,
         *((session.client,) if is_wide else ()),
         _cut(_last_part(session.project), _PROJECT_WIDE if is_wide else _PROJECT),
-        session.title or "(no request)",
+        f"{_CONDENSED} {title}" if session.condensed else title,
     )
 
 
@@ -61,6 +64,8 @@ def _notes(found: SessionList) -> Iterator[str]:
     if not all(session.exact for session in counted):
         yield "Tokens are those of the conversation that the client would send, most of them estimates;"
         yield "the window is filled as usage in the file says, or else by these, with system prompt and tools if known."
+    if any(session.condensed for session in found.sessions):
+        yield f"{_CONDENSED}: condensed."
     unread = len(found.sessions) - len(counted)
     if unread:
         yield f"{_UNKNOWN}: {unread:,} cannot be counted (--json says why)."

@@ -204,6 +204,7 @@ def report(sessions: Iterable[Listed], finding: Finding) -> SessionList:
                 file.path,
                 file.size,
                 file.is_side,
+                facts.is_condensed,
                 facts.problem,
             )
         )

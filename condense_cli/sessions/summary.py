@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from msgspec import Struct
 
-from .. import formats
+from .. import formats, markers
 from ..errors import CondenseError, NotJsonError
 from ..files import read_bytes
+from ..lossless import references
 from ..report.facts import estimated_tokens
 from ..report.usage import ESTIMATED, in_use
 from ..tokens import Counter, encoding_for
@@ -14,18 +18,22 @@ from ..transcript import Transcript
 from .finding import SessionFile
 from .peek import READERS
 
+_MARK: Final = re.compile(markers.SPELLED.pattern + b"|" + references.SPELLED.pattern)
+
 
 class Facts(Struct, frozen=True):
     """What one file tells. Nothing of it depends on any other file, so it holds as long as the file stays.
 
     `messages`, `tokens` and `used` are those that `condense inspect` shows: the conversation that the client would
     send. They are None where it cannot be read as one; `problem` says why. `updated` is in seconds since 1970.
+    `is_condensed`: condense left its marks in it.
     """
 
     title: str | None = None
     project: str | None = None
     updated: float | None = None
     is_empty: bool = False
+    is_condensed: bool = False
     model: str | None = None
     messages: int | None = None
     tokens: int | None = None
@@ -42,10 +50,11 @@ def facts_of(file: SessionFile) -> Facts:
     title, project, updated = reader.title(data), reader.project(data), reader.last_time(data)
     if not reader.has_messages(data):
         return Facts(title, project, updated, is_empty=True)
+    is_condensed = _is_condensed(data)
     try:
         transcript = _read(data, file.path)
     except CondenseError as error:
-        return Facts(title, project, updated, problem=error.message)
+        return Facts(title, project, updated, is_condensed=is_condensed, problem=error.message)
     encoding = encoding_for(transcript.model)
     count = Counter.of(transcript)
     used = in_use(transcript, count)
@@ -53,6 +62,7 @@ def facts_of(file: SessionFile) -> Facts:
         title,
         project,
         updated,
+        is_condensed=is_condensed,
         model=transcript.model or reader.model(data),
         messages=len(transcript.messages),
         tokens=count.transcript(transcript),
@@ -60,6 +70,19 @@ def facts_of(file: SessionFile) -> Facts:
         used_source=used.source,
         exact=encoding.exact and not estimated_tokens(transcript),
     )
+
+
+def _is_condensed(data: bytes) -> bool:
+    """Whether markers or references stand in the file. Its bytes are searched once, which takes next to no time."""
+    return any(map(_is_mark, _MARK.finditer(data)))
+
+
+def _is_mark(found: re.Match[bytes]) -> bool:
+    """Whether it is a whole line of a text, as JSON spells that: else somebody only speaks of it."""
+    data, (start, end) = found.string, found.span()
+    is_line = data.endswith((b'"', b"\\n"), max(0, start - 2), start) and data.startswith((b'"', b"\\"), end)
+    line = found[0].decode("utf-8", "replace")
+    return is_line and (line.startswith(markers.PREFIX) or references.parse_reference(line) is not None)
 
 
 def _read(data: bytes, name: str) -> Transcript:
