@@ -12,7 +12,7 @@ import real
 import yaml
 from build import compiled
 from configurations import EVERY_KEY, MINE
-from helpers import condense_on_terminal, condense_process
+from helpers import condense, condense_on_terminal, condense_process
 from known_configurations import LOSSLESS, NATIVE, PHASES, TRUNCATION
 
 from condense_cli import api
@@ -51,6 +51,33 @@ def test_every_wrong_file_is_named_with_line_and_column(mine: Path, tmp_path: Pa
     assert "Did you mean selection?" in done.stderr
     assert f"{other}:1:2: expected a whole number, got text" in done.stderr
     assert "missing.yaml: No such file" in done.stderr
+
+
+def test_what_was_found_as_json(mine: Path, tmp_path: Path) -> None:
+    """All of it in one value, the same as is said, with the same exit status."""
+    wrong, odd = tmp_path / "wrong.yaml", tmp_path / "odd.yaml"
+    wrong.write_text("passes:\n  - id: a\n    selecton: {type: custom}\n")
+    odd.write_text(MINE.replace("tool_results: {op", "message_text: {op"))
+    done = condense("config", "validate", mine, wrong, odd, "--json")
+    assert (done.status, done.stderr) == (ExitStatus.USAGE, "")
+    nothing: dict[str, Any] = {"own": False, "passes": None, "warnings": [], "message": None, "hint": None}
+    first, second, third = done.json["files"]
+    assert (done.json["version"], done.json["valid"]) == (1, False)
+    assert first == {**nothing, "file": str(mine), "valid": True, "passes": 2}
+    said = condense("config", "validate", wrong).stderr
+    assert said == f"condense: {second.pop('message')}\n{second.pop('hint')}\n"
+    assert {**nothing, **second} == {**nothing, "file": str(wrong), "valid": False}
+    assert third["valid"] is True
+    assert any("suppresses message text" in warning for warning in third["warnings"])
+    assert condense("config", "validate", mine, "--json").json["valid"] is True
+
+
+def test_your_own_configuration_as_json(tmp_path: Path) -> None:
+    own = tmp_path / "condense" / "condense.yaml"
+    own.parent.mkdir()
+    own.write_text("allow_calls: true\n")
+    (found,) = condense("config", "validate", own, "--json", env={"XDG_CONFIG_HOME": str(tmp_path)}).json["files"]
+    assert (found["valid"], found["own"], found["passes"]) == (True, True, None)
 
 
 def test_what_is_allowed_and_probably_not_wanted_is_a_warning(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import condense_on_terminal, condense_process
+from helpers import condense, condense_on_terminal, condense_process
 from real import PROJECT
 
 from condense_cli.config.loading import parse_configuration
@@ -39,6 +39,26 @@ def test_the_list_as_json() -> None:
 def test_show_prints_the_file_as_it_is(name: str) -> None:
     done = condense_process("presets", "show", name)
     assert (done.status, done.stdout) == (ExitStatus.DONE, (presets_folder() / f"{name}.yaml").read_bytes())
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_show_as_json(name: str) -> None:
+    """The entry of the list, and what the file says."""
+    shown = condense("presets", "show", name, "--json").json
+    listed = {entry["name"]: entry for entry in condense("presets", "list", "--json").json["presets"]}
+    assert (shown["version"], shown["preset"]) == (1, listed[name])
+    assert parse_configuration(json.dumps(shown["configuration"])) == load_preset(name)
+
+
+def test_show_as_json_of_what_is_no_preset(tmp_path: Path) -> None:
+    """A path is none, and a broken one says where."""
+    assert condense("presets", "show", "presets/speed.yaml", "--json").status == ExitStatus.USAGE
+    broken = tmp_path / "condense" / "presets" / "broken.yaml"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("passes: 3\n")
+    done = condense("presets", "show", "broken", "--json", env={"XDG_CONFIG_HOME": str(tmp_path)})
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+    assert "broken.yaml:1:1: expected a list" in done.stderr
 
 
 def test_show_on_a_terminal() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from ..errors import ConfigurationError, ExitStatus
 from ..plurals import plural
@@ -26,6 +27,9 @@ from .options import (
 )
 from .providing import Assignments, Provider, checked, registry_of_user, settings_with
 
+if TYPE_CHECKING:
+    from ..providers.registry import Registry
+
 config_app = typer.Typer(
     help="Check configurations, show the one in use, print the schema.",
     epilog="Examples:\n\n\b\ncondense config validate mine.yaml\ncondense config show --preset cost\n"
@@ -35,9 +39,22 @@ config_app = typer.Typer(
 )
 
 
+class Checked(Struct, frozen=True):
+    """What was found in one file. `own`: it is the user's own configuration, which has no passes."""
+
+    file: str
+    valid: bool
+    own: bool
+    passes: int | None = None
+    warnings: list[str] = []
+    message: str | None = None
+    hint: str | None = None
+
+
 @config_app.command("validate")
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Configurations to check.")],
+    json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
 ) -> None:
     """Check configurations. Exit status 0 if all are valid, 2 if not.
 
@@ -46,34 +63,52 @@ def validate(
     \b
     condense config validate mine.yaml
     condense config validate presets/*.yaml
+    condense config validate mine.yaml --json | jq -r '.files[].message'
     """
     with exits():
-        from ..config.checks import target_warnings, warnings
-        from ..config.files import user_configuration_path
-        from ..config.loading import load_with_positions
-        from ..config.user import load_user_configuration, load_user_settings
-
-        status = ExitStatus.DONE
         registry = registry_of_user()
+        found = []
         for file in files:
-            try:
-                if file.absolute() == user_configuration_path():
-                    load_user_configuration(file)
-                    load_user_settings(file)
-                    typer.echo(visible(f"{file}: valid, your own configuration"))
-                    continue
-                configuration = checked(load_with_positions(file), registry)
-            except ConfigurationError as error:
-                say(f"condense: {error.message}" + (f"\n{error.hint}" if error.hint else ""))
-                status = error.status
-                continue
-            provider = registry.get(configuration.provider)
-            of_provider = provider.warnings(configuration)
-            for warning in dict.fromkeys([*warnings(configuration), *target_warnings(configuration), *of_provider]):
-                say(f"condense: warning: {file}: {warning}")
-            number = len(registry.compiled(configuration).passes)
-            typer.echo(visible(f"{file}: valid, {plural(number, 'pass', 'passes')}"))
-        raise SystemExit(int(status))
+            found.append(_check(file, registry))
+            if not json:
+                _say(found[-1])
+        is_valid = all(each.valid for each in found)
+        if json:
+            from ..report.facts import to_json
+
+            write_text(to_json({"version": 1, "valid": is_valid, "files": found}))
+        raise SystemExit(int(ExitStatus.DONE if is_valid else ExitStatus.USAGE))
+
+
+def _check(file: Path, registry: Registry) -> Checked:
+    from ..config.checks import target_warnings, warnings
+    from ..config.files import user_configuration_path
+    from ..config.loading import load_with_positions
+    from ..config.user import load_user_configuration, load_user_settings
+
+    is_own = file.absolute() == user_configuration_path()
+    try:
+        if is_own:
+            load_user_configuration(file)
+            load_user_settings(file)
+            return Checked(str(file), True, is_own)
+        configuration = checked(load_with_positions(file), registry)
+    except ConfigurationError as error:
+        return Checked(str(file), False, is_own, message=error.message, hint=error.hint or None)
+    of_provider = registry.get(configuration.provider).warnings(configuration)
+    said = dict.fromkeys([*warnings(configuration), *target_warnings(configuration), *of_provider])
+    number = len(registry.compiled(configuration).passes)
+    return Checked(str(file), True, is_own, number, list(said))
+
+
+def _say(found: Checked) -> None:
+    if not found.valid:
+        say(f"condense: {found.message}" + (f"\n{found.hint}" if found.hint else ""))
+        return
+    for warning in found.warnings:
+        say(f"condense: warning: {found.file}: {warning}")
+    what = "your own configuration" if found.passes is None else plural(found.passes, "pass", "passes")
+    typer.echo(visible(f"{found.file}: valid, {what}"))
 
 
 @config_app.command("show")

@@ -45,19 +45,10 @@ def list_presets(json: Annotated[bool, typer.Option("--json", help="Print the li
     condense presets list --json | jq -r '.presets[].name'
     """
     with exits():
-        from ..config.presets import DEFAULT_PRESET
         from ..report.facts import to_json
 
         presets = presets_here()
-        entries = [
-            {
-                "name": name,
-                "default": name == DEFAULT_PRESET,
-                "description": _description(presets, name),
-                "folder": str(presets.folder_of(name) or "") or None,
-            }
-            for name in presets.names()
-        ]
+        entries = [_facts(presets, name) for name in presets.names()]
         if json:
             write_text(to_json({"version": 1, "presets": entries}))
             return
@@ -71,6 +62,7 @@ def list_presets(json: Annotated[bool, typer.Option("--json", help="Print the li
 @presets_app.command("show")
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_preset, help="Name of a preset.")],
+    json: Annotated[bool, typer.Option("--json", help="Print what the file says as JSON.")] = False,
 ) -> None:
     """Print the file of a preset as it is.
 
@@ -79,10 +71,17 @@ def show(
     \b
     condense presets show cost
     condense presets show cost > mine.yaml
+    condense presets show cost --json | jq .configuration
     """
     with exits():
-        data = presets_here().read(name)
-        if sys.stdout.isatty():
+        presets = presets_here()
+        data = presets.read(name)
+        if json:
+            from ..report.facts import to_json
+
+            values = presets.named(name).values
+            write_text(to_json({"version": 1, "preset": _facts(presets, name), "configuration": values}))
+        elif sys.stdout.isatty():
             typer.echo(visible(data.decode("utf-8", "replace")), nl=False)
         else:
             write_out(data)
@@ -133,6 +132,17 @@ def new(
             raise UsageError(f"{path} exists already.", "Name another file, or add --force to write over it.")
         write_bytes(path, text.encode())
         say(f"Wrote {path}. Try it: condense run FILE --config {shlex.quote(str(path))}")
+
+
+def _facts(presets: Presets, name: str) -> dict[str, str | bool | None]:
+    from ..config.presets import DEFAULT_PRESET
+
+    return {
+        "name": name,
+        "default": name == DEFAULT_PRESET,
+        "description": _description(presets, name),
+        "folder": str(presets.folder_of(name) or "") or None,
+    }
 
 
 def _description(presets: Presets, name: str) -> str:
