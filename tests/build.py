@@ -8,9 +8,11 @@ from typing import Any
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
+from condense_cli.markers import SummaryMark, parse_summary
 from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.receipts import Kept
 from condense_cli.providers.registry import Registry
-from condense_cli.transcript import Transcript
+from condense_cli.transcript import Block, BlockKind, Transcript
 
 LONG = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(40))
 
@@ -104,6 +106,28 @@ def condense(transcript: Transcript, *passes: dict[str, Any], **keys: Any) -> Co
     condensation = api.condense(transcript, configuration(*(passes or (one_pass(),)), **keys))
     api.dump(condensation)
     return condensation
+
+
+def changed_messages(condensation: Condensation) -> list[int]:
+    return sorted({receipt.message for receipt in condensation.changes})
+
+
+def reasons(condensation: Condensation, message: int) -> set[Kept]:
+    """Why blocks of a message stay as they are."""
+    return {receipt.kept for receipt in condensation.receipts if receipt.message == message and receipt.kept}
+
+
+def marks(condensation: Condensation) -> list[SummaryMark]:
+    """The summaries of many messages that stand in the result."""
+    return [mark for _, block in condensation.transcript.blocks() if (mark := parse_summary(block.text))]
+
+
+def texts(transcript: Transcript) -> list[str]:
+    return [block.text for _, block in transcript.blocks()]
+
+
+def calls(transcript: Transcript) -> list[Block]:
+    return [block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_CALL]
 
 
 def written(condensation: Condensation) -> list[dict[str, Any]]:

@@ -6,11 +6,17 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from desk import Desk
 from helpers import DATA
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from desk import Desk
+    from machine import Machine
+
+    from condense_cli.tokens import Counter
 
 settings.register_profile(
     "default",
@@ -48,8 +54,44 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+# What follows is imported where it is asked for: who runs one file of tests does not wait for the others.
+
+
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    from desk import Desk
+
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return Desk(tmp_path)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    from machine import Machine
+
+    return Machine(tmp_path / "home", tmp_path / "cache")
+
+
+@pytest.fixture
+def rows_file(tmp_path: Path) -> Path:
+    import rowsets
+
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(rowsets.DATA)
+    return path
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    import many_files
+
+    return many_files.grow(tmp_path / "in")
+
+
+@pytest.fixture(scope="module")
+def count() -> Counter:
+    """Counts each text once for all tests of a file."""
+    from condense_cli.tokens import Counter
+
+    return Counter()

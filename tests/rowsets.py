@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from helpers import listing
+from helpers import as_lines, cut_by_speed, listing
 from hypothesis import strategies as st
 from strategies import anthropic_messages, openai_messages
 
@@ -33,6 +33,27 @@ def row(number: int, exchanges: int = LONG, column: str = "messages") -> dict[st
 
 def rows(*exchanges: int) -> list[dict[str, Any]]:
     return [row(number, count) for number, count in enumerate(exchanges)]
+
+
+SPEED = ("--preset", "speed")
+DATA = as_lines(rows(LONG, 1, LONG), ensure_ascii=True)
+"""Two long rows with a short one between them."""
+
+BROKEN = b'{"messages": [{"role": "user", "content": "cut off\n'
+"""A line that is no JSON."""
+
+
+def expected(data: bytes) -> bytes:
+    """The set with every result cut that `speed` cuts, and nothing else."""
+    lines = []
+    for line in data.splitlines(keepends=True):
+        for number in range(1, LONG - 1):
+            literal, cut = (json.dumps(text).encode() for text in (listing(number), cut_by_speed(listing(number))))
+            if line.count(b"tool_call_id") == LONG:
+                assert line.count(literal) == 1
+                line = line.replace(literal, cut)
+        lines.append(line)
+    return b"".join(lines)
 
 
 COLUMNS = st.dictionaries(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import real
-from build import LONG
+from build import LONG, texts
 
 from condense_cli import tools
 from condense_cli.errors import UnknownFormatError
@@ -68,10 +68,6 @@ def log(*records: Json) -> Transcript:
     assert transcript.format == "kimi"
     assert serialize(transcript) == data
     return transcript
-
-
-def texts(transcript: Transcript) -> list[str]:
-    return [block.text for _, block in transcript.blocks()]
 
 
 def test_steps_are_messages() -> None:

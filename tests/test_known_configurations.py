@@ -42,11 +42,6 @@ def _id(path: Path) -> str:
     return path.name[-40:]
 
 
-@pytest.fixture(scope="module")
-def count() -> Counter:
-    return Counter()
-
-
 def run(text: str, transcript: Transcript, count: Counter) -> Condensation:
     found = api.condense(transcript, parse_configuration(text), counter=count)
     api.dump(found)

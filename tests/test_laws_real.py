@@ -45,11 +45,6 @@ def _id(value: object) -> str:
     return value.name[-40:] if isinstance(value, Path) else getattr(value, "id", "") or str(value)
 
 
-@pytest.fixture(scope="module")
-def count() -> Counter:
-    return Counter()
-
-
 # What nothing changed is written back byte for byte.
 @pytest.mark.parametrize("path", real.all_files(), ids=_id)
 def test_round_trip_is_the_identity(path: Path) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from build import LONG, anthropic, assistant, call, configuration, conversation, result, user
+from build import LONG, anthropic, assistant, call, configuration, conversation, marks, result, user
 from summarizers import Failing, Short, Wordy
 
 from condense_cli import api
-from condense_cli.markers import GO_ON, SummaryMark, parse_summary
+from condense_cli.markers import GO_ON, parse_summary
 from condense_cli.passes.pipeline import Condensation
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Summarizer
@@ -68,10 +68,6 @@ def test_the_last_summary_is_continued_and_replaced() -> None:
     second = run(again)
     (old,), (new,) = marks(first), marks(second)
     assert new.messages > old.messages
-
-
-def marks(condensation: Condensation) -> list[SummaryMark]:
-    return [mark for _, block in condensation.transcript.blocks() if (mark := parse_summary(block.text))]
 
 
 def turn(number: int) -> list[dict[str, object]]:

@@ -10,21 +10,15 @@ import agent_logs
 import laws
 import pytest
 import real
-from build import configuration, one_pass
+from build import calls, configuration, one_pass
 from helpers import listing
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse
-from condense_cli.tools import (
-    arguments_of,
-    command_lines,
-    path_argument,
-    reads_a_file,
-    writes_a_file,
-)
-from condense_cli.transcript import Block, BlockKind, Transcript
+from condense_cli.tools import arguments_of, command_lines, path_argument, reads_a_file, writes_a_file
+from condense_cli.transcript import Transcript
 from condense_cli.validity import validate
 
 SUPPRESS = {"operation": "suppress"}
@@ -73,10 +67,6 @@ def loaded(value: Any) -> Transcript:
 
 def shape(transcript: Transcript) -> list[tuple[str, list[str]]]:
     return [(message.role.value, [block.kind.value for block in message.blocks]) for message in transcript.messages]
-
-
-def calls(transcript: Transcript) -> list[Block]:
-    return [block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_CALL]
 
 
 def cut(data: bytes, **types: Any) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from build import LONG, condense, one_pass
+from build import LONG, condense, one_pass, texts
 
 from condense_cli import api, tools
 from condense_cli.formats import parse, serialize
@@ -79,10 +79,6 @@ def loaded(records: list[Json]) -> Transcript:
 def written(transcript: Transcript, *passes: Json, **keys: Any) -> list[Json]:
     data = api.dump(condense(transcript, *passes, **keys))
     return [json.loads(line) for line in data.splitlines()]
-
-
-def texts(transcript: Transcript) -> list[str]:
-    return [block.text for _, block in transcript.blocks()]
 
 
 @pytest.mark.parametrize("version", [1, 3])

@@ -32,11 +32,6 @@ def session(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def count() -> Counter:
-    return Counter()
-
-
 # What a lossless run leaves out, restore puts back: byte for byte for a file that is written as Python writes it.
 def test_a_lossless_run_is_undone(session: Path, tmp_path: Path) -> None:
     small = condense("run", session, "--lossless-only").stdout

@@ -20,11 +20,6 @@ from condense_cli.sessions.summary import facts_of
 ROLLOUT = "019fc8be-3658-7ca3-9e29-00000000000a"
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path / "home", tmp_path / "cache")
-
-
 def test_listing_changes_nothing_but_its_memory(machine: Machine) -> None:
     """Sessions are only read; the memory is for nobody else to read."""
     machine.claude_code("a")

@@ -15,11 +15,6 @@ from condense_cli.sessions.places import Client, Layout, places
 HOME = Path("/home/me")
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path / "home", tmp_path / "cache")
-
-
 def folders(client: Client, environment: dict[str, str] | None = None, platform: str = "linux") -> list[str]:
     found = places(HOME, environment or {}, platform)
     return [place.folder.as_posix() for place in found if place.client is client]

@@ -13,12 +13,6 @@ from rich.cells import cell_len
 
 from condense_cli.errors import ExitStatus
 
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path / "home", tmp_path / "cache")
-
-
 HOSTILE = {
     "control": "\x1b[31mred\x1b[0m \x07\x08\r\x9b2J",
     "right to left": "a \u202e txt.exe \u2066b",

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-import pytest
 from build import claude_line, text
 from helpers import as_lines
 from hypothesis import given
@@ -17,11 +15,6 @@ from condense_cli.sessions import claude_code, codex, tasks
 from condense_cli.sessions.requests import command_in, request_in, title_of
 
 ROLLOUT = "019fc8be-3658-7ca3-9e29-00000000000a"
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path / "home", tmp_path / "cache")
 
 
 def claude_title(*records: dict[str, Any]) -> str | None:

@@ -28,11 +28,6 @@ from condense_cli.tokens import Counter, encoding_for
 ROLLOUT = "019fc8be-3658-7ca3-9e29-00000000000a"
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path / "home", tmp_path / "cache")
-
-
 # --- What condense wrote ---------------------------------------------------------------------------------------------
 
 SAMPLE = real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
