@@ -7,8 +7,9 @@ from typing import Any
 import agent_logs
 import laws
 import pytest
+from generated_configurations import configurations
 from hypothesis import given, settings
-from strategies import MODELS, REPEATING, configurations, openai_messages
+from strategies import MODELS, REPEATING, openai_messages
 
 from condense_cli import api
 from condense_cli.formats import parse, serialize

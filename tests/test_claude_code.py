@@ -212,7 +212,7 @@ def test_display_copies_keep_their_type(shown: Any) -> None:
 
 
 def test_image_blocks_are_estimated_by_their_size() -> None:
-    from strategies import PIXEL
+    from pictures import PIXEL
 
     source = {"type": "base64", "media_type": "image/png", "data": PIXEL}
     transcript = session(claude_line("user", "1", None, [text("see"), {"type": "image", "source": source}]))

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 import real
 from build import assistant, configuration, one_pass, text, user
+from generated_configurations import configurations
 from helpers import condense, session
 from hypothesis import given
-from strategies import FILES, PIXEL, REPEATING_FILES, configurations
+from pictures import PIXEL
+from strategies import FILES, REPEATING_FILES
 
 from condense_cli import api
 from condense_cli.config.models import Configuration

@@ -9,7 +9,7 @@ import build
 import laws
 import pytest
 from msgspec.structs import replace
-from strategies import picture
+from pictures import picture
 
 from condense_cli import api
 from condense_cli.errors import ConfigurationError

@@ -7,10 +7,11 @@ from typing import Any
 import laws
 import pytest
 from build import configuration
+from generated_configurations import configurations, phased, truncations
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from strategies import FILES, MODELS, REPEATING_FILES, configurations, phased, truncations
+from strategies import FILES, MODELS, REPEATING_FILES
 from summarizers import SUMMARIZERS
 
 from condense_cli import api

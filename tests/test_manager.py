@@ -8,11 +8,12 @@ from typing import Any
 import laws
 import pytest
 from build import anthropic, conversation
+from generated_configurations import configurations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
-from strategies import FILES, MODELS, configurations
+from strategies import FILES, MODELS
 from summarizers import Failing, Short
 
 from condense_cli import api

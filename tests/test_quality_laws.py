@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from generated_configurations import configurations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from real import SAMPLES, all_files, transcript
-from strategies import FILES, configurations
+from strategies import FILES
 
 from condense_cli import api
 from condense_cli.config.models import Configuration

@@ -8,9 +8,10 @@ from typing import Any
 import laws
 import pytest
 from build import LONG, assistant, call, condense, configuration, one_pass, result, text, user, written
+from generated_configurations import configurations
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import VISIBLE, configurations, spelled
+from strategies import VISIBLE, spelled
 
 from condense_cli import api, xmlcalls
 from condense_cli.tools import arguments_of, has_failed, main_argument, string_values

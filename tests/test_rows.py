@@ -10,11 +10,11 @@ import laws
 import pytest
 import real
 from build import configuration
+from generated_configurations import configurations
 from helpers import as_lines
 from hypothesis import given
 from msgspec.structs import replace
 from rowsets import chat, row, row_lines, rows
-from strategies import configurations
 
 from condense_cli import api
 from condense_cli.config.models import Configuration

@@ -8,9 +8,10 @@ import laws
 import pytest
 import real
 from build import anthropic, assistant, call, conversation, openai, result, rollout, text, thinking, user
+from generated_configurations import configurations
 from hypothesis import assume, given
 from msgspec.structs import replace
-from strategies import FILES, MODELS, REPEATING_FILES, configurations
+from strategies import FILES, MODELS, REPEATING_FILES
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Predicates, Prelude
