@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import real
 from build import call, condense, cut_to, one_pass, result, text
-from claude_cases import boundary, reply, said, summary
+from claude_tree import boundary, reply, said, summary
 from helpers import as_lines, condense_process
 from rollouts import message
 from rollouts import record as codex_record

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from build import text
-from claude_cases import reply, said
+from claude_tree import reply, said
 from helpers import CUT, as_lines, condense, session
 from real import PROJECT
 

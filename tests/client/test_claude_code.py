@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import claude_cases
+import claude_tree
 import pytest
 import real
 
@@ -50,11 +51,11 @@ def is_whole(path: Path) -> bool:
 REAL = [path for path in real.files_of("claude-code") if is_whole(path)]
 
 
-def lines_of(records: list[claude_cases.Json]) -> bytes:
+def lines_of(records: list[claude_tree.Json]) -> bytes:
     return b"".join(json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records)
 
 
-def size(body: claude_cases.Json) -> int:
+def size(body: claude_tree.Json) -> int:
     return sum(len(item.text) for item in of_request(body))
 
 
@@ -70,14 +71,14 @@ def test_the_recorded_session_is_read_as_it_is_sent(claude: ClaudeCode, recorded
 @pytest.mark.parametrize("name", claude_cases.CASES)
 def test_the_rules_of_the_reader_are_those_of_the_client(claude: ClaudeCode, name: str) -> None:
     data = lines_of(claude_cases.CASES[name].records)
-    transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
+    transcript, request = resume_session(claude, Session(data, claude_tree.SESSION))
     assert differences(transcript, request, NEXT) == []
 
 
 # A session that ended at work: this client answers the open calls, older ones leave them out.
 def test_calls_that_are_open_at_the_end(claude: ClaudeCode) -> None:
     data = lines_of(claude_cases.OPEN_AT_THE_END.records)
-    transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
+    transcript, request = resume_session(claude, Session(data, claude_tree.SESSION))
     sent = {item.about for item in of_request(request) if item.kind == "call"}
     assert differences(transcript, request, NEXT) == [] or sent == {"a"}
 
@@ -86,7 +87,7 @@ def test_calls_that_are_open_at_the_end(claude: ClaudeCode) -> None:
 @pytest.mark.parametrize("name", claude_cases.CASES)
 def test_the_rules_hold_without_the_thinking(claude: ClaudeCode, name: str, tmp_path: Path) -> None:
     data = condensed(lines_of(claude_cases.CASES[name].records), "no thinking", tmp_path)
-    transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
+    transcript, request = resume_session(claude, Session(data, claude_tree.SESSION))
     assert differences(transcript, request, NEXT) == []
 
 
@@ -137,10 +138,10 @@ def test_real_condensed_sessions_resume(claude: ClaudeCode, path: Path, way: str
 def test_a_summary_is_resumed_whatever_end_is_named(
     claude: ClaudeCode, leaf: int, keys: dict[str, bool], tmp_path: Path
 ) -> None:
-    records = [*claude_cases.LOOKING_AROUND, claude_cases.prompt_note(leaf, **keys)]
+    records = [*claude_tree.LOOKING_AROUND, claude_tree.prompt_note(leaf, **keys)]
     data = condensed(lines_of(records), "summary", tmp_path)
     assert data.startswith(lines_of(records))
-    transcript, request = resume_session(claude, Session(data, claude_cases.SESSION))
+    transcript, request = resume_session(claude, Session(data, claude_tree.SESSION))
     assert any(message.is_summary for message in transcript.messages)
     assert differences(transcript, request, NEXT) == []
 

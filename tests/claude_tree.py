@@ -1,0 +1,72 @@
+"""Records of a session of Claude Code by their numbers: each hangs on the one that it names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from build import LONG, call, result, text
+
+Json = dict[str, Any]
+SESSION = "5e551011-0000-4000-8000-000000000000"
+MODEL = "claude-sonnet-4-5-20250929"
+
+
+def uuid(number: int) -> str:
+    return f"{number:08}-0000-4000-8000-000000000000"
+
+
+def record(number: int, parent: int | None, kind: str, second: int | None = None, **keys: Any) -> Json:
+    """A record of the tree, written in that second of the session."""
+    minutes, seconds = divmod(number if second is None else second, 60)
+    return {
+        "parentUuid": None if parent is None else uuid(parent),
+        "isSidechain": False,
+        "type": kind,
+        **keys,
+        "uuid": uuid(number),
+        "timestamp": f"2026-03-02T09:{minutes:02}:{seconds:02}.000Z",
+        "sessionId": SESSION,
+    }
+
+
+def said(number: int, parent: int | None, content: Any, **keys: Any) -> Json:
+    return record(number, parent, "user", message={"role": "user", "content": content}, **keys)
+
+
+def reply(number: int, parent: int | None, name: str, *content: Json, model: str = MODEL, **keys: Any) -> Json:
+    """A line of the assistant's message of that name."""
+    message = {"id": name, "type": "message", "role": "assistant", "model": model, "content": list(content)}
+    return record(number, parent, "assistant", message=message, **keys)
+
+
+def answer(number: int, parent: int, *calls: str) -> Json:
+    return said(number, parent, [result(name, f"result of {name}") for name in calls])
+
+
+def boundary(number: int, **metadata: Any) -> Json:
+    keys: Json = {"content": "Conversation compacted", "level": "info", "isMeta": False}
+    return record(
+        number, None, "system", subtype="compact_boundary", compactMetadata={"trigger": "auto", **metadata}, **keys
+    )
+
+
+def summary(number: int, parent: int) -> Json:
+    return said(number, parent, "the summary", isCompactSummary=True, isVisibleInTranscriptOnly=True)
+
+
+def prompt_note(leaf: int | None, **keys: Any) -> Json:
+    named = None if leaf is None else uuid(leaf)
+    return {"type": "last-prompt", "lastPrompt": "go", "leafUuid": named, "sessionId": SESSION, **keys}
+
+
+def _looking_around() -> list[Json]:
+    records = [said(1, None, "Please find the bug.")]
+    for at in range(2, 12, 2):
+        read = call(f"toolu_{at}", "Read", file_path=f"src/file{at}.py")
+        records.append(reply(at, at - 1, f"msg_{at}", text("I look."), read))
+        records.append(said(at + 1, at, [result(f"toolu_{at}", LONG)]))
+    return [*records, reply(12, 11, "msg_12", text("Found it."))]
+
+
+LOOKING_AROUND = _looking_around()
+"""A request, five reads of long files, a last word (record 12): enough to summarize."""
