@@ -1,4 +1,4 @@
-"""Selection, operations, conditions, targets and receipts, on small transcripts."""
+"""Operations, conditions, targets and receipts, on small transcripts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from build import (
     anthropic,
     assistant,
     call,
+    changed_messages,
     condense,
     configuration,
     conversation,
@@ -18,6 +19,7 @@ from build import (
     one_pass,
     openai,
     read_turn,
+    reasons,
     result,
     text,
     thinking,
@@ -27,103 +29,10 @@ from build import (
 from summarizers import Failing
 
 from condense_cli import api
-from condense_cli.passes.pipeline import PRELUDE, Condensation
+from condense_cli.passes.pipeline import PRELUDE
 from condense_cli.passes.receipts import Kept, Status
 
-
-def changed_messages(condensation: Condensation) -> list[int]:
-    return sorted({receipt.message for receipt in condensation.changes})
-
-
-def reasons(condensation: Condensation, message: int) -> set[Kept]:
-    return {receipt.kept for receipt in condensation.receipts if receipt.message == message and receipt.kept}
-
-
-# --- selection: messages 2, 4, 6, 8, 10, 12 of the conversation are results, 13 is the last word
-
-
-@pytest.mark.parametrize(
-    ("selection", "expected"),
-    [
-        ({"type": "preserve_recent", "keep_recent_count": 0}, [2, 4, 6, 8, 10, 12]),
-        ({"type": "preserve_recent", "keep_recent_count": 1}, [2, 4, 6, 8, 10, 12]),
-        ({"type": "preserve_recent", "keep_recent_count": 2}, [2, 4, 6, 8, 10]),
-        ({"type": "preserve_recent", "keep_recent_count": 5}, [2, 4, 6, 8]),
-        ({"type": "preserve_recent", "keep_recent_count": 99}, []),
-        ({"type": "preserve_percent", "keep_percentage": 0}, [2, 4, 6, 8, 10, 12]),
-        ({"type": "preserve_percent", "keep_percentage": 1}, [2, 4, 6, 8, 10, 12]),
-        ({"type": "preserve_percent", "keep_percentage": 50}, [2, 4, 6]),
-        ({"type": "preserve_percent", "keep_percentage": 100}, []),
-        ({"type": "custom"}, [2, 4, 6, 8, 10, 12]),
-        ({"type": "custom", "range": {"start": 4, "end": 9}}, [4, 6, 8]),
-        ({"type": "custom", "range": {"start": -6, "end": -1}}, [8, 10, 12]),
-        ({"type": "custom", "age": {"min": 5}}, [2, 4, 6, 8]),
-        ({"type": "custom", "age": {"min": 3, "max": 7}}, [6, 8, 10]),
-        ({"type": "custom", "roles": ["assistant"]}, []),
-        ({"type": "custom", "tools": {"include": ["re*"]}}, [2, 4, 6, 8, 10, 12]),
-        ({"type": "custom", "tools": {"exclude": ["READ"]}}, []),
-        ({"type": "custom", "min_tokens": 100_000}, []),
-        ({"type": "custom", "regex": "item 39 is"}, [2, 4, 6, 8, 10, 12]),
-        ({"type": "custom", "regex": "item 40 is"}, []),
-        ({"type": "preserve_recent", "keep_recent_count": 5, "range": {"start": 5}}, [6, 8]),
-    ],
-)
-def test_selection(selection: dict[str, Any], expected: list[int]) -> None:
-    assert changed_messages(condense(anthropic(*conversation()), one_pass(selection=selection))) == expected
-
-
-# The edge of a selection moves earlier rather than between a call and its result.
-def test_a_selection_never_splits_an_exchange() -> None:
-    both = {"defaults": {"tool_parameters": {"operation": "suppress"}, "tool_results": {"operation": "suppress"}}}
-    messages = [user("a")]
-    for n in range(3):
-        messages += [assistant([call(f"x{n}", "Write", content=LONG)]), user([result(f"x{n}")])]
-    for kept, expected in ((1, [1, 2, 3, 4]), (2, [1, 2, 3, 4]), (3, [1, 2])):
-        selection = {"type": "preserve_recent", "keep_recent_count": kept}
-        condensation = condense(anthropic(*messages), one_pass(selection=selection, individual_config=both))
-        assert changed_messages(condensation) == expected
-
-
-def test_failed_and_superseded_results_can_be_selected() -> None:
-    messages = [user("a"), *read_turn("1"), *read_turn("2", is_error=True), *read_turn("3"), assistant("z")]
-    failed = condense(anthropic(*messages), one_pass(selection={"type": "custom", "failed": True}))
-    assert changed_messages(failed) == [4]
-    superseded = condense(anthropic(*messages), one_pass(selection={"type": "custom", "superseded": True}))
-    assert changed_messages(superseded) == [2, 4]
-
-
-# --- protection
-
-
-def test_the_start_the_request_and_pins_stay() -> None:
-    everything = {"defaults": {name: {"operation": "suppress"} for name in ("message_text", "tool_results")}}
-    reminder = f"<system-reminder>{LONG}</system-reminder>"
-    # What the assistant did before, at a command of the client's, is no more protected than what it did later.
-    messages = [user(reminder), assistant(LONG), user(LONG), assistant(LONG), user([text(LONG + " PIN")])]
-    condensation = condense(
-        anthropic(*messages),
-        one_pass(selection={"type": "custom"}, individual_config=everything),
-        keep_first=0,
-        pins=[{"regex": "PIN$"}],
-    )
-    assert changed_messages(condensation) == [1, 3]
-    assert reasons(condensation, 0) == {Kept.BEFORE_REQUEST}
-    assert reasons(condensation, 2) == {Kept.FIRST_REQUEST}
-    assert reasons(condensation, 4) == {Kept.PINNED}
-    assert any("suppresses message text" in warning for warning in condensation.warnings)
-    kept = condense(anthropic(*messages), one_pass(selection={"type": "custom"}), keep_first=1)
-    assert reasons(kept, 0) == {Kept.FIRST}
-
-
-def test_standing_instructions_stay() -> None:
-    everything = {"defaults": {"message_text": {"operation": "suppress"}}}
-    messages = [{"role": "system", "content": LONG}, user("a"), {"role": "developer", "content": LONG}, assistant(LONG)]
-    condensation = condense(openai(*messages), one_pass(selection={"type": "custom"}, individual_config=everything))
-    assert changed_messages(condensation) == [3]
-    assert reasons(condensation, 0) == reasons(condensation, 2) == {Kept.STANDING}
-
-
-# --- operations
+# --- Operations -------------------------------------------------------------------------------------------------------
 
 
 def test_parameters_are_treated_value_by_value() -> None:
@@ -200,7 +109,7 @@ def test_what_would_not_shrink_stays() -> None:
     assert not condensation.transcript.is_changed
 
 
-# --- conditions, targets, savings
+# --- Conditions, targets, savings -------------------------------------------------------------------------------------
 
 
 def test_a_conditional_pass_runs_above_its_threshold_only() -> None:
@@ -275,7 +184,7 @@ def test_min_saving() -> None:
     assert any("min_saving" in warning for warning in refused.warnings)
 
 
-# --- receipts of what did not run
+# --- Receipts ---------------------------------------------------------------------------------------------------------
 
 
 def test_what_was_not_summarized_stays_with_a_reason() -> None:
@@ -316,7 +225,39 @@ def test_every_block_has_a_receipt() -> None:
     assert len(condensation.changes) == 6
 
 
-# --- thinking
+# When nothing changed, the report says which blocks stayed and why.
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        (
+            {"selection": {"type": "preserve_recent", "keep_recent_count": 99}},
+            "among the preserved turns",
+        ),
+        ({"selection": {"type": "custom", "range": {"start": 500}}}, "not selected by the pass"),
+        ({"individual_config": {"defaults": {"tool_results": {"operation": "summarize"}}}}, "overloaded"),
+    ],
+)
+def test_a_run_without_changes_says_why(keys: dict[str, Any], why: str) -> None:
+    from condense_cli.report import facts
+    from condense_cli.tokens import Counter, encoding_for
+
+    configured = configuration(one_pass(**keys))
+    condensation = api.condense(anthropic(*conversation()), configured, summarizer=Failing())
+    report = facts.build(
+        condensation,
+        count=Counter(),
+        encoding=encoding_for(None),
+        source="x",
+        output=None,
+        configuration="y",
+        size_after=0,
+        explain=False,
+    )
+    told = [warning for warning in report.warnings if warning.startswith(("Nothing was changed", "Not summarized"))]
+    assert any(why in warning for warning in told)
+
+
+# --- Thinking ---------------------------------------------------------------------------------------------------------
 
 
 def turns_with_thinking() -> list[dict[str, Any]]:
@@ -361,35 +302,3 @@ def test_thinking_before_the_first_change_stays() -> None:
     condensation = condense(transcript)
     assert condensation.changes
     assert not condensation.transcript.removed
-
-
-# When nothing changed, the report says which blocks stayed and why.
-@pytest.mark.parametrize(
-    ("keys", "why"),
-    [
-        (
-            {"selection": {"type": "preserve_recent", "keep_recent_count": 99}},
-            "among the preserved turns",
-        ),
-        ({"selection": {"type": "custom", "range": {"start": 500}}}, "not selected by the pass"),
-        ({"individual_config": {"defaults": {"tool_results": {"operation": "summarize"}}}}, "overloaded"),
-    ],
-)
-def test_a_run_without_changes_says_why(keys: dict[str, Any], why: str) -> None:
-    from condense_cli.report import facts
-    from condense_cli.tokens import Counter, encoding_for
-
-    configured = configuration(one_pass(**keys))
-    condensation = api.condense(anthropic(*conversation()), configured, summarizer=Failing())
-    report = facts.build(
-        condensation,
-        count=Counter(),
-        encoding=encoding_for(None),
-        source="x",
-        output=None,
-        configuration="y",
-        size_after=0,
-        explain=False,
-    )
-    told = [warning for warning in report.warnings if warning.startswith(("Nothing was changed", "Not summarized"))]
-    assert any(why in warning for warning in told)

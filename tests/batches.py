@@ -1,0 +1,64 @@
+"""One pass in batch mode, a summarizer that notes what it was asked, and what is left then."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from build import anthropic, configuration
+from msgspec import Struct
+from summarizers import Short
+
+from condense_cli import api
+from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.summaries import BatchTask, Outcome, Summarizer, Task, Written
+from condense_cli.transcript import Message, Transcript
+
+RECENT = {"type": "preserve_recent", "keep_recent_count": 1}
+
+
+class Noting(Struct):
+    """Keeps the tasks it was given."""
+
+    tasks: list[BatchTask]
+    says: str = "What happened."
+
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
+        self.tasks += [task for task in tasks if isinstance(task, BatchTask)]
+        return [Written(self.says, by="noting") for _ in tasks]
+
+
+def batch(
+    transcript: Transcript,
+    summarizer: Summarizer | None = None,
+    selection: dict[str, Any] | None = None,
+    pins: Sequence[dict[str, Any]] = (),
+    **summarization: Any,
+) -> Condensation:
+    """One batch pass; nothing is kept at the ends of the window unless told otherwise."""
+    keys = {"keep_first": 0, "keep_last": 0, **summarization}
+    config = {
+        "id": "batch",
+        "mode": "batch",
+        "selection": selection or RECENT,
+        "batch_config": {"operation": "summarize", "summarization_config": keys},
+    }
+    condensation = api.condense(transcript, configuration(config, pins=list(pins)), summarizer=summarizer or Short())
+    api.dump(condensation)
+    assert condensation.new_violations == []
+    return condensation
+
+
+def again(condensation: Condensation, *more: dict[str, Any]) -> Transcript:
+    """The written conversation, gone on."""
+    return anthropic(*json.loads(api.dump(condensation)), *more)
+
+
+def stayed(condensation: Condensation) -> list[int]:
+    """Indices of the messages that are still there."""
+    return [message.index for message in condensation.transcript.messages if not message.is_summary]
+
+
+def kept_because(condensation: Condensation, words: str) -> set[int]:
+    return {receipt.message for receipt in condensation.receipts if receipt.kept and words in receipt.why}
