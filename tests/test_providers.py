@@ -1,4 +1,4 @@
-"""The template of providers, and the registry: what a provider need not do itself, and what a broken one cannot do."""
+"""The template of providers: what a provider need not do itself, and what a broken one cannot do."""
 
 from __future__ import annotations
 
@@ -7,25 +7,22 @@ from typing import Any
 
 import msgspec
 import pytest
-from build import anthropic, assistant, call, configuration, conversation, result, user
+from build import anthropic, configuration, conversation, user
 from msgspec.structs import replace
-from summarizers import Failing, Short
+from provided import Limits, Mine, cut, registry_of
+from summarizers import Short
 
 from condense_cli import api
-from condense_cli.config.models import Configuration, LosslessConfig, NativeConfig
-from condense_cli.config.provider_settings import ProviderSettings
+from condense_cli.config.models import Configuration
 from condense_cli.config.yaml_reading import read_yaml
 from condense_cli.errors import ConfigurationError, UsageError
 from condense_cli.llm.spending import Spent
 from condense_cli.llm.summarizer import Used
-from condense_cli.markers import SummaryMark, parse_summary
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.offline import Offline
-from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Outcome, Task
-from condense_cli.providers.base import Capabilities, Provider
-from condense_cli.providers.installed import Found
-from condense_cli.providers.registry import BUILT_IN, Registry
+from condense_cli.providers.base import Provider
+from condense_cli.providers.registry import BUILT_IN
 from condense_cli.providers.run import Context, Run
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message
@@ -33,54 +30,11 @@ from condense_cli.transcript import Message
 TRANSCRIPT = anthropic(*conversation(8), user("And now?"))
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    lines: int = 3
-
-
-class Mine(Provider[Limits]):
-    """Cuts results to some lines, unless a test says what it does."""
-
-    id = "mine"
-    name = "Mine"
-    description = "Cuts results."
-    capabilities = Capabilities(lossy=True)
-    settings = Limits
-
-    def compiled(self, configuration: Configuration, settings: Limits) -> Configuration:
-        return replace(configuration, passes=cut(settings.lines).passes)
-
-
-def cut(lines: int) -> Configuration:
-    operation = {"operation": "truncate", "params": {"truncate": {"max_lines": lines}}}
-    return configuration(
-        {
-            "id": "cut",
-            "selection": {"type": "preserve_recent", "keep_recent_count": 1},
-            "individual_config": {"defaults": {"tool_results": operation}},
-        }
-    )
-
-
-class Package(msgspec.Struct):
-    """What an installed package registers, and which names were loaded."""
-
-    things: dict[str, Any]
-    loaded: list[str] = []
-
-    def providers(self) -> Sequence[str]:
-        return list(self.things)
-
-    def provider(self, name: str) -> Sequence[Found]:
-        self.loaded.append(name)
-        return [Found(name, "package 1.0", self.things[name])] if name in self.things else []
-
-
-def registry_of(*things: Any, **settings: ProviderSettings) -> Registry:
-    return Registry(settings, installed=Package({getattr(thing, "id", "mine"): thing for thing in things}, []))
-
-
 def run(provider: Any, **keys: Any) -> Condensation:
     return api.condense(TRANSCRIPT, configuration(provider="mine", **keys), registry=registry_of(provider))
+
+
+# --- A run ------------------------------------------------------------------------------------------------------------
 
 
 # A provider that says what it does as passes does it, with its own settings or their defaults.
@@ -188,6 +142,19 @@ def test_a_result_that_would_be_refused_is_not_taken() -> None:
     assert found.error.kind == "RefusedResult"
 
 
+def test_what_a_summarizer_raises_changes_nothing() -> None:
+    class Broken:
+        def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
+            raise ZeroDivisionError
+
+    found = api.condense(TRANSCRIPT, configuration(provider="native"), summarizer=Broken())
+    assert found.transcript is TRANSCRIPT
+    assert found.error
+
+
+# --- Settings ---------------------------------------------------------------------------------------------------------
+
+
 def test_settings_are_checked() -> None:
     class Choosy(Mine):
         def problems(self, settings: Limits) -> Any:
@@ -248,7 +215,7 @@ def test_settings_that_are_used_are_not() -> None:
         assert not api.condense(TRANSCRIPT, configuration(**keys)).warnings
 
 
-# --- Estimates -------------------------------------------------------------------------------------------------------
+# --- Estimates --------------------------------------------------------------------------------------------------------
 
 
 class Planned(Short, frozen=True):
@@ -273,187 +240,7 @@ def test_estimates_are_what_a_run_gives(provider: Provider[Any]) -> None:
     assert provider.estimate_cost(TRANSCRIPT, config, context(), Planned()) == Spent(calls=3, tokens=75)
 
 
-# --- Lossless --------------------------------------------------------------------------------------------------------
-
-REPEATING = anthropic(
-    user("Please find the bug."),
-    *(m for n in range(8) for m in (assistant([call(f"t{n}", file_path="a.py")]), user([result(f"t{n}")]))),
-    assistant("Found it."),
-    user("And now?"),
-)
-
-
-def test_lossless_writes_references_alone() -> None:
-    found = api.condense(REPEATING, configuration(provider="lossless", target_tokens=10))
-    assert found.tokens_after < found.tokens_before
-    assert {change.operation for change in found.changes} == {"refer"}
-    restored = api.restore(found.transcript).transcript
-    assert [block.text for _, block in restored.blocks()] == [block.text for _, block in REPEATING.blocks()]
-
-
-def test_lossless_is_the_prelude_with_its_settings() -> None:
-    for settings in (
-        LosslessConfig(),
-        LosslessConfig(keep="earliest", keep_recent=4),
-        LosslessConfig(tool_parameters=True),
-    ):
-        prelude = {
-            "keep": settings.keep,
-            "keep_recent": settings.keep_recent,
-            "tool_parameters": settings.tool_parameters,
-        }
-        ours = api.condense(REPEATING, Configuration(provider="lossless", lossless=settings))
-        assert ours.transcript == api.condense(REPEATING, configuration(lossless_prelude=prelude)).transcript
-
-
-# The fallback is for a target that references miss, and only where it is asked for.
-def test_lossless_falls_back_to_one_summary() -> None:
-    alone = api.condense(REPEATING, configuration(provider="lossless"))
-
-    def condensed(target: int, **keys: Any) -> Condensation:
-        config = configuration(provider="lossless", target_tokens=target, lossless={"fallback": "native"}, **keys)
-        return api.condense(REPEATING, config, summarizer=Short())
-
-    assert condensed(alone.tokens_after).transcript == alone.transcript
-    fallen = condensed(alone.tokens_after - 1)
-    assert fallen.tokens_after < alone.tokens_after
-    assert len(summaries(fallen)) == 1
-    kept = condensed(alone.tokens_after - 1, native={"max_messages_to_keep": 9})
-    assert summaries(kept)[0].messages < summaries(fallen)[0].messages
-
-
-def test_without_a_target_there_is_no_fallback() -> None:
-    found = api.condense(REPEATING, configuration(provider="lossless", lossless={"fallback": "native"}))
-    assert found.transcript == api.condense(REPEATING, configuration(provider="lossless")).transcript
-    assert found.warnings == ("Without a target the fallback of provider lossless does not run.",)
-
-
-def summaries(found: Condensation) -> list[SummaryMark]:
-    return [mark for _, block in found.transcript.blocks() if (mark := parse_summary(block.text))]
-
-
-def test_a_fallback_that_fails_leaves_the_references() -> None:
-    config = configuration(provider="lossless", target_tokens=10, lossless={"fallback": "native"})
-    found = api.condense(REPEATING, config, summarizer=Failing())
-    assert found.transcript == api.condense(REPEATING, configuration(provider="lossless")).transcript
-    assert found.passes[-1].status is Status.FAILED
-    short = api.condense(anthropic(user("a"), assistant("b")), config)
-    assert short.passes[-1].status is Status.SKIPPED
-
-
-# --- The registry ----------------------------------------------------------------------------------------------------
-
-
-class Unasked:
-    def providers(self) -> Sequence[str]:
-        raise AssertionError("the installed packages were looked at")
-
-    def provider(self, name: str) -> Sequence[Found]:
-        raise AssertionError("the installed packages were looked at")
-
-
-def test_packages_are_not_looked_at_for_what_is_built_in() -> None:
-    registry = Registry(installed=Unasked())
-    for provider in BUILT_IN:
-        assert registry.get(provider.id) is provider
-
-
-def test_asking_for_one_loads_no_other() -> None:
-    package = Package({"mine": Mine(), "other": object()}, [])
-    assert Registry(installed=package).get("mine").id == "mine"
-    assert package.loaded == ["mine"]
-
-
-def test_a_class_is_as_good_as_an_instance() -> None:
-    assert isinstance(registry_of(Mine).get("mine"), Mine)
-
-
-def test_an_unknown_name() -> None:
-    with pytest.raises(ConfigurationError, match="no provider named 'nativ'") as caught:
-        registry_of(Mine()).get("nativ")
-    assert "Did you mean native?" in caught.value.hint
-    assert "mine" in caught.value.hint
-    _, positions = read_yaml("name: x\nprovider: nativ\n", "c.yaml")
-    with pytest.raises(ConfigurationError, match=r"^c\.yaml:2:1: there is no provider"):
-        Registry().get("nativ", positions)
-
-
-class Nameless(Mine):
-    name = None  # type: ignore[assignment]
-
-
-class Other(Mine):
-    id = "other"
-
-
-class Grabbing(Mine):
-    section = "native"
-
-
-@pytest.mark.parametrize("thing", [object(), None, 3, Nameless(), type("X", (), {})])
-def test_a_broken_package_harms_nothing_else(thing: object) -> None:
-    registry = Registry(installed=Package({"bad": thing, "mine": Mine()}, []))
-    assert [entry.provider.id for entry in registry.all()] == [*(provider.id for provider in BUILT_IN), "mine"]
-    (warning,) = registry.warnings
-    assert "'bad' of package 1.0 cannot be used" in warning
-    with pytest.raises(ConfigurationError) as caught:
-        registry.get("bad")
-    assert warning in caught.value.hint
-
-
-@pytest.mark.parametrize(("thing", "why"), [(Other(), "calls itself 'other'"), (Grabbing(), "not its own")])
-def test_a_provider_takes_no_other_ones_place(thing: Mine, why: str) -> None:
-    registry = Registry(installed=Package({"mine": thing}, []))
-    registry.all()
-    assert why in registry.warnings[0]
-
-
-def test_a_built_in_name_stays_built_in() -> None:
-    class Impostor(Mine):
-        id = "native"
-
-    registry = registry_of(Impostor())
-    assert registry.all()[-1].provider is BUILT_IN[-1]
-    assert "'native'" in registry.warnings[0]
-
-
-def test_two_packages_with_one_name() -> None:
-    class Two(Package):
-        def provider(self, name: str) -> Sequence[Found]:
-            return [Found("mine", "a 1", Mine()), Found("mine", "b 2", Mine())]
-
-    registry = Registry(installed=Two({"mine": None}, []))
-    assert registry.all()[-1].origin == "a 1"
-    assert "a 1 and b 2" in registry.warnings[0]
-
-
-def test_a_provider_that_is_switched_off() -> None:
-    registry = Registry({"native": ProviderSettings(enabled=False)})
-    with pytest.raises(ConfigurationError, match="switched off"):
-        registry.get("native")
-    assert [entry.provider.id for entry in registry.all() if not entry.settings.enabled] == ["native"]
-
-
-def test_priorities_order_the_list_and_choose_the_default() -> None:
-    settings = {"truncation": ProviderSettings(priority=5), "smart": ProviderSettings(enabled=False)}
-    registry = Registry(settings)
-    assert registry.all()[0].provider.id == "truncation"
-    assert registry.default == "truncation"
-    assert Registry().default == "smart"
-    assert Registry(default="native").default == "native"
-
-
-def test_the_users_settings_are_for_configurations_without_any() -> None:
-    registry = Registry({"native": ProviderSettings(config={"max_messages_to_keep": 7})})
-    assert registry.configured(configuration(provider="native")).native == NativeConfig(max_messages_to_keep=7)
-    own = configuration(provider="native", native={"max_messages_to_keep": 2})
-    assert registry.configured(own) == own
-    wrong = Registry({"native": ProviderSettings(config={"max_messages": 7})})
-    with pytest.raises(ConfigurationError, match=r"^providers\.native\.config: unknown key 'max_messages'"):
-        wrong.configured(configuration(provider="native"))
-
-
-# --- Selectors -------------------------------------------------------------------------------------------------------
+# --- Selectors --------------------------------------------------------------------------------------------------------
 
 
 def test_a_selector_narrows_a_selection() -> None:
@@ -487,13 +274,3 @@ def test_a_selector_that_fails_changes_nothing() -> None:
     assert found.transcript is TRANSCRIPT
     assert found.error
     assert found.error.kind == "AttributeError"
-
-
-def test_what_a_summarizer_raises_changes_nothing() -> None:
-    class Broken:
-        def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
-            raise ZeroDivisionError
-
-    found = api.condense(TRANSCRIPT, configuration(provider="native"), summarizer=Broken())
-    assert found.transcript is TRANSCRIPT
-    assert found.error
