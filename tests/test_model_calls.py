@@ -1,4 +1,4 @@
-"""Fulfilling many requests: order, concurrency, budget, cache, interrupts, and what all of it cost."""
+"""Fulfilling many requests: order, concurrency, failures, interrupts, and what all of it cost."""
 
 from __future__ import annotations
 
@@ -8,94 +8,23 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import model_server as played
 import pytest
+from fake_client import EACH, Reply, caller, echo, failing, profile, reasons, request, run
 from model_server import INPUT, OUTPUT, Play, model_server
 
-from condense_cli.config.profiles import Access, PriceOverride, Profile
+from condense_cli.config.profiles import Access
 from condense_cli.economics import CallUsage
 from condense_cli.llm import calls
-from condense_cli.llm.budget import Budget
 from condense_cli.llm.cache import Cache
-from condense_cli.llm.calls import Caller, CallOutcome, Fulfilment, Progress, fulfil
+from condense_cli.llm.calls import CallOutcome, Fulfilment, Progress, fulfil
 from condense_cli.llm.client import Answer, CallError, Client, Request
 from condense_cli.llm.reasons import Names, Reason, failure
 from condense_cli.llm.spending import Spent
-
-WHEN = datetime(2026, 6, 1, tzinfo=UTC)
-PRICE = PriceOverride(input=Decimal(1), output=Decimal(10))
-EACH = Spent(1, INPUT + OUTPUT, Decimal("0.0012"))
-
-
-def words(text: str) -> int:
-    return len(text.split())
-
-
-def request(name: object, limit: int = 100, replaced: int | None = None) -> Request:
-    return Request("Shorten it.", f"text {name}", limit, replaced)
-
-
-def profile(**changes: Any) -> Profile:
-    given: dict[str, Any] = {
-        "api": "anthropic",
-        "model": "some-model",
-        "base_url": "http://127.0.0.1:1",
-        "context_window": 50_000,
-        "price": PRICE,
-        "max_retries": 0,
-        "timeout_seconds": 5,
-    }
-    return Profile(**{**given, **changes})
-
-
-def caller(access_profile: Profile | None = None, **changes: Any) -> Caller:
-    return Caller(Access("test", access_profile or profile(), "k1"), words, WHEN, exact=True, **changes)
-
-
-Reply = Callable[[Request], Answer]
-
-
-class Fake:
-    """A client that answers as a test says."""
-
-    def __init__(self, reply: Reply) -> None:
-        self.reply = reply
-        self.asked: list[str] = []
-        self.is_closed = False
-
-    def call(self, request: Request) -> Answer:
-        self.asked.append(request.prompt)
-        return self.reply(request)
-
-    def close(self) -> None:
-        self.is_closed = True
-
-
-def echo(request: Request) -> Answer:
-    return Answer(f"summary of {request.prompt}", CallUsage(INPUT, OUTPUT))
-
-
-def failing(reason: Reason, usage: CallUsage | None = None) -> Reply:
-    def reply(request: Request) -> Answer:
-        raise CallError(failure(reason), usage)
-
-    return reply
-
-
-def run(requests: Sequence[Request], reply: Reply = echo, **changes: Any) -> tuple[Fulfilment, Fake]:
-    fake = Fake(reply)
-    done = fulfil(requests, caller(**changes, opened=lambda access: fake))
-    return done, fake
-
-
-def reasons(done: Fulfilment) -> list[Reason | None]:
-    return [outcome.failure.reason if outcome.failure else None for outcome in done.outcomes]
 
 
 def test_outcomes_come_in_the_order_asked() -> None:
@@ -223,104 +152,13 @@ def test_what_is_not_known_is_counted_and_not_taken_for_nothing() -> None:
     assert run([request(1)], broken_off)[0].spent == Spent(1, INPUT + 1, Decimal("0.00101"), 1)
 
 
-# --- the budget ---
-
-WORST = 64 + 4 + 150
-"""Tokens that a request of these tests can use at most."""
-
-
-def test_no_call_starts_that_could_cross_the_limit_of_tokens() -> None:
-    def used_little(request: Request) -> Answer:
-        return Answer("short", CallUsage(10, 5))
-
-    budget = Budget(max_tokens=3 * WORST)
-    done, fake = run([request(number) for number in range(100)], used_little, budget=budget)
-    fitting = (3 * WORST - WORST) // 15 + 1
-    assert len(fake.asked) == fitting
-    assert reasons(done) == [None] * fitting + [Reason.BUDGET_SPENT] * (100 - fitting)
-    assert done.spent.tokens <= 3 * WORST
+def test_the_sum_of_the_outcomes_is_what_was_spent() -> None:
+    done, _ = run([request(number % 3, limit=3 + number % 2) for number in range(9)])
+    assert sum((outcome.spent for outcome in done.outcomes), Spent()) == done.spent
+    assert all(isinstance(outcome, CallOutcome) for outcome in done.outcomes)
 
 
-def test_no_call_starts_that_could_cross_the_limit_of_money() -> None:
-    limit = Decimal("0.01")
-    done, _ = run([request(number) for number in range(100)], budget=Budget(max_cost=limit))
-    worst = (68 * Decimal(1) + 150 * Decimal(10)) / 1_000_000
-    fitting = int((limit - worst) / EACH.cost) + 1
-    assert reasons(done) == [None] * fitting + [Reason.BUDGET_SPENT] * (100 - fitting)
-    assert done.spent.cost == fitting * EACH.cost <= limit
-
-
-def test_a_budget_lasts_for_a_whole_run() -> None:
-    budget = Budget(max_cost=Decimal("0.003"))
-    first, _ = run([request("a")], budget=budget)
-    second, _ = run([request("b"), request("c")], budget=budget)
-    assert reasons(first) + reasons(second) == [None, None, Reason.BUDGET_SPENT]
-
-
-def test_a_call_of_unknown_use_takes_its_worst_case() -> None:
-    budget = Budget(max_tokens=2 * WORST - 1)
-    done, _ = run([request("a"), request("b")], lambda request: Answer("short", None), budget=budget)
-    assert reasons(done) == [None, Reason.BUDGET_SPENT]
-
-
-def test_without_a_price_a_limit_in_money_permits_nothing() -> None:
-    done, fake = run([request("a")], access_profile=profile(price=None), budget=Budget(max_cost=Decimal(100)))
-    assert reasons(done) == [Reason.UNPRICED]
-    assert fake.asked == []
-
-
-def test_a_budget_of_nothing_permits_nothing() -> None:
-    done, fake = run([request("a")], budget=Budget(max_cost=Decimal(0)))
-    assert reasons(done) == [Reason.BUDGET_SPENT]
-    assert fake.asked == []
-
-
-# --- the cache ---
-
-
-def test_a_second_run_calls_nothing(tmp_path: Path) -> None:
-    requests = [request(number) for number in range(8)]
-    first, _ = run(requests, cache=Cache(tmp_path / "c"))
-    second, fake = run(requests, failing(Reason.CONNECTION), cache=Cache(tmp_path / "c"))
-    assert fake.asked == []
-    assert [outcome.text for outcome in second.outcomes] == [outcome.text for outcome in first.outcomes]
-    assert all(outcome.is_cached for outcome in second.outcomes)
-    assert second.spent == Spent()
-
-
-@pytest.mark.parametrize("reason", [Reason.OVER_LIMIT, Reason.EMPTY, Reason.REFUSED_BY_MODEL])
-def test_a_refused_answer_is_not_asked_for_again(tmp_path: Path, reason: Reason) -> None:
-    first, _ = run([request("a")], failing(reason, CallUsage(INPUT, OUTPUT)), cache=Cache(tmp_path / "c"))
-    second, fake = run([request("a")], cache=Cache(tmp_path / "c"))
-    assert reasons(first) == reasons(second) == [reason]
-    assert fake.asked == []
-
-
-def test_an_answer_that_was_too_long_is_not_asked_for_again(tmp_path: Path) -> None:
-    for _ in range(2):
-        done, fake = run([request("a", limit=2), request("b", replaced=1)], cache=Cache(tmp_path / "c"))
-        assert reasons(done) == [Reason.OVER_LIMIT, Reason.NOT_SMALLER]
-    assert fake.asked == []
-
-
-@pytest.mark.parametrize("reason", [Reason.CONNECTION, Reason.CUT_OFF, Reason.MALFORMED, Reason.UNAUTHORISED])
-def test_what_failed_on_its_way_is_asked_again(tmp_path: Path, reason: Reason) -> None:
-    run([request("a")], failing(reason), cache=Cache(tmp_path / "c"))
-    done, _ = run([request("a")], cache=Cache(tmp_path / "c"))
-    assert reasons(done) == [None]
-
-
-def test_with_a_full_cache_no_client_is_made_and_no_budget_needed(tmp_path: Path) -> None:
-    run([request("a")], cache=Cache(tmp_path / "c"))
-
-    def opened(access: Access) -> Client:
-        raise AssertionError
-
-    again = caller(opened=opened, cache=Cache(tmp_path / "c"), budget=Budget(max_cost=Decimal(0)))
-    assert reasons(fulfil([request("a")], again)) == [None]
-
-
-# --- progress and ends ---
+# --- Progress and ends ------------------------------------------------------------------------------------------------
 
 
 def test_progress_is_told() -> None:
@@ -419,9 +257,3 @@ def test_a_mixture_of_everything(api: Any, monkeypatch: pytest.MonkeyPatch) -> N
     paid = [outcome.spent.cost for outcome in done.outcomes if outcome.failure is None]
     assert set(paid) == {EACH.cost}
     assert done.spent.calls == len(asked)
-
-
-def test_the_sum_of_the_outcomes_is_what_was_spent() -> None:
-    done, _ = run([request(number % 3, limit=3 + number % 2) for number in range(9)])
-    assert sum((outcome.spent for outcome in done.outcomes), Spent()) == done.spent
-    assert all(isinstance(outcome, CallOutcome) for outcome in done.outcomes)
