@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 import real
@@ -26,18 +23,14 @@ from build import (
 )
 from helpers import as_lines, condense, condense_on_terminal
 from rich.cells import cell_len
-from strategies import picture
 
 from condense_cli.errors import ExitStatus
-from condense_cli.prices import context_window
 from condense_cli.report.inspection import CONTENT_TYPES, Inspection, inspect
-from condense_cli.report.repeats import find_repeats
 from condense_cli.tokens import MESSAGE_TOKENS, Counter, Encoding
 from condense_cli.transcript import Transcript
 
 ENCODING = Encoding("o200k_base", exact=True)
 FILES = [*real.SAMPLES, *(path for path in real.every_file() if real.is_readable(path))]
-SENTENCE = "this line is long enough to be a repeat"
 
 
 def inspected(transcript: Transcript, top: int = 10, count: Counter | None = None) -> Inspection:
@@ -48,7 +41,7 @@ def tokens_of(found: Inspection) -> dict[str, int]:
     return {share.name: share.tokens for share in found.content_types}
 
 
-# --- Shares ----------------------------------------------------------------------------------------------------------
+# --- Shares -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -163,79 +156,7 @@ def test_a_transcript_without_messages_is_no_problem(tmp_path: Path) -> None:
     assert condense("inspect", path, "--json").json["content_types"] == []
 
 
-# --- Repeats ---------------------------------------------------------------------------------------------------------
-
-
-def repeats(*messages: dict[str, Any]) -> list[tuple[int, int, int, tuple[int, int] | None]]:
-    found = find_repeats(anthropic(*messages), Counter())
-    return [(repeat.message, repeat.block, repeat.lines, repeat.first) for repeat in found]
-
-
-def test_a_block_that_stands_earlier_is_a_repeat_as_a_whole() -> None:
-    """The first time counts as nothing; each later one names the first."""
-    turns = [*read_turn("1", "a.py"), *read_turn("2", "b.py"), *read_turn("3", "c.py")]
-    assert repeats(user("go"), *turns) == [(4, 0, 40, (2, 0)), (6, 0, 40, (2, 0))]
-    (block, _) = find_repeats(anthropic(user("go"), *turns), Counter())
-    assert block.tokens == Counter()(LONG)
-
-
-def test_the_same_call_again_is_a_repeat_and_another_tool_with_its_arguments_is_not() -> None:
-    """A call is its tool and its arguments."""
-    path = "src/a/path/that/is/long/enough.py"
-    calls = [call("1", "Read", file_path=path), call("2", "View", file_path=path)]
-    answers = user([result("1", "x"), result("2", "y")])
-    assert repeats(user("go"), assistant(calls[:1]), user([result("1", "x")]), assistant([call("9", file_path=path)]))[
-        0
-    ] == (3, 0, 1, (1, 0))
-    assert repeats(user("go"), assistant(calls), answers) == [(1, 1, 1, None)]
-
-
-def test_lines_that_stand_earlier_are_repeats_wherever_they_stand() -> None:
-    """In results, texts, and string values of calls; not when they are short, and not when they differ a little."""
-    first = f"{SENTENCE}\nreturn None\n{SENTENCE} and more"
-    written = {"file_path": "a.py", "content": f"new\n{SENTENCE}\nreturn None\nalso new"}
-    messages = [
-        user("go"),
-        *read_turn("1", "a.py", first),
-        assistant([call("2", "Write", **written)]),
-        user([result("2", f" {SENTENCE}\nreturn None")]),
-    ]
-    assert repeats(*messages) == [(3, 0, 1, None)]
-    (line,) = find_repeats(anthropic(*messages), Counter())
-    assert line.tokens == Counter()(SENTENCE)
-
-
-def test_lines_repeated_inside_one_block_count_from_the_second_on() -> None:
-    """The first of them is no repeat, and runs of neighbours are counted together."""
-    block = "\n".join([SENTENCE] * 5)
-    (found,) = find_repeats(anthropic(user(block)), Counter())
-    assert (found.lines, found.tokens) == (4, Counter()("\n".join([SENTENCE] * 4)))
-
-
-def test_an_image_that_stands_earlier_is_a_repeat() -> None:
-    """By its data, in a message or a result; another image is none."""
-
-    def image(data: str) -> dict[str, Any]:
-        return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
-
-    first, other = picture(800, 600), picture(640, 480)
-    messages = [user([image(first), text("look")]), *read_turn("1", "a.png", [image(first), image(other)])]
-    assert repeats(*messages) == [(2, 0, 0, (0, 0))]
-    (repeat,) = find_repeats(anthropic(*messages), Counter())
-    assert repeat.tokens == 800 * 600 // 750
-    found = inspected(anthropic(*messages)).repeats
-    assert (found.whole_blocks, found.block_tokens, found.lines) == (1, repeat.tokens, 0)
-    assert [(share.content_type, share.first) for share in found.largest] == [("images", "0:0")]
-
-
-def test_nothing_is_repeated_where_nothing_is() -> None:
-    """And the report says so."""
-    assert repeats(user("go"), *read_turn("1", "a.py"), assistant("ok"), user("go"), assistant("ok")) == []
-    done = condense("inspect", "-", stdin=as_lines([user("go"), assistant("ok")]))
-    assert "Nothing is repeated." in done.text
-
-
-# --- Bytes and window ------------------------------------------------------------------------------------------------
+# --- Bytes ------------------------------------------------------------------------------------------------------------
 
 
 def test_bytes_of_a_session_are_told_apart() -> None:
@@ -272,88 +193,7 @@ def test_bytes_add_up_to_the_file(path: Path) -> None:
         assert sum(sizes.values()) == path.stat().st_size
 
 
-class Snapshot:
-    """Stands in for the package of prices: it knows one model."""
-
-    def find_provider_model(self, name: str, *_: object) -> tuple[None, SimpleNamespace]:
-        if name != "claude-known":
-            raise LookupError
-        return None, SimpleNamespace(context_window=1_000)
-
-
-@pytest.fixture
-def known_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("genai_prices.data_snapshot")
-    module.get_snapshot = Snapshot  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "genai_prices", ModuleType("genai_prices"))
-    monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", module)
-
-
-@pytest.mark.usefixtures("known_window")
-def test_the_window_is_that_of_the_model(tmp_path: Path) -> None:
-    """Under any routing prefix; unknown stays unknown."""
-    assert context_window("claude-known") == context_window("anthropic/claude-known") == 1_000
-    assert context_window("claude-other") is None
-    assert context_window(None) is None
-    path = tmp_path / "file.jsonl"
-    path.write_bytes(as_lines([user(LONG), assistant("ok")]))
-    found = condense("inspect", path, "--model", "claude-known", "--json").json
-    total = found["tokens"]["total"]
-    expected = {"tokens": 1_000, "percent": round(total / 10, 1), "used": total, "source": "estimated"}
-    assert found["window"] == expected
-    assert "of a context window of 1,000 tokens" in condense("inspect", path, "-m", "claude-known").text
-    assert condense("inspect", path, "--json").json["window"] is None
-
-
-@pytest.mark.usefixtures("known_window")
-def test_what_every_request_carries_fills_the_window_too() -> None:
-    """System prompt and tools are sent with the messages."""
-    request = {"model": "claude-known", "system": "word " * 300, "messages": [user("go"), assistant("ok")]}
-    found = condense("inspect", "-", "--json", stdin=json.dumps(request).encode()).json
-    assert found["tokens"]["overhead"] >= 300
-    filled = found["tokens"]["total"] + found["tokens"]["overhead"]
-    assert found["window"]["percent"] == round(filled / 10, 1)
-
-
-@pytest.mark.usefixtures("known_window")
-def test_overhead_that_is_given_fills_the_window_and_stands_apart() -> None:
-    """The messages stay what they are."""
-    arguments = ("inspect", "-", "--model", "claude-known")
-    data = as_lines([user("go"), assistant("ok")])
-    without = condense(*arguments, "--json", stdin=data).json
-    found = condense(*arguments, "--overhead-tokens", "500", "--json", stdin=data).json
-    assert (found["tokens"]["overhead"], found["tokens"]["overhead_source"]) == (500, "option")
-    assert found["tokens"]["total"] == without["tokens"]["total"]
-    assert found["window"]["percent"] == pytest.approx(without["window"]["percent"] + 50)
-    assert found["content_types"] == without["content_types"]
-    shown = condense(*arguments, "--overhead-tokens", "500", stdin=data).text.splitlines()
-    assert shown[1] == "Every turn carries 500 more: system prompt and tools (--overhead-tokens)."
-    share = f"{found['window']['percent']} % of a context window of 1,000 tokens"
-    assert shown[2] == f"{found['tokens']['total'] + 500:,} in use (estimated): {share}"
-    assert condense(*arguments, stdin=data).text.splitlines()[1].endswith("(--overhead-tokens N).")
-
-
-IMAGE_AND_DOCUMENT = [
-    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}},
-    {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGVsbG8="}},
-]
-
-
-def test_what_cannot_be_counted_has_one_name_in_every_report() -> None:
-    """Images, documents and encrypted thinking."""
-    data = as_lines([user([*IMAGE_AND_DOCUMENT, text("look")]), assistant("ok")])
-    for command in (("inspect", "-"), ("estimate", "-"), ("run", "-", "--dry-run")):
-        shown = " ".join(condense(*command, stdin=data).text.split())
-        assert "of them stand for images, documents and encrypted thinking" in shown
-
-
-def test_the_window_of_a_real_model() -> None:
-    """The package's own interface is as it is used."""
-    assert context_window("claude-opus-4-5") == 200_000
-    assert context_window("no-such-model") is None
-
-
-# --- The command -----------------------------------------------------------------------------------------------------
+# --- The command ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Many files in one run: a folder of results, one failing file among others, and going on where a run stopped."""
+"""Many files in one run: a folder of results, and one failing file among others."""
 
 from __future__ import annotations
 
@@ -6,57 +6,15 @@ import gzip
 import json
 import os
 import re
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from helpers import (
-    COMMAND,
-    KEPT,
-    Outcome,
-    as_lines,
-    condense,
-    condense_on_terminal,
-    condensed,
-    environment,
-    session,
-    snapshot,
-)
-from rowsets import LONG, rows
+from helpers import DATA, SMALLER, Outcome, as_lines, condense, condense_on_terminal, snapshot
+from many_files import SHORT, run
+from rowsets import LONG, SPEED, rows
 
 from condense_cli.errors import ExitStatus
-from condense_cli.many.record import NAME, RECORD, add_entry, read_record
-
-SPEED = ("--preset", "speed")
-SESSION = as_lines(session())
-SHORT = as_lines(session(KEPT))
-"""A session in which there is nothing to cut."""
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    """Two files of one name, a compressed one, a set of rows, one without anything to do, and files of other kinds."""
-    folder = tmp_path / "in"
-    for name, data in {
-        "a/session.jsonl": SESSION,
-        "b/session.jsonl": SESSION.replace(b"look around", b"have a look"),
-        "b/deep/rows.jsonl": as_lines(rows(LONG, 1)),
-        "packed.jsonl.gz": gzip.compress(SESSION),
-        "short.jsonl": SHORT,
-        "package.json": b'{"name": "x"}',
-        "notes.txt": b"no transcript",
-        ".hidden/session.jsonl": SESSION,
-    }.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return folder
-
-
-def run(*arguments: str | Path, cwd: Path) -> Outcome:
-    return condense("run", *arguments, *SPEED, "-j", "1", cwd=cwd)
+from condense_cli.many.record import NAME
 
 
 def statuses(done: Outcome) -> dict[str, str]:
@@ -75,8 +33,8 @@ def test_a_folder_is_condensed_into_another(tree: Path, tmp_path: Path) -> None:
         "packed.jsonl.gz",
         "short.jsonl",
     ]
-    assert (out / "a/session.jsonl").read_bytes() == condensed(SESSION)
-    assert gzip.decompress((out / "packed.jsonl.gz").read_bytes()) == condensed(SESSION)
+    assert (out / "a/session.jsonl").read_bytes() == SMALLER
+    assert gzip.decompress((out / "packed.jsonl.gz").read_bytes()) == SMALLER
     assert (out / "short.jsonl").read_bytes() == SHORT
     single = condense("run", "-", *SPEED, stdin=(tree / "b/deep/rows.jsonl").read_bytes()).stdout
     assert (out / "b/deep/rows.jsonl").read_bytes() == single
@@ -93,7 +51,7 @@ def test_trajectories_in_folders_are_found(tmp_path: Path) -> None:
 def test_the_table_fits_and_adds_up(tree: Path, tmp_path: Path) -> None:
     long = tree / ("a-very-long-name-of-a-folder-" * 4)
     long.mkdir()
-    (long / "session.jsonl").write_bytes(SESSION)
+    (long / "session.jsonl").write_bytes(DATA)
     done = condense_on_terminal("run", str(tree), "--dry-run", *SPEED, "-j", "1")
     table = [line for line in done.plain.splitlines() if "%" in line]
     assert len(table) == 7
@@ -137,11 +95,11 @@ def test_a_file_that_is_named_twice_is_worked_on_once(tree: Path, tmp_path: Path
     assert len(done.json["files"]) == 6
 
 
-# --- What fails ------------------------------------------------------------------------------------------------------
+# --- What fails -------------------------------------------------------------------------------------------------------
 
 
 def test_one_failing_file_does_not_stop_the_others(tree: Path, tmp_path: Path) -> None:
-    (tree / "a/broken.jsonl").write_bytes(SESSION[:-20])
+    (tree / "a/broken.jsonl").write_bytes(DATA[:-20])
     done = run("in", "--out-dir", "out", cwd=tmp_path)
     assert done.status == ExitStatus.INPUT
     assert "a/broken.jsonl: 18:" in done.text
@@ -206,115 +164,6 @@ def test_what_makes_no_sense_is_refused(tree: Path, tmp_path: Path, arguments: t
     assert snapshot(tmp_path) == before
 
 
-# --- Going on --------------------------------------------------------------------------------------------------------
-
-
-def test_what_is_up_to_date_is_left_alone(tree: Path, tmp_path: Path) -> None:
-    run("in", "--out-dir", "out", cwd=tmp_path)
-    before = snapshot(tmp_path)
-    again = run("in", "--out-dir", "out", cwd=tmp_path)
-    assert again.status == ExitStatus.DONE
-    assert "5 files are up to date" in again.text
-    assert snapshot(tmp_path) == before
-    first = run("in", "-n", "--json", cwd=tmp_path).json["totals"]
-    told = run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["totals"]
-    assert (told["up_to_date"], told["done"]) == (5, 0)
-    assert told["tokens_after"] == first["tokens_after"], "the figures of the run that wrote them"
-
-
-def test_what_changed_is_done_again(tree: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    run("in", "--out-dir", "out", cwd=tmp_path)
-    (tree / "a/session.jsonl").write_bytes(SHORT)
-    (out / "b/session.jsonl").write_bytes(b"something else")
-    (out / "short.jsonl").unlink()
-    done = run("in", "--out-dir", "out", "--json", cwd=tmp_path)
-    assert [each["status"] for each in done.json["files"] if each["status"] != "passed over"] == [
-        "up to date",
-        "unchanged",
-        "unchanged",
-        "done",
-        "up to date",
-    ]
-    assert (out / "a/session.jsonl").read_bytes() == SHORT
-    assert (out / "b/session.jsonl").read_bytes().startswith(b'{"role"')
-
-
-@pytest.mark.parametrize(
-    "flags", [("--keep-recent", "9"), ("--target-tokens", "900"), ("-m", "gpt-4"), ("--slim",), ("--lossless-only",)]
-)
-def test_another_configuration_does_everything_again(tree: Path, tmp_path: Path, flags: tuple[str, ...]) -> None:
-    run("in", "--out-dir", "out", cwd=tmp_path)
-    assert run("in", "--out-dir", "out", *flags, "--json", cwd=tmp_path).json["totals"]["up_to_date"] == 0
-    single = condense("run", "-", *SPEED, *flags, stdin=SESSION).stdout
-    assert (tmp_path / "out/a/session.jsonl").read_bytes() == single
-
-
-# Settings of the user decide as much as flags do; so does the leave to call a model.
-@pytest.mark.parametrize(
-    ("own", "flags"),
-    [
-        ("{providers: {truncation: {config: {max_tool_result_lines: 2}}}}", ()),
-        ("{profiles: {mine: {api: anthropic, model: claude-opus-4-5, context_window: 9000}}}", ()),
-        ("{}", ("--allow-calls",)),
-        ("{}", ("--to", "anthropic")),
-    ],
-    ids=str,
-)
-def test_so_do_other_settings_of_the_user(
-    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, flags: tuple[str, ...]
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    command = ("run", "in/a", "--out-dir", "out", "--provider", "truncation", "-j", "1", "--json")
-    first = [condense(*command, cwd=tmp_path).json["totals"]["up_to_date"] for _ in range(2)]
-    (tmp_path / "condense").mkdir()
-    (tmp_path / "condense/condense.yaml").write_text(own)
-    assert [*first, condense(*command, *flags, cwd=tmp_path).json["totals"]["up_to_date"]] == [0, 1, 0]
-
-
-# Earlier versions of the program may have written something else from the same.
-def test_what_an_older_record_says_is_done_again(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as older:
-        older.setattr("condense_cli.cli.one_of_many.RECORD", RECORD - 1)
-        run("in", "--out-dir", "out", cwd=tmp_path)
-    assert run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["totals"]["up_to_date"] == 0
-
-
-def test_a_record_that_is_cut_off_counts_as_far_as_it_goes(tree: Path, tmp_path: Path) -> None:
-    run("in", "--out-dir", "out", cwd=tmp_path)
-    record = tmp_path / "out" / NAME
-    record.write_bytes(record.read_bytes()[:-10])
-    known = read_record(tmp_path / "out")
-    assert len(known) == 4
-    told = run("in", "--out-dir", "out", "--json", cwd=tmp_path).json["totals"]
-    assert (told["up_to_date"], told["failed"]) == (4, 0)
-    assert len(read_record(tmp_path / "out")) == 5
-
-
-def test_the_last_entry_of_a_file_counts(tmp_path: Path) -> None:
-    from condense_cli.many.record import Entry
-
-    for number in (1, 2):
-        add_entry(tmp_path, Entry("a", str(number), "", "rows", 1, 1))
-    assert read_record(tmp_path)["a"].made_from == "2"
-
-
-# Results of an earlier run are no input of the next.
-def test_the_folder_of_results_may_lie_in_that_of_the_input(tree: Path, tmp_path: Path) -> None:
-    for _ in range(2):
-        assert run("in", "--out-dir", "in/small", cwd=tmp_path).status == ExitStatus.DONE
-    assert not (tree / "small/small").exists()
-
-
-@pytest.mark.parametrize("spelled", ["../in/small", "a/../small", "../other/small"])
-def test_it_is_known_however_it_is_spelled(tree: Path, tmp_path: Path, spelled: str) -> None:
-    (tmp_path / "other").symlink_to(tree)
-    for _ in range(2):
-        assert run(".", "--out-dir", spelled, cwd=tree).status == ExitStatus.DONE
-    assert (tree / "small/short.jsonl").exists()
-    assert not (tree / "small/small").exists()
-
-
 # Nor is any input written over, by a link in the folder of the results or by its path.
 @pytest.mark.parametrize(
     "arguments", [("in/a", "in/b", "--out-dir", "out"), ("in", "in/a/in/short.jsonl", "--out-dir", "in/a/in")]
@@ -323,7 +172,7 @@ def test_no_input_is_written_over(tree: Path, tmp_path: Path, arguments: tuple[s
     (tmp_path / "out/a").mkdir(parents=True)
     (tmp_path / "out/a/session.jsonl").symlink_to(tree / "b/session.jsonl")
     (tree / "a/in").mkdir()
-    (tree / "a/in/short.jsonl").write_bytes(SESSION)
+    (tree / "a/in/short.jsonl").write_bytes(DATA)
     before = snapshot(tmp_path)
     done = run(*arguments, cwd=tmp_path)
     assert done.status == ExitStatus.USAGE
@@ -340,11 +189,11 @@ def test_files_on_several_drives_are_refused(tree: Path, tmp_path: Path, monkeyp
     assert (done.status, "on several drives" in done.message) == (ExitStatus.USAGE, True)
 
 
-# --- Several processes -----------------------------------------------------------------------------------------------
+# --- Several processes ------------------------------------------------------------------------------------------------
 
 
 def test_several_processes_do_the_same(tree: Path, tmp_path: Path) -> None:
-    (tree / "a/broken.jsonl").write_bytes(SESSION[:-20])
+    (tree / "a/broken.jsonl").write_bytes(DATA[:-20])
     reports = []
     for jobs in ("1", "2"):
         done = condense("run", "in", "--out-dir", jobs, *SPEED, "-j", jobs, "--json", cwd=tmp_path)
@@ -353,34 +202,3 @@ def test_several_processes_do_the_same(tree: Path, tmp_path: Path) -> None:
     assert reports[0] == reports[1]
     one, two = ({path: entry[3] for path, entry in snapshot(tmp_path / jobs).items()} for jobs in ("1", "2"))
     assert one == two
-
-
-def test_ctrl_c_leaves_whole_files_and_the_next_run_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    for number in range(300):
-        (tmp_path / f"in/{number:03}.jsonl").write_bytes(SESSION)
-    command = [*COMMAND, "run", "in", "--out-dir", "out", *SPEED, "-j", "2"]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        cwd=tmp_path,
-        env=environment(),
-        start_new_session=True,
-    ) as process:
-        while len(list((tmp_path / "out").glob("[0-9]*.jsonl"))) < 5:
-            assert process.poll() is None
-            time.sleep(0.02)
-        os.killpg(process.pid, signal.SIGINT)
-        assert process.stderr
-        said = process.stderr.read().decode()
-    assert process.returncode == ExitStatus.INTERRUPTED
-    assert "of 300 files are done; the same command goes on from there.\ncondense: interrupted.\n" in said
-    assert "Traceback" not in said
-    written = [path for path in (tmp_path / "out").iterdir() if path.name != NAME]
-    assert 5 <= len(written) < 300
-    assert all(path.read_bytes() == condensed(SESSION) for path in written)
-    known = len(read_record(tmp_path / "out"))
-    done = run("in", "--out-dir", "out", "--json", cwd=tmp_path)
-    assert done.json["totals"]["up_to_date"] == known > 0
-    assert done.json["totals"]["done"] == 300 - known

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import real
 from build import LONG, call, claude_line, configuration, one_pass, result, session, text
-from helpers import condense
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import REPEATING, claude_records, spelled
@@ -221,7 +220,7 @@ def test_a_todo_list_that_an_earlier_result_set_is_emptied() -> None:
 
 # An image may stand in the next line of the session, and under another size beside its own display copy.
 def test_copies_of_images() -> None:
-    from strategies import PIXEL
+    from pictures import PIXEL
 
     data = PIXEL * 4
     source = {"type": "base64", "media_type": "image/png", "data": data}
@@ -308,79 +307,3 @@ def test_slimming_after_a_lossless_run() -> None:
         at_once = api.dump(api.condense(transcript, LOSSLESS, slim=True))
         later = api.dump(slim(api.loads(api.dump(api.condense(transcript, LOSSLESS)))))
         assert later == at_once
-
-
-SESSION = "".join(
-    json.dumps(record) + "\n"
-    for record in (
-        claude_line("user", "1", None, "go"),
-        claude_line("assistant", "2", "1", [call("x")], reply="m"),
-        claude_line("user", "3", "2", [result("x")], toolUseResult={"stdout": LONG, "originalFile": OLD}),
-        claude_line("assistant", "4", "3", [text("ok")], reply="n"),
-    )
-)
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "session.jsonl"
-    path.write_text(SESSION)
-    return path
-
-
-def test_the_command_reports_bytes_apart_from_tokens(file: Path, tmp_path: Path) -> None:
-    small = tmp_path / "small.jsonl"
-    done = condense("run", file, "--lossless-only", "--slim", "-o", small, "--json")
-    report = done.json
-    assert report["tokens"]["saved"] == 0
-    assert report["bytes"] == {"before": len(SESSION), "after": small.stat().st_size}
-    kinds = {kind.pop("name"): kind for kind in report["slim"]["kinds"]}
-    assert list(kinds) == ["result_copies", "original_files"]
-    assert kinds["original_files"]["records"] == kinds["original_files"]["values"] == 1
-    assert report["slim"]["bytes"] == len(SESSION) - small.stat().st_size
-    assert not any("Nothing was changed" in warning for warning in report["warnings"])
-    piped = condense("run", file, "--lossless-only", "--slim")
-    assert piped.stdout == small.read_bytes()
-    line = piped.stderr.splitlines()[1]
-    assert f"from {len(SESSION):,} to {small.stat().st_size:,} bytes" in line
-    assert "The context is unchanged, what the client shows cannot be restored." in line
-    assert "files before an edit" in line
-
-
-def test_without_the_flag_nothing_is_slimmed(file: Path) -> None:
-    assert condense("run", file, "--lossless-only").stdout == SESSION.encode()
-    assert condense("run", file, "--json").json["slim"] is None
-
-
-def test_a_lossy_run_does_not_call_its_context_lossless(file: Path) -> None:
-    line = condense("run", file, "--slim", "--keep-recent", "0").stderr.splitlines()[1]
-    assert line.endswith(". What the client shows cannot be restored.")
-
-
-def test_a_format_without_display_data_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "messages.jsonl"
-    path.write_text(json.dumps({"role": "user", "content": [{"type": "text", "text": "hello"}]}) + "\n")
-    done = condense("run", path, "--slim")
-    assert done.stdout == path.read_bytes()
-    assert "--slim: nothing in this anthropic file is there for display only." in done.stderr
-    assert condense("run", path, "--slim", "--json").json["slim"] == {"bytes": 0, "kinds": []}
-
-
-def test_inspect_says_what_slimming_would_win(file: Path) -> None:
-    found = condense("inspect", file, "--json").json["slim"]
-    assert found == condense("run", file, "--slim", "--json").json["slim"]
-    text = " ".join(condense("inspect", file).text.split())
-    assert f"--slim would leave out {found['bytes']:,} of the rest" in text
-
-
-def test_show_prints_what_the_marker_in_a_slimmed_file_stands_for(file: Path) -> None:
-    done = condense("show", file, content_hash(OLD))
-    assert done.stdout == OLD.encode()
-    (block,) = condense("show", file, content_hash(OLD), "--json").json["blocks"]
-    assert (block["found"], block["message"], block["path"]) == ("display", 2, ["toolUseResult", "originalFile"])
-    aside = file.with_name("aside.jsonl")
-    lines = SESSION.splitlines()
-    alone = json.loads(lines[2]) | {"uuid": "9", "parentUuid": None, "isSidechain": True}
-    aside.write_text("\n".join([*lines[:2], json.dumps(alone)]))
-    (block,) = condense("show", aside, content_hash(OLD), "--json").json["blocks"]
-    assert (block["found"], block["message"], block["role"], block["record"]) == ("display", None, None, 2)
