@@ -47,7 +47,7 @@ def test_the_mark_names_the_first_and_the_last_message() -> None:
 
 # Thinking that is bound to what stood before it goes with a summary; other models keep theirs.
 @pytest.mark.parametrize(("model", "stays"), [("claude-opus-4-5", True), ("claude-opus-5-5", False)])
-def test_thinking_behind_a_summary(model: str, stays: bool) -> None:
+def test_thinking_goes_with_a_summary_where_it_was_bound_to_what_went(model: str, stays: bool) -> None:
     assert binds_thinking(model) is not stays
     last = assistant([thinking(), text("Found it.")])
     transcript = replace(anthropic(*conversation(5)[:-1], last), model=model)
@@ -60,7 +60,7 @@ def test_thinking_behind_a_summary(model: str, stays: bool) -> None:
 # Formats.
 
 
-def test_openai_chat() -> None:
+def test_openai_chat_gets_a_message_of_the_assistant() -> None:
     messages: Records = [{"role": "system", "content": "Help."}, user("Please find the bug.")]
     for number in range(5):
         function = {"name": "read", "arguments": json.dumps({"path": f"src/file{number}.py"})}

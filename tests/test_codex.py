@@ -95,7 +95,7 @@ def test_turns_taken_back_are_no_longer_sent() -> None:
 
 # A later head drops what stands before it in files of pages alone: older files of forked sessions repeat heads.
 @pytest.mark.parametrize(("mode", "sent"), [("paginated", ["Done."]), ("legacy", ["Please fix it.", "Done."])])
-def test_a_second_head(mode: str, sent: list[str]) -> None:
+def test_a_second_head_drops_what_stands_before_it_in_files_of_pages(mode: str, sent: list[str]) -> None:
     head = record("session_meta", id="s", history_mode=mode)
     assert texts(rollout(*items(REQUEST), head, *items(DONE), head=head)) == sent
 
@@ -120,7 +120,7 @@ def test_an_item_of_the_developer_is_the_developers() -> None:
 
 
 # A header with nothing under it is no result.
-def test_a_command_that_printed_nothing() -> None:
+def test_a_command_that_printed_nothing_has_no_result() -> None:
     transcript = rollout(*items(REQUEST, function("a"), output("a", HEADER), DONE))
     [block] = transcript.messages[2].blocks
     assert (block.kind, block.text, block.answers) == (BlockKind.OPAQUE, HEADER, "a")
@@ -135,7 +135,7 @@ def test_no_cut_separates_late_results_from_their_calls() -> None:
 
 
 # A line that is not JSON stops a run, as in every format; with lenient it stays, and the client skips it as well.
-def test_a_broken_line() -> None:
+def test_a_broken_line_stops_a_run_unless_lenient_keeps_it() -> None:
     data = b"".join(json.dumps(value).encode() + b"\n" for value in (HEAD, *items(REQUEST, DONE)))
     data = data.replace(b"\n", b'\n{"broken\n', 1)
     with pytest.raises(NotJsonError, match=":2:"):
@@ -158,7 +158,7 @@ def test_other_json_is_text(value: str) -> None:
 
 # The exit code that a header tells of decides whether the call failed.
 @pytest.mark.parametrize(("code", "failed"), [("0", False), ("1", True), ("-1", True), ("137", True)])
-def test_exit_codes(code: str, failed: bool) -> None:
+def test_the_exit_code_decides_whether_a_call_failed(code: str, failed: bool) -> None:
     text = f"Exit code: {code}\nWall time: 0 seconds\nOutput:\nExit code: 1\n"
     transcript = rollout(*items(REQUEST, function("a"), output("a", text), DONE))
     assert only(transcript, BlockKind.TOOL_RESULT).is_error is failed
@@ -182,7 +182,7 @@ def test_a_patch_is_read_and_put_together_again(text: str) -> None:
 
 
 # Commands tell what they read and change, whether as a list, inside a shell or as a line.
-def test_what_codex_tools_do() -> None:
+def test_commands_tell_what_they_read_and_change() -> None:
     def call(item: Item) -> Block:
         return only(rollout(*items(REQUEST, item)), BlockKind.TOOL_CALL)
 
@@ -258,7 +258,7 @@ def test_the_model_is_the_last() -> None:
         ("one_result_per_call", False, [HEAD, *items(REQUEST, function("a"), output("a"), output("a"))]),
     ],
 )
-def test_faults(rule: str, is_note: bool, records: list[dict[str, Any]]) -> None:
+def test_each_fault_of_a_file_is_named_alone(rule: str, is_note: bool, records: list[dict[str, Any]]) -> None:
     found = check(api.loads("".join(json.dumps(value) + "\n" for value in records), format="codex"), source="x")
     assert [fault.rule for fault in (found.notes if is_note else found.faults)] == [rule]
     assert [fault.rule for fault in (found.faults if is_note else found.notes)] == []

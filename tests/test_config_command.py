@@ -34,7 +34,7 @@ def mine(tmp_path: Path) -> Path:
 # --- validate ---------------------------------------------------------------------------------------------------------
 
 
-def test_valid_files(mine: Path) -> None:
+def test_a_valid_file_is_said_to_be_valid(mine: Path) -> None:
     done = condense_process("config", "validate", mine)
     assert (done.status, done.stderr) == (ExitStatus.DONE, "")
     assert done.stdout.decode() == f"{mine}: valid, 2 passes\n"
@@ -111,7 +111,7 @@ def test_each_value_of_a_file_has_its_line_and_the_others_are_defaults() -> None
 
 
 # Where an alias stands, a value has the line of the alias.
-def test_values_behind_an_alias() -> None:
+def test_values_behind_an_alias_have_the_line_of_the_alias() -> None:
     assert origins(MINE)["passes[1].individual_config.defaults.tool_results.operation"] == "mine.yaml:11"
 
 
@@ -201,7 +201,7 @@ def test_a_file_name_cannot_end_the_comment() -> None:
     assert parse_configuration(text).keep_first == 3
 
 
-def test_show_as_json(mine: Path) -> None:
+def test_the_json_has_the_same_values_with_where_they_come_from(mine: Path) -> None:
     done = condense_process("config", "show", "--config", mine, "--json", "--keep-recent", "2")
     report = json.loads(done.stdout)
     assert (report["version"], report["name"]) == (1, str(mine))

@@ -46,7 +46,7 @@ def test_a_configuration_cannot_permit_calls(desk: Desk, keys: dict[str, object]
     assert not desk.output.exists()
 
 
-def test_a_configuration_may_name_a_profile(desk: Desk) -> None:
+def test_a_configuration_may_name_a_profile_but_not_call_it(desk: Desk) -> None:
     with model_server(played.good(BY_MODEL)) as server:
         desk.profiles(server)
         desk.report("batch", profile="anthropic")
@@ -56,7 +56,7 @@ def test_a_configuration_may_name_a_profile(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_unknown_profile(desk: Desk, way: str) -> None:
+def test_an_unknown_profile_is_refused_with_the_nearest(desk: Desk, way: str) -> None:
     with model_server(played.good(BY_MODEL)) as server:
         desk.profiles(server)
         done = desk.run(way, "--profile", "opnai")

@@ -58,7 +58,7 @@ def test_the_json_report_names_the_backup(file: Path) -> None:
     assert condense("run", file, "--json").json["backup"] is None
 
 
-def test_on_a_terminal_and_quietly(file: Path) -> None:
+def test_in_place_is_told_on_a_terminal_and_not_when_quiet(file: Path) -> None:
     assert "Condensed in place" in condense_on_terminal("run", file, "-p", "speed", "--in-place").plain
     assert file.read_bytes() == SMALLER
     quiet = in_place(file, "-q")

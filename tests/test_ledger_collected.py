@@ -198,7 +198,7 @@ def test_what_a_call_does_to_a_file(tool: str, arguments: dict[str, Any], answer
     assert (*ledger.changed, *ledger.read) == (expected,)
 
 
-def test_several_files_of_one_patch() -> None:
+def test_every_file_of_a_patch_has_an_entry() -> None:
     patch = "*** Begin Patch\n*** Add File: a.py\n+x\n*** Delete File: b.py\n*** End Patch"
     ledger = _ledger("apply_patch", "Success", input=patch)
     assert ledger.changed == (FileEntry("a.py", created=1), FileEntry("b.py", state="deleted"))

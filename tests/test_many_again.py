@@ -69,7 +69,7 @@ def test_another_configuration_does_everything_again(tree: Path, tmp_path: Path,
     ],
     ids=str,
 )
-def test_so_do_other_settings_of_the_user(
+def test_other_settings_of_the_user_do_everything_again(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, flags: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -81,7 +81,7 @@ def test_so_do_other_settings_of_the_user(
 
 
 # Earlier versions of the program may have written something else from the same.
-def test_what_an_older_record_says_is_done_again(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_version_wrote_is_done_again(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as older:
         older.setattr("condense_cli.cli.one_of_many.RECORD", RECORD - 1)
         run("in", "--out-dir", "out", cwd=tmp_path)
@@ -115,7 +115,7 @@ def test_the_folder_of_results_may_lie_in_that_of_the_input(tree: Path, tmp_path
 
 
 @pytest.mark.parametrize("spelled", ["../in/small", "a/../small", "../other/small"])
-def test_it_is_known_however_it_is_spelled(tree: Path, tmp_path: Path, spelled: str) -> None:
+def test_a_folder_of_results_is_known_however_it_is_spelled(tree: Path, tmp_path: Path, spelled: str) -> None:
     (tmp_path / "other").symlink_to(tree)
     for _ in range(2):
         assert run(".", "--out-dir", spelled, cwd=tree).status == ExitStatus.DONE

@@ -21,7 +21,7 @@ from condense_cli.config.profiles import Access
 from condense_cli.economics import CallUsage
 from condense_cli.llm import calls
 from condense_cli.llm.cache import Cache
-from condense_cli.llm.calls import CallOutcome, Fulfilment, Progress, fulfil
+from condense_cli.llm.calls import Fulfilment, Progress, fulfil
 from condense_cli.llm.client import Answer, CallError, Client, Request
 from condense_cli.llm.reasons import Names, Reason, failure
 from condense_cli.llm.spending import Spent
@@ -123,7 +123,7 @@ def test_single_failures_stop_nothing() -> None:
     assert reasons(done).count(None) == 32
 
 
-def test_a_client_that_cannot_be_made() -> None:
+def test_a_client_that_cannot_be_made_fails_every_request() -> None:
     def opened(access: Access) -> Client:
         raise CallError(failure(Reason.SDK_MISSING))
 
@@ -154,8 +154,8 @@ def test_what_is_not_known_is_counted_and_not_taken_for_nothing() -> None:
 
 def test_the_sum_of_the_outcomes_is_what_was_spent() -> None:
     done, _ = run([request(number % 3, limit=3 + number % 2) for number in range(9)])
+    assert set(reasons(done)) == {None, Reason.OVER_LIMIT}
     assert sum((outcome.spent for outcome in done.outcomes), Spent()) == done.spent
-    assert all(isinstance(outcome, CallOutcome) for outcome in done.outcomes)
 
 
 # --- Progress and ends ------------------------------------------------------------------------------------------------
@@ -234,7 +234,9 @@ def test_nothing_holds_up_the_exit_after_an_interrupt(api: str) -> None:
 
 # Everything that a server can do, through the real SDKs, at once: every outcome has a text or a reason.
 @pytest.mark.parametrize("api", ["anthropic", "openai"])
-def test_a_mixture_of_everything(api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_a_mixture_of_everything_each_outcome_has_a_text_or_its_reason(
+    api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip(api)
     monkeypatch.setattr(calls, "_GIVE_UP_AFTER", 99)
     plays: dict[str, tuple[Play, Reason | None]] = {

@@ -88,7 +88,7 @@ def test_keep_recent_leaves_the_newest_alone(count: int, messages: list[int]) ->
         (" +2 : 3 ", 2, 3, [2]),
     ],
 )
-def test_a_range_of_messages(text: str, start: int, end: int | None, messages: list[int]) -> None:
+def test_a_range_chooses_messages_as_python_does(text: str, start: int, end: int | None, messages: list[int]) -> None:
     assert parse_range(text) == IndexRange(start=start, end=end)
     assert changed(build.configuration(build.one_pass(**ALL)), range=text) == messages
 
@@ -151,7 +151,9 @@ TEXT: set[tuple[str | None, str]] = {(None, "text")}
         ((None, {"include": ["Read"]}), ["Bash"], both("Bash")),
     ],
 )
-def test_only_tools(own: tuple[Any, ...], only: list[str], wanted: set[tuple[str | None, str]]) -> None:
+def test_only_blocks_of_the_named_tools_change(
+    own: tuple[Any, ...], only: list[str], wanted: set[tuple[str | None, str]]
+) -> None:
     assert tool_blocks(everything_cut(*own), only_tools=only) == wanted
 
 
@@ -164,7 +166,9 @@ def test_only_tools(own: tuple[Any, ...], only: list[str], wanted: set[tuple[str
         (({"include": ["Read", "Bash"]},), ["Read"], both("Bash")),
     ],
 )
-def test_except_tools(own: tuple[Any, ...], without: list[str], wanted: set[tuple[str | None, str]]) -> None:
+def test_blocks_of_excepted_tools_stay(
+    own: tuple[Any, ...], without: list[str], wanted: set[tuple[str | None, str]]
+) -> None:
     assert tool_blocks(everything_cut(*own), except_tools=without) == wanted
 
 
@@ -215,7 +219,7 @@ def test_only_tools_in_a_summary_of_many_messages(
     assert sorted(gone) == wanted
 
 
-def test_only_and_except_together() -> None:
+def test_only_tools_and_except_tools_both_hold() -> None:
     assert tool_blocks(everything_cut(None), only_tools=["*a*"], except_tools=["Bash"]) == both("Read")
 
 
@@ -274,7 +278,7 @@ NATIVE: Configuration = build.configuration(provider="native")
 
 
 # Flags bind the provider that writes one summary as they bind passes.
-def test_flags_and_provider_native() -> None:
+def test_flags_bind_the_provider_native() -> None:
     transcript = build.anthropic(*build.conversation(8))
     whole = range(1, 15)
     assert _summarized(transcript) == [*whole]

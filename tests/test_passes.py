@@ -85,7 +85,7 @@ def test_arguments_that_are_no_object_stay(arguments: str) -> None:
     assert reasons(condensation, 1) == {Kept.NOT_AN_OBJECT}
 
 
-def test_thresholds_and_overrides() -> None:
+def test_overrides_of_single_messages_and_their_thresholds_hold() -> None:
     config = {
         "defaults": {"tool_results": {"operation": "suppress"}},
         "overrides": [
@@ -174,7 +174,7 @@ def test_repeat_grows_stricter() -> None:
 
 
 # A saving below min_saving is not worth a broken cache: nothing changes, and the report says why.
-def test_min_saving() -> None:
+def test_a_saving_below_min_saving_changes_nothing() -> None:
     transcript = anthropic(*conversation())
     saved = condense(transcript).tokens_before - condense(transcript).tokens_after
     assert condense(transcript, min_saving=saved).changes
@@ -276,7 +276,7 @@ def turns_with_thinking() -> list[dict[str, Any]]:
         ("drop", None, 0),
     ],
 )
-def test_thinking_modes(mode: str, model: str | None, left: int) -> None:
+def test_mode_and_model_decide_what_thinking_stays(mode: str, model: str | None, left: int) -> None:
     from msgspec.structs import replace
 
     transcript = replace(anthropic(*turns_with_thinking()), model=model)

@@ -95,7 +95,7 @@ def test_a_result_that_is_none_is_an_error() -> None:
 
 # What is wrong with the flags or the configuration is the user's to know; what is interrupted is.
 @pytest.mark.parametrize("error", [UsageError("no"), KeyboardInterrupt(), MemoryError()])
-def test_other_errors_are_not_kept_back(error: BaseException) -> None:
+def test_errors_of_the_user_and_interrupts_are_not_kept_back(error: BaseException) -> None:
     class Broken(Mine):
         def strategy(self, run: Run[Limits]) -> Condensation:
             raise error
@@ -205,7 +205,7 @@ def test_settings_that_do_nothing_are_told_of_once(keys: dict[str, Any], warning
     assert len(told) == 1
 
 
-def test_settings_that_are_used_are_not() -> None:
+def test_settings_that_are_used_are_not_told_of() -> None:
     used: tuple[dict[str, Any], ...] = (
         {"provider": "lossless", "lossless": {"fallback": "native"}, "native": {}, "target_tokens": 9},
         {"provider": "truncation", "truncation": {}},

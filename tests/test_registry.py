@@ -40,7 +40,7 @@ def test_a_class_is_as_good_as_an_instance() -> None:
     assert isinstance(registry_of(Mine).get("mine"), Mine)
 
 
-def test_an_unknown_name() -> None:
+def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigurationError, match="no provider named 'nativ'") as caught:
         registry_of(Mine()).get("nativ")
     assert "Did you mean native?" in caught.value.hint
@@ -89,7 +89,7 @@ def test_a_built_in_name_stays_built_in() -> None:
     assert "'native'" in registry.warnings[0]
 
 
-def test_two_packages_with_one_name() -> None:
+def test_of_two_packages_with_one_name_the_first_counts() -> None:
     class Two(Package):
         def provider(self, name: str) -> Sequence[Found]:
             return [Found("mine", "a 1", Mine()), Found("mine", "b 2", Mine())]
@@ -99,7 +99,7 @@ def test_two_packages_with_one_name() -> None:
     assert "a 1 and b 2" in registry.warnings[0]
 
 
-def test_a_provider_that_is_switched_off() -> None:
+def test_a_provider_that_is_switched_off_is_not_given() -> None:
     registry = Registry({"native": ProviderSettings(enabled=False)})
     with pytest.raises(ConfigurationError, match="switched off"):
         registry.get("native")

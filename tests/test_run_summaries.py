@@ -20,7 +20,7 @@ from condense_cli.markers import gaps_in, parse_summary
 
 
 @pytest.mark.parametrize("name", APIS)
-def test_summaries_of_single_results(desk: Desk, name: str) -> None:
+def test_single_results_are_summarized_each_by_a_call(desk: Desk, name: str) -> None:
     with model_server(played.good(BY_MODEL)) as server:
         desk.profiles(server)
         report = desk.report("individual", "--profile", name)
@@ -50,7 +50,7 @@ def test_a_phase_limits_the_calls_at_a_time(desk: Desk, name: str) -> None:
 
 @pytest.mark.parametrize("way", ["batch", "native"])
 @pytest.mark.parametrize("name", APIS)
-def test_one_summary_of_many_messages(desk: Desk, name: str, way: str) -> None:
+def test_many_messages_are_summarized_by_one_call(desk: Desk, name: str, way: str) -> None:
     with model_server(played.good(BY_MODEL)) as server:
         desk.profiles(server)
         report = desk.report(way, "--profile", name)
@@ -78,7 +78,7 @@ def test_what_a_run_used_is_told_in_a_line(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 3])
-def test_calls_at_the_same_time(desk: Desk, most: int) -> None:
+def test_as_many_calls_run_at_once_as_the_profile_allows(desk: Desk, most: int) -> None:
     with model_server(played.good(BY_MODEL, seconds=0.05)) as server:
         desk.profiles(server, max_parallel_calls=most)
         desk.report("individual", "--profile", "openai")
@@ -103,7 +103,7 @@ def test_a_second_run_calls_nothing(desk: Desk, name: str, way: str) -> None:
 
 
 # Ctrl-C keeps what is done.
-def test_an_interrupt(desk: Desk) -> None:
+def test_an_interrupt_leaves_what_is_done(desk: Desk) -> None:
     with model_server(played.in_turn(played.good(BY_MODEL), played.hang)) as server:
         desk.profiles(server, max_parallel_calls=1)
         process = subprocess.Popen(

@@ -53,7 +53,7 @@ from condense_cli.passes.receipts import Kept
         ({"type": "preserve_recent", "keep_recent_count": 5, "range": {"start": 5}}, [6, 8]),
     ],
 )
-def test_selection(selection: dict[str, Any], expected: list[int]) -> None:
+def test_a_selection_chooses_what_is_cut(selection: dict[str, Any], expected: list[int]) -> None:
     assert changed_messages(condense(anthropic(*conversation()), one_pass(selection=selection))) == expected
 
 

@@ -143,14 +143,14 @@ def sessions(draw: st.DrawFn) -> bytes:
 
 
 @given(sessions())
-def test_slimming_generated_sessions(data: bytes) -> None:
+def test_generated_sessions_hold_the_same_conversation_when_slim(data: bytes) -> None:
     transcript = parse(data, format="claude-code")
     for config in (NOTHING, LOSSLESS, configuration(one_pass())):
         check_slim(transcript, config)
 
 
 @pytest.mark.parametrize("path", real.all_files(), ids=lambda path: path.name)
-def test_slimming_real_files(path: Path) -> None:
+def test_real_files_hold_the_same_conversation_when_slim(path: Path) -> None:
     transcript = real.transcript(path)
     result = check_slim(transcript)
     if format_named(transcript.format).display is None:
@@ -195,7 +195,7 @@ def test_a_read_repeats_its_result_without_line_numbers() -> None:
 
 
 # The client counts the lines of a created file by its content; everything else of a call is in the call.
-def test_copies_of_arguments() -> None:
+def test_copies_of_arguments_go_but_the_content_of_a_created_file_stays() -> None:
     arguments = {"content": OLD, "old_string": LONG}
     created = {"type": "create", "content": OLD, "oldString": LONG}
     after = shown(created, arguments=arguments)
@@ -219,7 +219,7 @@ def test_a_todo_list_that_an_earlier_result_set_is_emptied() -> None:
 
 
 # An image may stand in the next line of the session, and under another size beside its own display copy.
-def test_copies_of_images() -> None:
+def test_copies_of_images_go() -> None:
     from pictures import PIXEL
 
     data = PIXEL * 4
@@ -301,7 +301,7 @@ def test_a_display_copy_of_a_referenced_result_is_shortened_with_it() -> None:
 
 
 # Slimming later finds it too, by what the references stand for.
-def test_slimming_after_a_lossless_run() -> None:
+def test_slimming_after_a_lossless_run_gives_what_slimming_at_once_gives() -> None:
     for path in real.SAMPLES:
         transcript = real.transcript(path)
         at_once = api.dump(api.condense(transcript, LOSSLESS, slim=True))

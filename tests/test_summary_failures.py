@@ -88,7 +88,7 @@ def test_a_failure_that_passes_is_tried_again(desk: Desk, name: str, way: str) -
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_server_that_reports_no_usage(desk: Desk, way: str) -> None:
+def test_a_server_that_reports_no_usage_leaves_the_cost_unknown(desk: Desk, way: str) -> None:
     with model_server(played.good(BY_MODEL, usage=None)) as server:
         desk.profiles(server)
         report = desk.report(way, "--profile", "openai")
@@ -98,7 +98,7 @@ def test_a_server_that_reports_no_usage(desk: Desk, way: str) -> None:
 
 
 @pytest.mark.parametrize("name", APIS)
-def test_some_fail(desk: Desk, name: str) -> None:
+def test_where_some_calls_fail_the_other_summaries_are_written(desk: Desk, name: str) -> None:
     with model_server(played.in_turn(played.good(BY_MODEL), played.good(""), played.good(BY_MODEL))) as server:
         desk.profiles(server, max_parallel_calls=1)
         report = desk.report("individual", "--profile", name, status=ExitStatus.CALLS_FAILED)
@@ -114,7 +114,7 @@ def test_some_fail(desk: Desk, name: str) -> None:
 
 
 # The known part of the cost is told even if a call broke off.
-def test_the_cost_of_a_run_of_which_one_call_broke_off(desk: Desk) -> None:
+def test_the_known_cost_is_told_where_a_call_broke_off(desk: Desk) -> None:
     with model_server(played.in_turn(played.good(BY_MODEL), played.cut, played.good(BY_MODEL))) as server:
         desk.profiles(server, max_parallel_calls=1)
         said = " ".join(desk.run("individual", "--profile", "openai", "--no-cache").stderr.split())

@@ -18,7 +18,7 @@ from condense_cli.errors import ExitStatus
 @pytest.mark.parametrize("name", APIS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("limit", [("--max-cost", "0.0001"), ("--max-summary-tokens", "50")])
-def test_a_limit_too_small_for_any_call(desk: Desk, limit: tuple[str, str], way: str, name: str) -> None:
+def test_a_limit_too_small_for_any_call_calls_nothing(desk: Desk, limit: tuple[str, str], way: str, name: str) -> None:
     with model_server(played.good(BY_MODEL)) as server:
         desk.profiles(server)
         report = desk.report(way, "--profile", name, *limit, status=ExitStatus.CALLS_FAILED)
@@ -48,7 +48,7 @@ def test_limits_stop_in_time(desk: Desk, name: str) -> None:
 
 
 @pytest.mark.parametrize("amount", ["much", "-1", "nan"])
-def test_an_amount_that_is_none(desk: Desk, amount: str) -> None:
+def test_an_amount_that_is_none_is_refused(desk: Desk, amount: str) -> None:
     done = desk.run("batch", f"--max-cost={amount}")
     assert done.status == ExitStatus.USAGE
     assert "--max-cost" in done.message

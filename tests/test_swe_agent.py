@@ -65,7 +65,7 @@ def test_actions_in_tags_are_calls() -> None:
 
 
 # What came of an action that stands nowhere in the text is a result all the same, of a call that nobody sees.
-def test_observations_of_unseen_actions() -> None:
+def test_observations_of_unseen_actions_are_results() -> None:
     transcript = traj(SYSTEM, TASK, assistant("I look.") | {"action": "cat a.py\n"}, user("x"), user("Go on!"))
     assert shape(transcript)[2:] == [[("text", None, None)], [("tool_result", "cat", None)], [("text", None, None)]]
 
@@ -118,7 +118,7 @@ def test_native_tools_are_read_as_they_are() -> None:
     assert validate(transcript) == []
 
 
-def test_content_in_parts() -> None:
+def test_content_in_parts_is_read_like_text() -> None:
     image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
     acting = act("ls\n")
     transcript = traj(

@@ -63,7 +63,7 @@ def test_an_action_that_is_not_there_is_not_found(content: str, action: str | No
         ("submit flag{x}", {"arguments": "flag{x}"}, False),
     ],
 )
-def test_arguments_of_actions(action: str, arguments: dict[str, str], reads: bool) -> None:
+def test_an_action_has_the_arguments_of_a_call(action: str, arguments: dict[str, str], reads: bool) -> None:
     (call,) = calls(traj(SYSTEM, TASK, act(action + "\n")))
     assert call.text == action
     assert arguments_of(call) == arguments
@@ -77,7 +77,7 @@ def test_arguments_of_actions(action: str, arguments: dict[str, str], reads: boo
 @pytest.mark.parametrize(
     "action", ['open "a b" 12', "edit 3:4\nx\ny\nend_of_edit", "search_dir 'x' src", "python a.py --fast", "ls"]
 )
-def test_replacing_arguments(action: str) -> None:
+def test_replacing_arguments_changes_exactly_these(action: str) -> None:
     before = textactions.arguments(action)
     new: dict[JsonPath, str] = {(name,): f"{number}:{number}" for number, name in enumerate(before)}
     replaced = textactions.replace(action, new)
@@ -86,7 +86,7 @@ def test_replacing_arguments(action: str) -> None:
 
 
 # A file opened again at the same line makes the older window obsolete; another line does not.
-def test_windows_of_a_file_supersede() -> None:
+def test_a_window_that_is_opened_again_supersedes_the_older_one() -> None:
     actions = ["open a.py 1\n", "open a.py 90\n", "python a.py\n", "open a.py 1\n", "python a.py\n"]
     turns = [turn for number, action in enumerate(actions) for turn in (act(action), user(f"{number}{PROMPT}"))]
     assert superseded_results(traj(SYSTEM, TASK, *turns).messages) == {"text-call-1"}

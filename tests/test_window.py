@@ -89,7 +89,7 @@ def test_what_cannot_be_counted_has_one_name_in_every_report() -> None:
         assert "of them stand for images, documents and encrypted thinking" in shown
 
 
-def test_the_window_of_a_real_model() -> None:
+def test_the_package_of_prices_knows_the_window_of_a_real_model() -> None:
     """The package's own interface is as it is used."""
     assert context_window("claude-opus-4-5") == 200_000
     assert context_window("no-such-model") is None
