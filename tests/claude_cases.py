@@ -5,25 +5,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from build import call, result, text, thinking
-from claude_tree import Json, answer, boundary, prompt_note, record, reply, said, summary, uuid
+from claude_tree import GO, OLD, OLD_TURNS, OTHER_TURNS, Case, answer, prompt_note, record, reply, said, uuid
+from compaction_cases import COMPACTED
 
-
-class Case(NamedTuple):
-    """The records, and what is sent of them: per turn the call ids or texts of its blocks."""
-
-    records: list[Json]
-    turns: list[list[str]]
-
-
-GO = said(1, None, "go")
-OLD = [GO, reply(2, 1, "m1", text("one")), said(3, 2, "more"), reply(4, 3, "m2", text("two"))]
-OLD_TURNS = [["go"], ["one"], ["more"], ["two"]]
 TWO_BRANCHES = [*OLD, said(5, 2, "instead"), reply(6, 5, "m3", text("other"))]
-OTHER_TURNS = [["go"], ["one"], ["instead"], ["other"]]
-SUMMED = [["the summary", "next"], ["three"]]
 
 CASES: dict[str, Case] = {
     "results of parallel calls hang beside the path": Case(
@@ -219,101 +205,6 @@ CASES: dict[str, Case] = {
         [*OLD, prompt_note(2, explicit=True), said(5, 2, "instead"), reply(6, 5, "m3", text("other"))], OTHER_TURNS
     ),
     "a session that was cleared is empty": Case([*OLD, prompt_note(None, explicit=True)], []),
-    "a compact boundary begins anew": Case(
-        [*OLD, boundary(5), summary(6, 5), said(7, 6, "next"), reply(8, 7, "m3", text("three"))], SUMMED
-    ),
-    "a branch that goes around the boundary is sent whole": Case(
-        [*OLD, boundary(5), summary(6, 5), said(7, 2, "instead"), reply(8, 7, "m3", text("other"))], OTHER_TURNS
-    ),
-    "a boundary that nothing follows cuts nothing off": Case([*OLD, boundary(5)], OLD_TURNS),
-    "messages that a boundary lists stay": Case(
-        [
-            *OLD,
-            boundary(5, preservedMessages={"anchorUuid": uuid(6), "uuids": [uuid(3), uuid(4)]}),
-            summary(6, 5),
-            said(7, 6, "next"),
-            reply(8, 7, "m3", text("three")),
-        ],
-        [["the summary", "more"], ["two"], ["next"], ["three"]],
-    ),
-    "a piece of the chain that a boundary names stays": Case(
-        [
-            *OLD,
-            boundary(
-                5, preservedSegment={"headUuid": uuid(3), "anchorUuid": uuid(6), "tailUuid": uuid(4)}, preTokens=9
-            ),
-            summary(6, 5),
-            said(7, 4, "next"),
-            reply(8, 7, "m3", text("three")),
-        ],
-        [["the summary", "more"], ["two"], ["next"], ["three"]],
-    ),
-    "thinking among the messages that stay": Case(
-        [
-            GO,
-            reply(2, 1, "m1", thinking("first")),
-            reply(3, 2, "m1", text("one")),
-            said(4, 3, "more"),
-            reply(5, 4, "m2", thinking("second")),
-            reply(6, 5, "m2", text("two")),
-            boundary(
-                7, preservedMessages={"anchorUuid": uuid(8), "uuids": [*map(uuid, range(2, 7))], "allUuids": [uuid(2)]}
-            ),
-            summary(8, 7),
-            said(9, 8, "next"),
-            reply(10, 9, "m3", text("three")),
-        ],
-        [["the summary"], ["first", "one"], ["more"], ["second", "two"], ["next"], ["three"]],
-    ),
-    "thinking at both ends of a piece that stays": Case(
-        [
-            GO,
-            reply(2, 1, "m1", thinking("first")),
-            reply(3, 2, "m1", text("one")),
-            said(4, 3, "more"),
-            reply(5, 4, "m2", text("two")),
-            reply(6, 5, "m2", thinking("second")),
-            boundary(7, preservedSegment={"headUuid": uuid(2), "anchorUuid": uuid(8), "tailUuid": uuid(6)}),
-            summary(8, 7),
-            said(9, 6, "next"),
-            reply(10, 9, "m3", text("three")),
-        ],
-        [["the summary"], ["first", "one"], ["more"], ["two", "second"], ["next"], ["three"]],
-    ),
-    "a list with a message that is missing keeps nothing": Case(
-        [
-            *OLD,
-            boundary(5, preservedMessages={"anchorUuid": uuid(6), "uuids": [uuid(3), uuid(77)]}),
-            summary(6, 5),
-            said(7, 6, "next"),
-            reply(8, 7, "m3", text("three")),
-        ],
-        SUMMED,
-    ),
-    "only the last boundary keeps messages": Case(
-        [
-            *OLD,
-            boundary(5, preservedMessages={"anchorUuid": uuid(6), "uuids": [uuid(3), uuid(4)]}),
-            summary(6, 5),
-            boundary(9),
-            summary(10, 9),
-            said(11, 10, "next"),
-            reply(12, 11, "m3", text("three")),
-        ],
-        SUMMED,
-    ),
-    "a leaf is the end where messages were kept": Case(
-        [
-            *OLD,
-            boundary(5, preservedMessages={"anchorUuid": uuid(6), "uuids": [uuid(4)]}),
-            summary(6, 5),
-            said(7, 4, "next"),
-            reply(8, 7, "m3", text("three")),
-            said(9, 4, "other"),
-            prompt_note(8),
-        ],
-        [["the summary"], ["two"], ["next"], ["three"]],
-    ),
     "a missing parent is bridged where little time has passed": Case(
         [*OLD[:2], said(3, 77, "more"), reply(4, 3, "m2", text("two"))], OLD_TURNS
     ),
@@ -345,6 +236,7 @@ CASES: dict[str, Case] = {
         ],
         OLD_TURNS,
     ),
+    **COMPACTED,
 }
 
 OPEN_AT_THE_END = Case(

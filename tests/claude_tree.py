@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from build import LONG, call, result, text
 
 Json = dict[str, Any]
 SESSION = "5e551011-0000-4000-8000-000000000000"
 MODEL = "claude-sonnet-4-5-20250929"
+
+
+class Case(NamedTuple):
+    """The records, and what is sent of them: per turn the call ids or texts of its blocks."""
+
+    records: list[Json]
+    turns: list[list[str]]
 
 
 def uuid(number: int) -> str:
@@ -57,6 +64,15 @@ def summary(number: int, parent: int) -> Json:
 def prompt_note(leaf: int | None, **keys: Any) -> Json:
     named = None if leaf is None else uuid(leaf)
     return {"type": "last-prompt", "lastPrompt": "go", "leafUuid": named, "sessionId": SESSION, **keys}
+
+
+GO = said(1, None, "go")
+OLD = [GO, reply(2, 1, "m1", text("one")), said(3, 2, "more"), reply(4, 3, "m2", text("two"))]
+OLD_TURNS = [["go"], ["one"], ["more"], ["two"]]
+"""Two requests with their answers, and what is sent of them."""
+
+OTHER_TURNS = [["go"], ["one"], ["instead"], ["other"]]
+"""What is sent where the user went back and asked something else the second time."""
 
 
 def _looking_around() -> list[Json]:

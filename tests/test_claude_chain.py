@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from build import call, condense, one_pass, session, text
-from claude_cases import CASES, GO, OPEN_AT_THE_END
-from claude_tree import answer, record, reply, said
+from claude_cases import CASES, OPEN_AT_THE_END
+from claude_tree import GO, answer, record, reply, said
 
 from condense_cli import api
 from condense_cli.transcript import BlockKind, Transcript
