@@ -112,9 +112,9 @@ def changed_messages(condensation: Condensation) -> list[int]:
     return sorted({receipt.message for receipt in condensation.changes})
 
 
-def reasons(condensation: Condensation, message: int) -> set[Kept]:
-    """Why blocks of a message stay as they are."""
-    return {receipt.kept for receipt in condensation.receipts if receipt.message == message and receipt.kept}
+def reasons(condensation: Condensation, message: int | None = None) -> set[Kept]:
+    """Why blocks stay as they are, those of one message or all."""
+    return {receipt.kept for receipt in condensation.receipts if receipt.kept and message in (None, receipt.message)}
 
 
 def marks(condensation: Condensation) -> list[SummaryMark]:

@@ -20,6 +20,9 @@ SAMPLES = sorted(
 )
 """Those whose format can be written back."""
 
+SESSION = PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
+"""The one that is a session of Claude Code, of some length."""
+
 ONLY_READ = sorted((PROJECT / "sample_transcripts" / "logs").glob("*.jsonl"))
 """Samples whose format cannot be written."""
 
@@ -111,6 +114,12 @@ def is_readable(path: Path) -> bool:
     except CondenseError:
         return False
     return True
+
+
+@cache
+def readable_files() -> list[Path]:
+    """The samples and every real file in a format that is known."""
+    return [path for path in [*SAMPLES, *ONLY_READ, *every_file()] if is_readable(path)]
 
 
 def spread(files: list[Path], ways: Sequence[T]) -> list[tuple[Path, T]]:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from real import PROJECT
 
 import condense_cli
 from condense_cli.errors import UsageError
 
-PROJECT = Path(__file__).resolve().parent.parent
 SHOWN = re.findall(
     r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", (PROJECT / "docs" / "api.md").read_text(), re.DOTALL
 )

@@ -101,11 +101,8 @@ def test_condensed_transcripts_are_converted(data: bytes, config: Configuration)
         assert api.convert(condensation, to).data == api.convert(condensation, to).data
 
 
-READABLE = [path for path in [*real.SAMPLES, *real.ONLY_READ, *real.every_file()] if real.is_readable(path)]
-
-
 @pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("path", READABLE, ids=lambda path: path.name[-50:])
+@pytest.mark.parametrize("path", real.readable_files(), ids=lambda path: path.name[-50:])
 def test_real_transcripts_are_converted(path: Any, to: str) -> None:
     transcript = real.transcript(path)
     if not transcript.messages:

@@ -145,7 +145,7 @@ def test_recorded_overhead_says_where_it_is_from(tmp_path: Path) -> None:
 # The usage stands beside an answer that came when all of it was there.
 def test_the_overhead_before_a_summary_is_known_behind_it(tmp_path: Path) -> None:
     path, small = tmp_path / "session.jsonl", tmp_path / "small.jsonl"
-    path.write_bytes(next(sample for sample in real.SAMPLES if sample.name == "bugfix-session.jsonl").read_bytes())
+    path.write_bytes(real.SESSION.read_bytes())
     overhead = estimate(path)["before"]["overhead"]
     condense("run", path, "-p", "max", "-o", small)
     before = estimate(small)["before"]

@@ -1,4 +1,4 @@
-"""Measuring ways to condense: cuts, ways to compare with, curves; each where the right number is known."""
+"""Measuring ways to condense: cuts, ways to compare with; each where the right number is known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from build import anthropic, assistant, call, configuration, one_pass, openai, read_turn, result, user
-from msgspec.structs import replace
 
 import condense_cli
 from condense_cli.config.presets import preset_names
@@ -17,8 +16,7 @@ from condense_cli.exchanges import cut_before
 from condense_cli.measuring import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
 from condense_cli.quality.baselines import BASELINES
 from condense_cli.quality.cases import Case, Way, cases_of
-from condense_cli.quality.curves import Mean, Setting, curve, recall_at, settings_of
-from condense_cli.quality.evaluation import Cut, Evaluated, Point, evaluate
+from condense_cli.quality.evaluation import Evaluated, Point, evaluate
 from condense_cli.quality.extraction import EXTRACTION
 from condense_cli.quality.recall import Recall, Score
 from condense_cli.tokens import Counter
@@ -52,7 +50,7 @@ def result_lines(messages: Sequence[Message]) -> list[int]:
     return [block.text.count("\n") + 1 for message in messages for block in message.blocks if block.answers]
 
 
-# --- Cuts ------------------------------------------------------------------------------------------------------------
+# --- Cuts -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_case_is_what_was_said_before_the_cut_and_what_is_asked_after_it() -> None:
@@ -93,7 +91,7 @@ def test_what_is_left_out_has_a_reason() -> None:
     assert "standing instructions" in left.reason
 
 
-# --- Ways to compare with --------------------------------------------------------------------------------------------
+# --- Ways to compare with ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", KNOWN_WAYS)
@@ -162,7 +160,21 @@ def test_the_extraction_keeps_what_was_not_said_elsewhere() -> None:
     assert found.questions(summary(found, found.tokens // 2)) == Recall(Score(8, 8), Score(0, 0), Score(4, 0))
 
 
-# --- Measuring -------------------------------------------------------------------------------------------------------
+# Results of a message and calls of several kinds: nothing is left alone that belongs together.
+def test_parallel_calls_go_together() -> None:
+    calls = assistant([call("x", file_path="a"), call("y", file_path="b")])
+    results = user([result("x", shown(0)), result("y", shown(1))])
+    transcript = anthropic(
+        user("Look."), calls, results, assistant("Well, well."), user("So?"), assistant("first_0 it is")
+    )
+    (found,), _ = cases_of(transcript, (0.7,), COUNT, smallest=0)
+    oldest = BASELINES["oldest"].to_target
+    assert oldest is not None
+    messages = oldest(found, found.tokens - 10)
+    assert [message.index for message in messages] == [0, 3]
+
+
+# --- Measuring --------------------------------------------------------------------------------------------------------
 
 
 def _nothing(case: Case, target: int) -> Sequence[Message]:
@@ -262,96 +274,3 @@ def _without_seconds(found: Evaluated | Unread) -> object:
     if isinstance(found, Unread):
         return found
     return [[(point.way, point.tokens, point.recall) for point in cut.points] for cut in found.cuts]
-
-
-# --- Curves ----------------------------------------------------------------------------------------------------------
-
-
-def _cut(*points: tuple[str, float, tuple[int, int], tuple[int, int]]) -> Cut:
-    """A cut at which ways left a size, with (standing, asked) of facts and lines."""
-    return Cut(
-        0.5,
-        10,
-        1_000,
-        0,
-        0,
-        0,
-        tuple(
-            Point(
-                way,
-                f"to {size}",
-                size,
-                int(1_000 * size),
-                size,
-                Recall(Score(facts[1], facts[0], 1), Score(lines[1], lines[0]), Score(0, 0)),
-                0.5,
-            )
-            for way, size, facts, lines in points
-        ),
-    )
-
-
-def test_every_cut_counts_the_same() -> None:
-    cuts = [_cut(("a", 0.5, (1, 2), (3, 4))), _cut(("a", 0.5, (100, 100), (0, 0)))]
-    (setting,) = settings_of(cuts)
-    assert setting == Setting(
-        "a", "to 0.5", 0.5, 2, 0.5, 1_000, 1.0, 0, (1 / 2 + 1 / 100) / 2, Mean(0.5, 0.75, 2), Mean(0.5, 0.75, 1), None
-    )
-
-
-# Where no line is asked, the size is no part of the curve of edits.
-def test_a_curve_has_the_sizes_of_the_cuts_where_something_was_asked() -> None:
-    cuts = [_cut(("a", 0.25, (1, 2), (0, 0))), _cut(("a", 0.5, (1, 2), (1, 2)))]
-    points = [replace(cut.points[0], setting="mine", budget=None) for cut in cuts]
-    (setting,) = settings_of(replace(cut, points=(point,)) for cut, point in zip(cuts, points, strict=True))
-    assert setting.facts == Mean(0.375, 0.5, 2)
-    assert setting.edits == Mean(0.5, 0.5, 1)
-
-
-def test_recall_at_a_size_lies_between_its_neighbours() -> None:
-    settings = settings_of([_cut(("a", 0.5, (8, 10), (0, 0)), ("a", 0.25, (4, 10), (0, 0)))])
-
-    def at(size: float) -> float | None:
-        return recall_at(settings, "a", "facts", size)
-
-    assert at(0.5) == 0.8
-    assert at(0.25) == 0.4
-    assert at(0.375) == pytest.approx(0.6)
-    assert at(0.75) == pytest.approx(0.9)
-    assert at(1.0) == 1.0
-    assert at(0.24) is None
-    assert at(0.247) == 0.4
-    assert recall_at(settings, "a", "edits", 0.5) is None
-    assert recall_at(settings, "b", "facts", 0.5) is None
-
-
-def test_a_curve_begins_at_the_smallest_size_and_ends_at_the_whole() -> None:
-    settings = settings_of(
-        [_cut(("a", 0.5, (8, 10), (0, 0)), ("a", 0.25, (4, 10), (0, 0)), ("b", 0.1, (1, 1), (0, 0)))]
-    )
-    assert curve(settings, "a", "facts") == [Mean(0.25, 0.4, 1), Mean(0.5, 0.8, 1), Mean(1.0, 1.0, 1)]
-    assert curve(settings, "a", "edits") == []
-
-
-def test_what_a_way_could_not_do_is_counted_and_not_averaged() -> None:
-    good = _cut(("a", 0.5, (1, 2), (0, 0)))
-    bad = Cut(0.5, 1, 1, 0, 0, 0, (Point("a", "to 0.5", 0.5, 0, 0.0, None, 2.0, "no"),))
-    (setting,) = settings_of([good, bad])
-    assert (setting.cuts, setting.failed, setting.size, setting.seconds) == (2, 1, 0.5, 2.5)
-    assert setting.facts == Mean(0.5, 0.5, 1)
-    (nothing,) = settings_of([bad])
-    assert (nothing.facts, nothing.named) == (None, None)
-
-
-# Results of a message and calls of several kinds: nothing is left alone that belongs together.
-def test_parallel_calls_go_together() -> None:
-    calls = assistant([call("x", file_path="a"), call("y", file_path="b")])
-    results = user([result("x", shown(0)), result("y", shown(1))])
-    transcript = anthropic(
-        user("Look."), calls, results, assistant("Well, well."), user("So?"), assistant("first_0 it is")
-    )
-    (found,), _ = cases_of(transcript, (0.7,), COUNT, smallest=0)
-    oldest = BASELINES["oldest"].to_target
-    assert oldest is not None
-    messages = oldest(found, found.tokens - 10)
-    assert [message.index for message in messages] == [0, 3]

@@ -12,9 +12,9 @@ import agent_logs
 import laws
 import pytest
 import real
+from agent_work import EXPECTED, SUPPRESS, WORK, answer, asked, call, cut, holds, shape
 from build import configuration, one_pass
 from helpers import condense, listing
-from test_openhands import WORK, answer, asked, call, cut, holds, shape
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
@@ -24,14 +24,6 @@ from condense_cli.ledger.collect import collect
 from condense_cli.tools import path_argument
 from condense_cli.transcript import BlockKind, Transcript
 from condense_cli.validity import validate
-
-SUPPRESS = {"operation": "suppress"}
-EXPECTED = [
-    ("system", ["text"]),
-    ("user", ["text"]),
-    *[("assistant", ["text", "tool_call"]), ("tool", ["tool_result"])] * 3,
-    ("assistant", ["text"]),
-]
 
 
 def written(format: str) -> dict[str, Any]:

@@ -244,8 +244,7 @@ def test_json_and_text_say_the_same(path: Path) -> None:
 
 def test_top_limits_every_list() -> None:
     """But not the content types."""
-    path = next(path for path in real.SAMPLES if path.name == "bugfix-session.jsonl")
-    found = condense("inspect", path, "--json", "--top", "2").json
+    found = condense("inspect", real.SESSION, "--json", "--top", "2").json
     lists = [found[key] for key in ("tools", "files", "largest_messages", "largest_blocks")]
     assert {len(entries) for entries in [*lists, found["repeats"]["largest"]]} == {2}
     assert len(found["content_types"]) > 2

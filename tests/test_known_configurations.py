@@ -25,7 +25,7 @@ from condense_cli.tools import arguments_of, string_values
 from condense_cli.transcript import Block, BlockKind, Transcript
 
 FILES: Final = [*real.SAMPLES, *real.largest()]
-LONG: Final = real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
+LONG: Final = real.SESSION
 NAMES: Final = {"messageText": "message_text", "toolParameters": "tool_parameters", "toolResults": "tool_results"}
 STAYS: Final = {
     "keep": {Kept.CONFIGURED},

@@ -99,11 +99,8 @@ def test_samples(path: Path) -> None:
     assert parse(path.read_bytes()).format == (SAMPLES.get(path.name) or SAMPLES[path.stem])
 
 
-READABLE = [path for path in [*real.SAMPLES, *real.ONLY_READ, *real.every_file()] if real.is_readable(path)]
-
-
 # Whatever order the formats are asked in: no other one claims the file, or has proof in a record before its own has.
-@pytest.mark.parametrize("path", READABLE, ids=lambda path: path.name[-50:])
+@pytest.mark.parametrize("path", real.readable_files(), ids=lambda path: path.name[-50:])
 def test_no_format_takes_files_of_another(path: Path) -> None:
     own = real.transcript(path).format
     document = open_document(path.read_bytes(), path.name)
@@ -123,7 +120,7 @@ def test_no_format_takes_files_of_another(path: Path) -> None:
 
 
 # A format is asked of a record only where its proof may be in it: what it would have said of the others is known.
-@pytest.mark.parametrize("path", READABLE, ids=lambda path: path.name[-50:])
+@pytest.mark.parametrize("path", real.readable_files(), ids=lambda path: path.name[-50:])
 def test_no_record_proves_a_format_without_the_keys_of_its_proof(path: Path) -> None:
     for value in open_document(path.read_bytes(), path.name).values:
         keys = keys_of(value)

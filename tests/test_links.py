@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from real import PROJECT
 
-PROJECT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md"), *PROJECT.glob("benchmarks/*.md")])
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 

@@ -318,7 +318,7 @@ def test_only_ids_change_in_real_codex_sessions(path: Path) -> None:
 
 # A condensed session says the same under its new id.
 def test_the_new_session_reads_as_what_was_condensed(tmp_path: Path) -> None:
-    sample = real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
+    sample = real.SESSION
     file = Path(shutil.copy(sample, tmp_path))
     new_session(file)
     result = api.condense(api.load(file), preset="speed")

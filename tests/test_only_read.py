@@ -9,9 +9,9 @@ from typing import Any
 import agent_logs
 import pytest
 import real
+from agent_work import WORK, answer, asked, call, shape
 from build import configuration, one_pass
 from helpers import condense, condense_on_terminal, listing
-from test_openhands import WORK, answer, asked, call, shape
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset

@@ -10,6 +10,7 @@ import agent_logs
 import laws
 import pytest
 import real
+from agent_work import EXPECTED, SUPPRESS, WORK, answer, asked, call, cut, holds, shape
 from build import calls, configuration, one_pass
 from helpers import listing
 
@@ -21,34 +22,7 @@ from condense_cli.tools import arguments_of, command_lines, path_argument, reads
 from condense_cli.transcript import Transcript
 from condense_cli.validity import validate
 
-SUPPRESS = {"operation": "suppress"}
 CONTENT = ("tool_results", "tool_parameters", "message_text")
-
-
-def call(call_id: str, name: str, **arguments: Any) -> dict[str, Any]:
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    return {"id": call_id, "type": "function", "function": function}
-
-
-def asked(*calls: dict[str, Any], text: str = "I look.") -> dict[str, Any]:
-    return {"role": "assistant", "content": text, "tool_calls": [*calls]}
-
-
-def answer(call_id: str, text: str) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": call_id, "content": text}
-
-
-WORK = [
-    {"role": "system", "content": "You are an agent."},
-    {"role": "user", "content": "Fix the bug."},
-    asked(call("c1", "read_file", path="/src/a.py")),
-    answer("c1", listing(1)),
-    asked(call("c2", "edit_file", path="/src/a.py", command="str_replace", old_str=listing(2), new_str="x")),
-    answer("c2", "done"),
-    asked(call("c3", "run_command", command="pytest -q")),
-    answer("c3", listing(3)),
-    {"role": "assistant", "content": "It works."},
-]
 
 
 def run() -> dict[str, Any]:
@@ -65,31 +39,6 @@ def loaded(value: Any) -> Transcript:
     return parse("".join(f"{json.dumps(line)}\n" for line in lines).encode())
 
 
-def shape(transcript: Transcript) -> list[tuple[str, list[str]]]:
-    return [(message.role.value, [block.kind.value for block in message.blocks]) for message in transcript.messages]
-
-
-def cut(data: bytes, **types: Any) -> list[dict[str, Any]]:
-    """The records of a file without what the operations leave out of all messages but the last."""
-    pass_ = one_pass(selection={"type": "preserve_recent", "keep_recent_count": 1})
-    pass_["individual_config"] = {"defaults": types}
-    result = api.condense(parse(data), configuration(pass_, keep_first=0))
-    assert result.changes
-    return [json.loads(line) for line in api.dump(result).splitlines()]
-
-
-def holds(value: Any, text: str) -> bool:
-    return json.dumps(text)[1:-1].replace("\\", "") in json.dumps(value).replace("\\", "")
-
-
-EXPECTED = [
-    ("system", ["text"]),
-    ("user", ["text"]),
-    *[("assistant", ["text", "tool_call"]), ("tool", ["tool_result"])] * 3,
-    ("assistant", ["text"]),
-]
-
-
 @pytest.mark.parametrize("value", [run(), run()["history"], events()], ids=["run", "events", "sdk"])
 def test_events_become_messages(value: Any) -> None:
     transcript = loaded(value)
@@ -103,9 +52,6 @@ def test_what_the_calls_do_is_known() -> None:
     assert (writes_a_file(edit), path_argument(edit)) == (True, "/src/a.py")
     assert command_lines(command) == ["pytest -q"]
     assert "thought" not in (arguments_of(read) or {})
-
-
-# --- Runs ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_run_tells_its_model() -> None:
@@ -215,9 +161,6 @@ def test_events_of_older_runs() -> None:
     assert [list(event) for event in new["history"]] == [list(event) for event in history]
 
 
-# --- The SDK ---------------------------------------------------------------------------------------------------------
-
-
 def test_an_action_is_cut_in_both_its_forms() -> None:
     data = agent_logs.WRITABLE["openhands-sdk"](WORK)
     new = cut(data, tool_parameters=SUPPRESS)
@@ -248,8 +191,6 @@ def test_what_the_sdk_condensed_is_not_sent() -> None:
     assert shape(transcript) == [*EXPECTED[:2], ("user", ["text"]), *EXPECTED[6:]]
     assert transcript.messages[2].is_summary
 
-
-# --- Real files ------------------------------------------------------------------------------------------------------
 
 ROWS = [
     (path, number)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
+import real
 from helpers import as_lines, condense, session
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from condense_cli.errors import ConfigurationError, ExitStatus, UsageError
 from condense_cli.providers.registry import BUILT_IN
 from condense_cli.providers.smart import SmartConfig
 
-SAMPLE = Path(__file__).resolve().parent.parent / "sample_transcripts" / "bugfix-session.jsonl"
+SAMPLE = real.SESSION
 
 
 class Part(Struct, frozen=True, forbid_unknown_fields=True):

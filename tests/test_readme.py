@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from real import PROJECT
 
-PROJECT = Path(__file__).resolve().parent.parent
 README = (PROJECT / "README.md").read_text()
 CONSOLE = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from build import LONG
 from model_server import Exchange, model_server
+from real import PROJECT
 
 import condense_cli
 
-PROJECT = Path(__file__).resolve().parent.parent
 SAMPLES = PROJECT / "sample_transcripts"
 PAGE = (PROJECT / "docs" / "recipes.md").read_text()
 RECIPES = {

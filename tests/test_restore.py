@@ -154,7 +154,7 @@ def test_a_lossless_run_is_named_so(session: Path, flags: list[str], name: str) 
 # References on another branch, or before a compaction, are not part of the conversation: they are counted, and stay.
 def test_references_outside_the_conversation(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
-    source = (real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl").read_bytes()
+    source = real.SESSION.read_bytes()
     path.write_bytes(source)
     small = condense("run", path, "--lossless-only").stdout
     first = next(
@@ -173,7 +173,7 @@ def test_references_outside_the_conversation(tmp_path: Path) -> None:
 # A transcript written with one direction can be condensed again with the other, and still comes back.
 def test_the_direction_may_change(session: Path, tmp_path: Path) -> None:
     (tmp_path / "earliest.yaml").write_text("keep_first: 0\nlossless_prelude: {enabled: true, keep: earliest}\n")
-    source = (real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl").read_bytes()
+    source = real.SESSION.read_bytes()
     latest = condense("run", "-", "--lossless-only", stdin=source).stdout
     earliest = condense("run", "-", "-c", tmp_path / "earliest.yaml", stdin=latest).stdout
     assert b" of the previous " in earliest

@@ -41,7 +41,7 @@ def test_below_the_threshold_a_pipe_passes_the_bytes_on(data: bytes) -> None:
 
 
 def test_nothing_is_slimmed_either() -> None:
-    path = real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
+    path = real.SESSION
     assert condense_process("run", path, "--slim", *ROOMY).stdout == path.read_bytes()
 
 

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+import real
 from helpers import as_lines, condense, condense_on_terminal, listing, session, snapshot
-from real import PROJECT
 
 from condense_cli.errors import ExitStatus
 
-SAMPLE = PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
+SAMPLE = real.SESSION
 
 
 def joined(text: str) -> str:

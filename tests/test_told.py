@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+import real
 from helpers import condense
 
 from condense_cli.errors import ExitStatus
 
-SAMPLE = Path(__file__).resolve().parent.parent / "sample_transcripts" / "bugfix-session.jsonl"
+SAMPLE = real.SESSION
 
 
 # A run reads its configuration too: nothing is written over that.

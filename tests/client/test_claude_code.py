@@ -121,7 +121,7 @@ def test_a_condensed_session_resumes(claude: ClaudeCode, recorded: Session, way:
 @pytest.mark.parametrize(
     "path",
     [
-        real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl",
+        real.SESSION,
         *(path for path in REAL if is_resumable(real.transcript(path))),
     ],
     ids=lambda path: path.name[-40:],
