@@ -28,14 +28,7 @@ from condense_cli import api
 from condense_cli.config.checks import warnings
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration, Repeat, TruncationConfig
-from condense_cli.config.phases import (
-    FallbackPhase,
-    LlmPhase,
-    LosslessPhase,
-    LossyPhase,
-    MultiPass,
-    SelectionPhase,
-)
+from condense_cli.config.phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, MultiPass, SelectionPhase
 from condense_cli.markers import gaps_in, parse_summary
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
