@@ -15,6 +15,7 @@ from condense_cli.providers.registry import Registry
 from condense_cli.transcript import Block, BlockKind, Transcript
 
 LONG = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(40))
+OLD = "\n".join(f"line {n} of the file as it was" for n in range(30))
 
 
 def user(content: Any) -> dict[str, Any]:
@@ -93,6 +94,17 @@ def one_pass(**keys: Any) -> dict[str, Any]:
         "id": "only",
         "selection": {"type": "preserve_recent", "keep_recent_count": 1},
         "individual_config": {"defaults": {"tool_results": {"operation": "suppress"}}},
+        **keys,
+    }
+
+
+def extract(**keys: Any) -> dict[str, Any]:
+    """A pass that shortens down to the target."""
+    return {
+        "id": "to-target",
+        "selection": {"type": "preserve_recent", "keep_recent_count": 1},
+        "mode": "extract",
+        "execution": {"type": "target"},
         **keys,
     }
 

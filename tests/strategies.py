@@ -7,7 +7,7 @@ import uuid
 from typing import Any
 
 from agent_logs import agent_files
-from agents import gemini_chats, opencode_exports, pi_sessions
+from agents import Turns, gemini_chats, opencode_exports, pi_sessions
 from hypothesis import strategies as st
 from pictures import image_links, images
 from repeats import repeating_turns, xml_messages
@@ -131,8 +131,6 @@ def _result_blocks(turn: dict[str, Any]) -> list[dict[str, Any]]:
         blocks.append(block)
     return blocks
 
-
-Turns = st.SearchStrategy[list[dict[str, Any]]]
 
 REPEATING: Turns = repeating_turns(images())
 """Conversations in which lines come again, so that there is something to refer to."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from helpers import condense, condense_on_terminal, condense_process, snapshot
-from test_evaluation import work
+from looked_up import work
 
 from condense_cli.cli.evaluate import AGAINST
 from condense_cli.errors import ExitStatus

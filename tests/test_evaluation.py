@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from build import anthropic, assistant, call, configuration, one_pass, openai, read_turn, result, user
+from looked_up import READS, shown, work
 
 import condense_cli
 from condense_cli.config.presets import preset_names
@@ -20,25 +21,9 @@ from condense_cli.quality.evaluation import Evaluated, Point, evaluate
 from condense_cli.quality.extraction import EXTRACTION
 from condense_cli.quality.recall import Recall, Score
 from condense_cli.tokens import Counter
-from condense_cli.transcript import Message, Transcript
+from condense_cli.transcript import Message
 
 COUNT = Counter()
-READS = 4
-
-
-def shown(number: int) -> str:
-    """A file of 41 lines: the first names one fact, the one in the middle another."""
-    filler = [f"and this is line {'abcdefghijklmnopqrst'[line]} of so many words" for line in range(20)]
-    return "\n".join([f"first_{number}", *filler[:19], f"middle_{number}", *filler])
-
-
-def work() -> Transcript:
-    """A request and four reads; then, from the cut at half on, an assistant that names what the files said."""
-    before = [message for number in range(READS) for message in read_turn(f"t{number}", f"f{number}", shown(number))]
-    after = []
-    for number in range(READS):
-        after += [assistant(f"It is first_{number}, and also middle_{number}."), user("Go on.")]
-    return anthropic(user("Look, please."), *before, *after, assistant("Done."))
 
 
 def case() -> Case:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from fake_client import WHEN
 
 from condense_cli.config.profiles import BUILT_IN, PriceOverride, Profile
 from condense_cli.economics import CallUsage
 from condense_cli.llm.spending import Spent, price_for, spent_on
 
-WHEN = datetime(2026, 6, 1, tzinfo=UTC)
 SONNET = Profile(api="anthropic", model="claude-sonnet-4-5")
 MINI = BUILT_IN["gpt-4o-mini"]
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from fake_client import words
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,10 +24,6 @@ from condense_cli.llm.reasons import Reason, failure
 from condense_cli.llm.spending import Spent
 from condense_cli.llm.summaries import plan, summarize
 from condense_cli.tokens import count_text
-
-
-def words(text: str) -> int:
-    return len(text.split())
 
 
 def task(subject: Subject = Subject.TOOL_RESULT, *pieces: str, **changes: Any) -> PromptTask:

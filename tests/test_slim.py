@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import real
-from build import LONG, call, claude_line, configuration, one_pass, result, session, text
+from build import LONG, OLD, call, claude_line, configuration, one_pass, result, session, text
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import REPEATING, claude_records, spelled
@@ -26,7 +26,6 @@ from condense_cli.transcript import Transcript
 
 NOTHING = configuration()
 LOSSLESS = configuration(lossless_prelude={"enabled": True})
-OLD = "\n".join(f"line {n} of the file as it was" for n in range(30))
 MARKER_OF_OLD = f"[condense: 30 lines left out #{content_hash(OLD)}]"
 
 

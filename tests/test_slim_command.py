@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from build import LONG, call, claude_line, result, text
+from build import LONG, OLD, call, claude_line, result, text
 from helpers import condense
 
 from condense_cli.markers import content_hash
-
-OLD = "\n".join(f"line {n} of the file as it was" for n in range(30))
 
 SESSION = "".join(
     json.dumps(record) + "\n"

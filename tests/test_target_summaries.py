@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from build import LONG, anthropic, assistant, condense, conversation, read_turn, reasons, user
+from build import LONG, anthropic, assistant, condense, conversation, extract, read_turn, reasons, user
 from helpers import condense_process
 
 from condense_cli.errors import ConfigurationError
@@ -15,17 +15,6 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Transcript
-
-
-def extract(**keys: Any) -> dict[str, Any]:
-    return {
-        "id": "to-target",
-        "selection": {"type": "preserve_recent", "keep_recent_count": 1},
-        "mode": "extract",
-        "execution": {"type": "target"},
-        **keys,
-    }
-
 
 SUMMARIZING: Final = {"extract_config": {"may_summarize": True}}
 

@@ -17,6 +17,7 @@ from build import (
     condense,
     configuration,
     conversation,
+    extract,
     one_pass,
     read_turn,
     reasons,
@@ -41,16 +42,6 @@ from condense_cli.tokens import Counter
 
 MEETING = ("balanced", "cost", "speed")
 """Presets that meet a target."""
-
-
-def extract(**keys: Any) -> dict[str, Any]:
-    return {
-        "id": "to-target",
-        "selection": {"type": "preserve_recent", "keep_recent_count": 1},
-        "mode": "extract",
-        "execution": {"type": "target"},
-        **keys,
-    }
 
 
 # --- Approach: the largest budget whose result is within the target ---------------------------------------------------

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from agents import Turns
 from hypothesis import strategies as st
-
-Turns = st.SearchStrategy[list[dict[str, Any]]]
 
 
 def _result(result: Any) -> str:
