@@ -84,23 +84,34 @@ class _Encoder:
     ) -> None:
         self.messages, self.finders, self.count = messages, finders, count
         self.may_change, self.originals = may_change, originals
-        self.restored: set[Positions] = set()
+        self.reader, self.read = reader, reader.lines
         self.sources = {category: finders.sources(category) for category in Category}
+        """Categories that those of each category may refer to."""
         self.addresses = Addresses(messages, reader.names)
         self.pieces = list(find_pieces(messages, finders))
+        """In the order in which they are written. A piece is called by its number here."""
         if keep == "latest":
             self.pieces.reverse()
-        self.reader, self.read = reader, reader.lines
-        self.whole: dict[int, Text] = {}
         self.hashed = [reader.hashed(piece.content) for piece in self.pieces]
+        """Each piece as it is looked for."""
         self.cut = {place: reader.hashed(text) for place, text in originals.items()}
+        """The originals as they are looked for."""
         self.repeated = Repeated([*self.hashed, *self.cut.values()])
         self.index = Index(self.repeated)
-        self.values: dict[Positions, list[int]] = {}
-        self.call_values: dict[int, Hashed] = {}
         self.texts: dict[int, Text] = {}
-        self.unfinished: dict[int, WrittenText] = {}
+        """Pieces that have references, as they are written."""
+        self.whole: dict[int, Text] = {}
+        """What pieces say in the end, where that is not what they said at first."""
+        self.restored: set[Positions] = set()
+        """Results that say the whole of what was cut."""
         self.used: dict[int, bytearray] = {}
+        """Lines of pieces that are referred to, marked; they have to stay."""
+        self.values: dict[Positions, list[int]] = {}
+        """Pieces that are values in the arguments of a call, by the call's block."""
+        self.unfinished: dict[int, WrittenText] = {}
+        """Results with references that may get others, to their own call."""
+        self.call_values: dict[int, Hashed] = {}
+        """Values of the call that a result refers to right now, as they are written, by numbers of their own."""
 
     def blocks(self) -> dict[Positions, Block]:
         """Every block that has references, as it is written."""

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, compress
-from operator import or_
 from typing import Final
 
 from msgspec import Struct
@@ -21,12 +20,16 @@ from .lines import Shape, read_lines
 _PLACES: Final = 32
 """Places remembered for one line. A line that comes more often, such as a bracket, starts no run but can be in one."""
 _SHORTEST_LINE: Final = 4
+"""Characters; a shorter line means nothing by itself."""
 _SMALL: Final = 0xFFFF
+"""The largest number by which a line that is too short is known."""
 _SHIFT: Final = 32
 """A place is a number: the text's number above, the line's below these bits."""
 _NONE: Final = -1
 _TOO_MANY: Final = -2
+"""Where the chain of a line's places would begin: there is none, or it would be too long."""
 ITSELF: Final = -1
+"""In place of a text's number: the text that is looked at."""
 
 
 class Run(Struct, frozen=True):
@@ -70,9 +73,10 @@ def hash_lines(text: str) -> Hashed:
     lines = _hashes(read.lines) if len(read.shape.listings) > 1 else keys
     more = 0 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) - len(text)
     sizes = array("I", map(len, read.lines))
-    shorts = sum(map(_SHORTEST_LINE.__gt__, sizes if read.keys is read.lines else map(len, read.keys)))
-    longest = max((len(listing.last_prefix) for listing in read.shape.listings), default=0)
-    short = shorts * (longest + _SHORTEST_LINE)
+    key_sizes = sizes if read.keys is read.lines else map(len, read.keys)
+    shorts = sum(size < _SHORTEST_LINE for size in key_sizes)
+    longest_number = max((len(listing.last_prefix) for listing in read.shape.listings), default=0)
+    short = shorts * (longest_number + _SHORTEST_LINE)
     return Hashed(keys, lines, read.shape, sizes, hash(text), short, more)
 
 
@@ -90,8 +94,8 @@ class Repeated:
         self._seen = seen = bytearray(mask + 1)
         self._last: tuple[Hashed, list[int]] | None = None
         for text in texts:
-            for place in map(mask.__and__, text.keys):
-                seen[place] = 2 if seen[place] else 1
+            for key in text.keys:
+                seen[key & mask] = 2 if seen[key & mask] else 1
 
     def lines(self, text: Hashed) -> list[int]:
         """The lines of a text that come more than once and are long enough to mean something."""
@@ -178,12 +182,12 @@ class Index:
         """How many bytes of a text can at most stand in runs, or more than `enough` where that is easy to see."""
         if text.short + text.more > enough or text.text in self._whole:
             return enough + 1
-        keys = text.keys
-        found = bytes(map(self._newest.__contains__, keys))
-        own = text.lines
+        newest, own = self._newest, text.lines
+        found = bytes(key in newest for key in text.keys)
         if text.shape.listing is None and len(set(own)) < len(own):
             often = {key for key, number in Counter(own).items() if number > 1}
-            found = bytes(map(or_, found, map(often.__contains__, own)))
+            found = bytes(is_found or key in often for is_found, key in zip(found, own, strict=True))
+        # The characters of the lines that are found, and the break behind each.
         return sum(compress(text.sizes, found)) + sum(found) + text.short + text.more
 
     def _grow(self, text: Hashed, line: int, source: int, there: int) -> tuple[int, int]:
