@@ -57,6 +57,11 @@ def parse_text(text: str) -> Any:
         return json.loads(text)
 
 
+def reason_of(error: JSONDecodeError) -> str:
+    """What is wrong with a JSON text, as it is said within a sentence."""
+    return (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at").removesuffix(" at")
+
+
 def decode(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 

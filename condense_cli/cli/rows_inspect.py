@@ -73,22 +73,22 @@ def _inspection(tally: Tally, found: Contents, source: str, top: int) -> RowsIns
 
     read = tally.rows - tally.bad
     return RowsInspection(
-        facts.SHAPE,
-        source,
-        "rows",
-        dict(sorted(tally.formats.items())),
-        tally.rows,
-        tally.bad,
-        tally.messages_before,
-        found.tokens,
-        found.constants,
-        tally.estimated,
-        tally.bytes_before,
-        round(found.tokens / read) if read else 0,
-        [share(name) for name in CONTENT_TYPES if found.blocks[name]],
-        tool_shares(found.calls, found.parameters, found.results, found.tokens)[:top],
-        found.largest[:top],
-        tally.problems,
+        version=facts.SHAPE,
+        input=source,
+        format="rows",
+        formats=dict(sorted(tally.formats.items())),
+        rows=tally.rows,
+        bad=tally.bad,
+        messages=tally.messages_before,
+        tokens=found.tokens,
+        constants=found.constants,
+        estimated=tally.estimated,
+        bytes=tally.bytes_before,
+        tokens_per_row=round(found.tokens / read) if read else 0,
+        content_types=[share(name) for name in CONTENT_TYPES if found.blocks[name]],
+        tools=tool_shares(found.calls, found.parameters, found.results, found.tokens)[:top],
+        largest_rows=found.largest[:top],
+        problems=tally.problems,
     )
 
 

@@ -246,8 +246,7 @@ def _not_json(
         hint = "--lenient keeps lines that cannot be read as they are." if is_line else ""
         return NotJsonError(f"{name}:{line}: {'the line' if is_line else 'the value'} {reason}.", hint)
     line += error.lineno - 1
-    reason = (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at").removesuffix(" at")
-    message = f"{name}:{line}:{error.colno}: not JSON ({reason})."
+    message = f"{name}:{line}:{error.colno}: not JSON ({jsontext.reason_of(error)})."
     beginning = data[start : start + 200].lstrip()
     if line == 1 and b"\0" in beginning:
         return NotJsonError(f"{name}: not JSON but binary data.", "Name a transcript: a .json or .jsonl file.")

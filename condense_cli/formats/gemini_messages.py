@@ -166,15 +166,18 @@ def _result(part: Any, record: int, path: JsonPath, owner: JsonPath, has_failed:
         return Block(BlockKind.TOOL_RESULT, Place(record, path), owner, content=part, is_error=has_failed, **common)
     if not isinstance(part, dict):
         return Block(BlockKind.OPAQUE, Place(record, path), owner, content=jsontext.dump_compact(part), **common)
-    response = part.get("functionResponse")
-    response = response.get("response") if isinstance(response, dict) else None
-    for holder, keys, inside in (
-        (response, ("output", "error"), ("functionResponse", "response")),
-        (part, ("text",), ()),
-    ):
-        for key in keys:
-            if isinstance(holder, dict) and isinstance(holder.get(key), str):
-                place = Place(record, (*path, *inside, key))
-                is_error = has_failed or key == "error"
-                return Block(BlockKind.TOOL_RESULT, place, owner, content=holder[key], is_error=is_error, **common)
+    envelope = part.get("functionResponse")
+    response = envelope.get("response") if isinstance(envelope, dict) else None
+    if not isinstance(response, dict):
+        response = {}
+    inside = (*path, "functionResponse", "response")
+    texts: tuple[tuple[Any, JsonPath], ...] = (
+        (response.get("output"), (*inside, "output")),
+        (response.get("error"), (*inside, "error")),
+        (part.get("text"), (*path, "text")),
+    )
+    for text, where in texts:
+        if isinstance(text, str):
+            is_error = has_failed or where[-1] == "error"
+            return Block(BlockKind.TOOL_RESULT, Place(record, where), owner, content=text, is_error=is_error, **common)
     return replace(_attachment(part, record, path, **common), owner=owner, is_error=has_failed)

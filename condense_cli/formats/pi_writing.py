@@ -65,7 +65,8 @@ def _relink(entries: list[Entry], edits: RecordEdits, gone: frozenset[int]) -> N
         kept = entry.value.get("firstKeptEntryId")
         if isinstance(kept, str) and kept in parents:
             ids = [other.id for other in path(entries[: position + 1])]
-            left = [id for id in (ids[ids.index(kept) :] if kept in ids else ids[-1:]) if id not in parents]
+            kept_ids = ids[ids.index(kept) :] if kept in ids else ids[-1:]
+            left = [id for id in kept_ids if id not in parents]
             edits[entry.record]["firstKeptEntryId",] = json.dumps(left[0])
         origin = entry.value.get("fromId")
         if isinstance(origin, str) and origin in parents:

@@ -81,16 +81,16 @@ def build(
     worked = [result for result in results if result.status in WORKED]
     before, after = sum(each.tokens_before for each in worked), sum(each.tokens_after for each in worked)
     totals = Totals(
-        len(results),
-        number(Status.DONE),
-        number(Status.UNCHANGED),
-        number(Status.UP_TO_DATE),
-        number(Status.PASSED_OVER),
-        number(Status.FAILED),
-        before,
-        after,
-        before - after,
-        percent(before - after, before),
+        files=len(results),
+        done=number(Status.DONE),
+        unchanged=number(Status.UNCHANGED),
+        up_to_date=number(Status.UP_TO_DATE),
+        passed_over=number(Status.PASSED_OVER),
+        failed=number(Status.FAILED),
+        tokens_before=before,
+        tokens_after=after,
+        saved=before - after,
+        saved_percent=percent(before - after, before),
     )
     return ManyReport(SHAPE, __version__, out_dir, configuration, totals, "USD", spent, list(results), list(warnings))
 

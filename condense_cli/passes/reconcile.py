@@ -7,6 +7,7 @@ cut, older texts can no longer refer to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -15,10 +16,20 @@ from ..transcript import Block, Message
 from .prelude import BlockKey, key_of
 from .receipts import Kept, Receipt, changed, kept
 
-REFER = "refer"
+REFER: Final = "refer"
+"""The operation of a block that is written with a reference."""
 
-View = dict[BlockKey, tuple[Message, int, Block]]
-"""Every block with its message and its position in that."""
+
+class Standing(NamedTuple):
+    """A block, with its message and its position in that."""
+
+    message: Message
+    number: int
+    block: Block
+
+
+View = dict[BlockKey, Standing]
+"""Every block of some messages."""
 
 InInput = Mapping[BlockKey, tuple[int, int]]
 """Where the input has the blocks: index of the message and position in it. Empty while none has another place."""
@@ -26,7 +37,9 @@ InInput = Mapping[BlockKey, tuple[int, int]]
 
 def view(messages: Sequence[Message]) -> View:
     return {
-        key_of(block): (message, number, block) for message in messages for number, block in enumerate(message.blocks)
+        key_of(block): Standing(message, number, block)
+        for message in messages
+        for number, block in enumerate(message.blocks)
     }
 
 
@@ -64,33 +77,33 @@ def reconcile(
     Receipts name blocks by their places in the input. `operation` tells of such a place, and of the message and the
     position where the block stands now, what made it what it is.
     """
-    keys = {in_input.get(key, (message.index, number)): key for key, (message, number, _) in after.items()}
+    keys = {in_input.get(key, (now.message.index, now.number)): key for key, now in after.items()}
     found: list[Receipt] = []
     seen: set[BlockKey] = set()
     for receipt in receipts:
         place = (receipt.message, receipt.block)
         key = keys.get(place)
         # A summary may stand where an earlier one stood, which it takes in: nothing but the place is the same.
-        if key is None or key not in before or (receipt.is_change and after[key][2].is_inserted):
+        if key is None or key not in before or (receipt.is_change and after[key].block.is_inserted):
             found.append(receipt)
             continue
-        (message, number, old), (_, _, new) = before[key], after[key]
         seen.add(key)
-        tokens, tokens_after = count.block(old), count.block(new)
-        if tokens != tokens_after or not new.reads_as(old) or new.kind is not old.kind:
+        old, new = before[key], after[key]
+        tokens, tokens_after = count.block(old.block), count.block(new.block)
+        if tokens != tokens_after or not new.block.reads_as(old.block) or new.block.kind is not old.block.kind:
             why = receipt.reason if receipt.is_change else reason
-            how = operation(place, *after[key][:2])
-            found.append(_at(changed(pass_id, message, number, how, tokens, tokens_after, why), place))
+            how = operation(place, new.message, new.number)
+            found.append(_at(changed(pass_id, old.message, old.number, how, tokens, tokens_after, why), place))
         elif receipt.is_change:
-            found.append(_at(kept(pass_id, message, number, tokens, Kept.REFERENCE), place))
+            found.append(_at(kept(pass_id, old.message, old.number, tokens, Kept.REFERENCE), place))
         else:
             found.append(replace(receipt, tokens_before=tokens, tokens_after=tokens))
     for place, key in keys.items():
-        if key in seen or key not in before or after[key][2].is_inserted:
+        if key in seen or key not in before or after[key].block.is_inserted:
             continue
-        (message, number, old), (_, _, new) = before[key], after[key]
-        tokens, tokens_after = count.block(old), count.block(new)
-        if tokens != tokens_after or not old.reads_as(new):
-            how = operation(place, *after[key][:2])
-            found.append(_at(changed(pass_id, message, number, how, tokens, tokens_after, reason), place))
+        old, new = before[key], after[key]
+        tokens, tokens_after = count.block(old.block), count.block(new.block)
+        if tokens != tokens_after or not old.block.reads_as(new.block):
+            how = operation(place, new.message, new.number)
+            found.append(_at(changed(pass_id, old.message, old.number, how, tokens, tokens_after, reason), place))
     return found

@@ -96,7 +96,7 @@ def parse_row(line: bytes, name: str) -> Any:
     try:
         return jsontext.parse(line)
     except json.JSONDecodeError as error:
-        reason = (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at").removesuffix(" at")
+        reason = jsontext.reason_of(error)
         raise NotJsonError(f"{name}: not JSON ({reason}, column {error.colno}).") from None
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
@@ -116,7 +116,8 @@ def find(value: Any, kind: Kind) -> tuple[Column, str | None] | None:
         if not isinstance(messages, list):
             continue
         if not messages:
-            empty = empty or (column if column == kind.column or column[-1] in _USUAL else None)
+            if empty is None and (column == kind.column or column[-1] in _USUAL):
+                empty = column
             continue
         format = format_of(messages, kind.format)
         if format is not None:

@@ -190,22 +190,22 @@ def report(sessions: Iterable[Listed], finding: Finding) -> SessionList:
             window = SessionWindow(size, percent(facts.used, size), facts.used, facts.used_source)
         rows.append(
             SessionRow(
-                file.client.value,
-                file.id,
-                short.get(file.id, file.id),
-                session.title,
-                session.project,
-                iso(session.updated),
-                facts.messages,
-                facts.tokens,
-                facts.exact,
-                facts.model,
-                window,
-                file.path,
-                file.size,
-                file.is_side,
-                facts.is_condensed,
-                facts.problem,
+                client=file.client.value,
+                id=file.id,
+                short=short.get(file.id, file.id),
+                title=session.title,
+                project=session.project,
+                updated=iso(session.updated),
+                messages=facts.messages,
+                tokens=facts.tokens,
+                exact=facts.exact,
+                model=facts.model,
+                window=window,
+                path=file.path,
+                bytes=file.size,
+                aside=file.is_side,
+                condensed=facts.is_condensed,
+                problem=facts.problem,
             )
         )
     return SessionList(
