@@ -8,7 +8,7 @@ import typer
 
 from ..errors import UsageError
 from .console import console, exits, write_text
-from .options import Session, complete_format, complete_preset
+from .options import LenientReading, Session, complete_format, complete_preset
 from .providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 from .reading import input_file, read_transcript
 
@@ -67,7 +67,7 @@ def diff(
             help="Format of both.  [default: recognised]",
         ),
     ] = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Pass over lines that are not JSON.")] = False,
+    lenient: LenientReading = False,
 ) -> None:
     """Show what differs between two transcripts, message by message.
 

@@ -12,7 +12,7 @@ import typer
 
 from ..errors import ExitStatus, OutputError, UsageError
 from .console import console, exits, say, write_text
-from .options import FormatOption, Session, complete_preset
+from .options import FormatOption, Lenient, Session, complete_preset
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
@@ -80,7 +80,7 @@ def evaluate(
         int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes.  [default: one a processor]")
     ] = None,
     format: FormatOption = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
+    lenient: Lenient = False,
 ) -> None:
     """Measure what later work needed and still finds.
 

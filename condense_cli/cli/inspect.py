@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .console import console, exits, write_text
-from .options import File, OverheadTokens, Session
+from .options import File, LenientReading, OverheadTokens, Session
 from .reading import input_file, name_of, read_transcript
 
 EXAMPLES = (
@@ -33,7 +33,7 @@ def inspect(
     format: Annotated[
         str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
     ] = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Pass over lines that are not JSON.")] = False,
+    lenient: LenientReading = False,
 ) -> None:
     """Show what fills a transcript, in tokens.
 

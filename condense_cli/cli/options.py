@@ -156,6 +156,13 @@ FormatOption = Annotated[
         "--format", "-f", metavar="NAME", autocompletion=complete_format, help="Format of FILE.  [default: recognised]"
     ),
 ]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
+]
+Lenient = Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")]
+LenientReading = Annotated[bool, typer.Option("--lenient", help="Pass over lines that are not JSON.")]
+"""The same where there is nothing to keep them in."""
 
 Jobs = Annotated[
     int | None,

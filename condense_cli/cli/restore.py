@@ -12,7 +12,7 @@ import typer
 from ..errors import ExitStatus, UsageError
 from ..plurals import plural
 from .console import console, exits, say, write_out, write_text
-from .options import File, FormatOption, Session
+from .options import File, FormatOption, Lenient, Session
 from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def restore(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
     format: FormatOption = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
+    lenient: Lenient = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
 ) -> None:
     """Put back what references stand for.

@@ -19,9 +19,11 @@ from .options import (
     FormatOption,
     Jobs,
     KeepRecent,
+    Lenient,
     LosslessOnly,
     MaxCost,
     MaxSummaryTokens,
+    Model,
     NoCache,
     NoConfig,
     OnlyTools,
@@ -102,10 +104,7 @@ def run(
             "--strict", help="Exit with status 4 when the target is missed; the result is written all the same."
         ),
     ] = False,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
-    ] = None,
+    model: Model = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write the JSON report there as well.")
@@ -140,7 +139,7 @@ def run(
     jobs: Jobs = None,
     format: FormatOption = None,
     to_format: converting.To = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
+    lenient: Lenient = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff, timings and costs.")] = False,
     log_json: LogJson = False,

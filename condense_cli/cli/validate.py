@@ -9,7 +9,7 @@ import typer
 from ..errors import ExitStatus
 from ..plurals import plural
 from .console import console, exits, write_text
-from .options import File, Session
+from .options import File, LenientReading, Session
 from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def validate(
     format: Annotated[
         str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
     ] = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Pass over lines that are not JSON.")] = False,
+    lenient: LenientReading = False,
 ) -> None:
     """Check a transcript against the rules of its API.
 

@@ -23,6 +23,7 @@ AS_IS: Final = "as it is"
 class Point(Struct, frozen=True):
     """What a way left at one cut: by a `budget`, the share of the tokens it was held to, or in a `setting` of its own.
 
+    `size` is the share of the tokens before the cut that it left.
     `seconds` are those of the processor that condensing took; a way that could not do it has an `error`.
     """
 
@@ -86,13 +87,13 @@ def evaluate(
         asked = case.questions.asked
         found.append(
             Cut(
-                case.at,
-                len(case.before.messages),
-                case.tokens,
-                len(asked.facts),
-                len(asked.lines),
-                len(case.questions.files),
-                tuple(points),
+                at=case.at,
+                messages=len(case.before.messages),
+                tokens=case.tokens,
+                facts=len(asked.facts),
+                lines=len(asked.lines),
+                files=len(case.questions.files),
+                points=tuple(points),
             )
         )
     return Evaluated(name, transcript.format, count.transcript(transcript), tuple(found), tuple(left_out))
@@ -113,9 +114,10 @@ def _runs(way: Way, budgets: Sequence[float]) -> list[_Run]:
 
 
 def _to_share(name: str, condense: Callable[[Case, int], Sequence[Message]], budget: float) -> _Run:
-    return _Run(
-        name, f"to {100 * budget:.4g} %", budget, lambda case: condense(case, max(1, int(case.tokens * budget)))
-    )
+    def to_share(case: Case) -> Sequence[Message]:
+        return condense(case, max(1, int(case.tokens * budget)))
+
+    return _Run(name, f"to {100 * budget:.4g} %", budget, to_share)
 
 
 def _point(case: Case, run: _Run, clock: Callable[[], float]) -> Point:
@@ -123,7 +125,16 @@ def _point(case: Case, run: _Run, clock: Callable[[], float]) -> Point:
     try:
         messages = run.condense(case)
     except CondenseError as error:
-        return Point(run.way, run.setting, run.budget, 0, 0.0, None, clock() - started, error.message)
+        return Point(
+            run.way,
+            run.setting,
+            run.budget,
+            tokens=0,
+            size=0.0,
+            recall=None,
+            seconds=clock() - started,
+            error=error.message,
+        )
     seconds = clock() - started
     tokens = case.size_of(messages)
     return Point(run.way, run.setting, run.budget, tokens, tokens / case.tokens, case.questions(messages), seconds)
