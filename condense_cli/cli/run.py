@@ -158,6 +158,7 @@ def run(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
         )
 
+        # Imported step by step: a wrong flag is told at once, and a run needs the modules of its own kind alone.
         from .several import check_rows, check_several, is_several
 
         files = files or []

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .. import jsontext
 from ..transcript import Container, Family, Transcript
 from . import repeats
 from .base import Evidence, Format, not_a_message
@@ -74,12 +73,7 @@ def _model(info: Any) -> str | None:
     return info if isinstance(info, str) and info else None
 
 
-def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
-    source = transcript.source
-    for record in range(source.listed):
-        if b'"extra"' in source.raw(record) and record not in source.unparsed:
-            yield record, ("extra",), jsontext.parse(source.view(record)).get("extra")
-
+_SHOWN: Final = repeats.values_under("extra")
 
 FORMAT = Format(
     "mini-swe-agent",
@@ -88,6 +82,6 @@ FORMAT = Format(
     evidence,
     read,
     claims=claims,
-    complete=repeats.completing(_shows),
-    display=repeats.displaying(_shows),
+    complete=repeats.completing(_SHOWN),
+    display=repeats.displaying(_SHOWN),
 )

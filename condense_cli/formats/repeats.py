@@ -67,6 +67,19 @@ def values_beside(transcript: Transcript) -> Iterator[Shown]:
         yield record, (), jsontext.parse(source.view(record))
 
 
+def values_under(key: str) -> Shows:
+    """What shows the values that stand under a key of the messages themselves."""
+    spelled = json.dumps(key).encode()
+
+    def shows(transcript: Transcript) -> Iterator[Shown]:
+        source = transcript.source
+        for record in range(source.listed):
+            if record not in source.unparsed and spelled in source.raw(record):
+                yield record, (key,), jsontext.parse(source.view(record)).get(key)
+
+    return shows
+
+
 class _Texts:
     """Long texts, asked whether one of them holds another text."""
 

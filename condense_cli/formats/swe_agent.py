@@ -69,10 +69,7 @@ def _complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], 
 
 
 def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
-    source = transcript.source
-    for record in range(source.listed):
-        if record not in source.unparsed and b'"thought"' in source.raw(record):
-            yield record, ("thought",), jsontext.parse(source.view(record)).get("thought")
+    yield from repeats.values_under("thought")(transcript)
     yield from repeats.values_beside(transcript)
 
 

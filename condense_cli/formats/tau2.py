@@ -8,9 +8,8 @@ message as the provider sent it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
-from .. import jsontext
 from ..transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from . import repeats
 from .base import Evidence, Format, message_role
@@ -19,7 +18,7 @@ from .openai_chat import flat_call
 from .spelling import as_spelled
 from .turns import Turn, joined
 
-_ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
+_ROLES: Final = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
 
 
 def evidence(value: Any) -> Evidence:
@@ -75,12 +74,7 @@ def _result(value: dict[str, Any], record: int, path: JsonPath, tools: dict[str,
     )
 
 
-def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
-    source = transcript.source
-    for record in range(source.listed):
-        if record not in source.unparsed and b'"raw_data"' in source.raw(record):
-            yield record, ("raw_data",), jsontext.parse(source.view(record)).get("raw_data")
-
+_SHOWN: Final = repeats.values_under("raw_data")
 
 FORMAT = Format(
     "tau2",
@@ -88,6 +82,6 @@ FORMAT = Format(
     "Simulations of tau2-bench, one in a file",
     evidence,
     read,
-    complete=repeats.completing(_shows),
-    display=repeats.displaying(_shows),
+    complete=repeats.completing(_SHOWN),
+    display=repeats.displaying(_SHOWN),
 )
