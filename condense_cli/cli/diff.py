@@ -23,6 +23,7 @@ EXAMPLES = (
 )
 
 _SHOWN_LINES = 3
+"""Lines of each run of changed lines that are shown where nobody asks for more."""
 
 
 def diff(
@@ -98,18 +99,17 @@ def diff(
 
         old = read_transcript(before, format, lenient)
         counter = Counter.of(old)
-        if after is None:
+        if after is not None:
+            new = read_transcript(after, format, lenient)
+        else:
             registry = registry_of_user()
-            configuration = (
-                provider_with(provider, assignments, registry)
-                if provider is not None
-                else checked(presets_here().named(str(preset)), registry)
-            )
+            if provider is not None:
+                configuration = provider_with(provider, assignments, registry)
+            else:
+                configuration = checked(presets_here().named(str(preset)), registry)
             result = api.condense(old, configuration, counter=counter, registry=registry)
             say_error(result)
             new = result.transcript
-        else:
-            new = read_transcript(after, format, lenient)
         difference = api.diff(old, new, counter)
         if json:
             from ..report.diff_json import as_report

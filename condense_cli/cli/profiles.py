@@ -11,7 +11,10 @@ from ..report.visible import visible
 from .console import console, exits, say, write_text
 
 if TYPE_CHECKING:
+    from ..config.profiles import Access
     from ..config.user import UserConfiguration
+    from ..llm.calls import CallOutcome
+    from ..llm.reasons import Failure
     from ..report.profiles import ProfileFacts
 
 profiles_app = typer.Typer(
@@ -116,38 +119,17 @@ def try_out(name: Name, json: Json = False) -> None:
     """
     with exits():
         import os
-        import time
-        from datetime import UTC, datetime
 
         from ..config.user import load_user_configuration, unknown_profile
         from ..llm.access import open_access
-        from ..llm.calls import Caller, CallOutcome, fulfil
-        from ..llm.client import Request
-        from ..llm.reasons import Failure
-        from ..plugins import Installed
         from ..report.facts import to_json
         from ..report.profiles import call_facts
-        from ..tokens import Counter
 
         user = load_user_configuration()
         if name not in user.profiles:
             raise unknown_profile(name, user.profiles)
-        access = open_access(name, user, os.environ)
-        begun = time.perf_counter()
-        if isinstance(access, Failure):
-            outcome = CallOutcome(None, access)
-        elif access.profile.api == "offline":
-            outcome = CallOutcome("It works without a model: there is nothing to call.")
-        elif access.profile.summarizer is not None:
-            Installed().summarizer(access.profile.summarizer)
-            outcome = CallOutcome("Its package is installed.")
-        else:
-            request = Request("Somebody tests whether you can be reached.", "Answer with the one word: ready", 200)
-            done = fulfil([request], Caller(access, Counter(), datetime.now(UTC)))
-            if done.is_interrupted:
-                raise KeyboardInterrupt
-            outcome = done.outcomes[0]
-        facts = call_facts(name, outcome, time.perf_counter() - begun)
+        outcome, seconds = _tried(open_access(name, user, os.environ))
+        facts = call_facts(name, outcome, seconds)
         if json:
             write_text(to_json({"version": 1, "test": facts}))
         elif facts.ok:
@@ -158,6 +140,37 @@ def try_out(name: Name, json: Json = False) -> None:
         else:
             say(f"condense: {name}: {facts.message} ({facts.seconds:.1f} s)\n{facts.hint}")
         raise SystemExit(int(ExitStatus.DONE if facts.ok else ExitStatus.CALLS_FAILED))
+
+
+def _tried(access: Access | Failure) -> tuple[CallOutcome, float]:
+    """What came of a tiny call, where there is a model to call, and how many seconds it took.
+
+    Raises ConfigurationError, KeyboardInterrupt.
+    """
+    import time
+    from datetime import UTC, datetime
+
+    from ..llm.calls import Caller, CallOutcome, fulfil
+    from ..llm.client import Request
+    from ..llm.reasons import Failure
+    from ..plugins import Installed
+    from ..tokens import Counter
+
+    begun = time.perf_counter()
+    if isinstance(access, Failure):
+        outcome = CallOutcome(None, access)
+    elif access.profile.api == "offline":
+        outcome = CallOutcome("It works without a model: there is nothing to call.")
+    elif access.profile.summarizer is not None:
+        Installed().summarizer(access.profile.summarizer)
+        outcome = CallOutcome("Its package is installed.")
+    else:
+        request = Request("Somebody tests whether you can be reached.", "Answer with the one word: ready", 200)
+        done = fulfil([request], Caller(access, Counter(), datetime.now(UTC)))
+        if done.is_interrupted:
+            raise KeyboardInterrupt
+        outcome = done.outcomes[0]
+    return outcome, time.perf_counter() - begun
 
 
 def _facts(name: str, user: UserConfiguration) -> ProfileFacts:
@@ -176,13 +189,15 @@ def _facts(name: str, user: UserConfiguration) -> ProfileFacts:
 def _row(facts: ProfileFacts, *, has_host: bool) -> list[str]:
     """A line of the table. Names of models matter more than where they run, which `show` tells, too."""
     if facts.api == "offline":
-        return [_label(facts), "none" + ", it works on this machine" * has_host, "none", "0", "0", "any"]
+        model = "none, it works on this machine" if has_host else "none"
+        return [_label(facts), model, "none", "0", "0", "any"]
     if facts.api == "installed":
-        return [_label(facts), facts.model + ", of an installed package" * has_host, _key(facts), "?", "?", "any"]
+        model = f"{facts.model}, of an installed package" if has_host else facts.model
+        return [_label(facts), model, _key(facts), "?", "?", "any"]
     price = facts.price
     return [
         _label(facts),
-        facts.model + f" at {facts.host}" * has_host,
+        f"{facts.model} at {facts.host}" if has_host else facts.model,
         _key(facts),
         (price.input if price else None) or "?",
         (price.output if price else None) or "?",

@@ -126,7 +126,7 @@ def _numbered(source: Lines, start: int, size: int, style: Numbering) -> str:
     bodies, shape = source.bodies(start, size), source.shape
     numbered = shape.numbered[start : start + size]
     if 0 not in numbered or 1 not in numbered:
-        return "\n".join(map(str.__add__, prefixes(style, size), bodies))
+        return "\n".join(prefix + body for prefix, body in zip(prefixes(style, size), bodies, strict=True))
     numbers = iter(prefixes(style, size))
     lines = zip(numbered, bodies, strict=True)
     return "\n".join(next(numbers) + body if is_numbered else body for is_numbered, body in lines)

@@ -19,6 +19,7 @@ real transcripts 10 to 12 saves most (benchmarks/prelude.py), and fewer referenc
 _NEAR: Final = 3
 """Counting further than this is asking much of a reader: each step has to save a token more."""
 _LONG: Final = 2_000
+"""Characters of a run whose words are counted first: mostly they are enough."""
 _SHORTEST: Final = 80
 """Runs of fewer characters cost fewer tokens than a reference to them."""
 
