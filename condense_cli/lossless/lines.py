@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache, cached_property
-from itertools import chain, islice, takewhile
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 _NUMBERED: Final = re.compile(r"( *)(\d{1,7})(→|\t| \| |\||:)", re.ASCII)
 _PRINTED: Final = 2_000
+"""Numbers of a listing, from 0 on, that are remembered as they are printed."""
 _BEGINNINGS: Final = frozenset(" 0123456789")
 _DIGITS: Final = frozenset("0123456789")
 
@@ -74,8 +75,8 @@ class Listing(Struct, frozen=True):
         if len(str(self.number(stop - 1))) <= width:
             size = width + len(separator)
             return [line[size:] for line in lines[start:stop]]
-        first = self.first.moved(start - self.start)
-        return list(map(str.removeprefix, lines[start:stop], prefixes(first, stop - start)))
+        numbers = prefixes(self.first.moved(start - self.start), stop - start)
+        return [line.removeprefix(number) for line, number in zip(lines[start:stop], numbers, strict=True)]
 
 
 class Shape(Struct, frozen=True):
@@ -134,25 +135,27 @@ def read_lines(text: str, shape: Shape | None = None) -> Lines:
 def _shape(lines: list[str]) -> Shape:
     listings: list[Listing] = []
     numbered = bytearray()
-    numbers = enumerate(lines)
-    for line, content in numbers:
-        if content[:1] not in _BEGINNINGS or content.lstrip(" ")[:1] not in _DIGITS:
+    last, behind = len(lines) - 1, 0
+    for line, content in enumerate(lines):
+        if content[:1] not in _BEGINNINGS or line < behind or content.lstrip(" ")[:1] not in _DIGITS:
             continue
         numbering = numbering_of(content)
-        if numbering is None or not lines[line + 1 : line + 2] or not lines[line + 1].startswith(numbering.next):
+        if numbering is None or line == last or not lines[line + 1].startswith(numbering.next):
             continue
         size = _fitting(lines, line, numbering)
-        listings.append(Listing(line, line + size, numbering))
+        behind = line + size
+        listings.append(Listing(line, behind, numbering))
         numbered = numbered or bytearray(len(lines))
-        numbered[line : line + size] = b"\x01" * size
-        next(islice(numbers, size - 1, size - 1), None)  # On behind the listing.
+        numbered[line:behind] = b"\x01" * size
     return Shape(len(lines), tuple(listings), bytes(numbered))
 
 
 def _fitting(lines: list[str], start: int, numbering: Numbering) -> int:
     """How many lines the listing has that begins at a line."""
-    lines = lines[start:]
-    return sum(takewhile(bool, map(str.startswith, lines, prefixes(numbering, len(lines)))))
+    for line, prefix in enumerate(prefixes(numbering, len(lines) - start), start):
+        if not lines[line].startswith(prefix):
+            return line - start
+    return len(lines) - start
 
 
 def prefixes(first: Numbering, size: int) -> Iterator[str]:
