@@ -119,16 +119,16 @@ def joined(first: Condensation, second: Condensation) -> Condensation:
         if place not in cut:
             references[place] = before.get(place, 0) + saved
     return Condensation(
-        first.before,
-        _as_it_was(first.before, second.transcript),
-        (*first.passes, *(receipt for receipt in second.passes if receipt.changes)),
-        (*first.receipts, *changes),
-        first.tokens_before,
-        second.tokens_after,
-        first.target,
-        first.warnings,
-        references,
-        first.keeps_thinking,
+        before=first.before,
+        transcript=_as_it_was(first.before, second.transcript),
+        passes=(*first.passes, *(receipt for receipt in second.passes if receipt.changes)),
+        receipts=(*first.receipts, *changes),
+        tokens_before=first.tokens_before,
+        tokens_after=second.tokens_after,
+        target=first.target,
+        warnings=first.warnings,
+        references=references,
+        keeps_thinking=first.keeps_thinking,
     )
 
 

@@ -32,6 +32,13 @@ def operations_of(config: PassConfig) -> list[ContentOperation | ImageOperation]
     return [operation for operation in found if isinstance(operation, ContentOperation | ImageOperation)]
 
 
+def keeps_all(config: PassConfig) -> bool:
+    """Whether a pass changes nothing, whatever it selects."""
+    if config.mode == "batch":
+        return config.batch_config is None or config.batch_config.operation == "keep"
+    return config.mode == "individual" and all(found.operation == "keep" for found in operations_of(config))
+
+
 def is_offline(config: PassConfig, summarizer: Summarizer) -> bool:
     """Whether a batch pass is sure to get its summary without a model, so that it may be tried again."""
     summarization = config.batch_config and config.batch_config.summarization_config

@@ -16,7 +16,7 @@ from .approach import fitted
 from .condensation import Condensation, joined
 from .draft import Draft
 from .individual import override_warnings, run_individual
-from .limits import cuts_summaries, is_offline, operations_of, strictnesses, summarizes_blocks, target_of
+from .limits import cuts_summaries, is_offline, keeps_all, strictnesses, summarizes_blocks, target_of
 from .prelude import Writer
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import REFER, InInput, as_in_input, places, reconcile, view
@@ -120,18 +120,18 @@ class _Run:
         warnings += override_warnings(configuration, len(transcript.messages))
         saved = self.tokens_before - self.draft.tokens
         if any(receipt.is_change for receipt in self.receipts) and saved < max(1, configuration.min_saving):
-            least = configuration.min_saving
-            wanted = f"less than min_saving ({least})" if least else "not smaller"
-            what = f"save {saved:,} tokens, {wanted}" if saved >= 0 else f"be {-saved:,} tokens larger"
-            warnings.append(f"Nothing was changed: the result would {what}.")
+            warnings.append(f"Nothing was changed: the result would {_little(saved, configuration.min_saving)}.")
             return Condensation(
-                transcript, transcript, tuple(map(undone, self.passes)), (),
-                self.tokens_before, self.tokens_before, self.target, tuple(warnings),
+                before=transcript, transcript=transcript, passes=tuple(map(undone, self.passes)), receipts=(),
+                tokens_before=self.tokens_before, tokens_after=self.tokens_before, target=self.target,
+                warnings=tuple(warnings),
             )  # fmt: skip
         return Condensation(
-            transcript, self.draft.finish(transcript), tuple(self.passes), tuple(self.receipts),
-            self.tokens_before, self.draft.tokens, self.target, tuple(warnings),
-            self.draft.references(view(transcript.messages)), configuration.thinking == "keep",
+            before=transcript, transcript=self.draft.finish(transcript),
+            passes=tuple(self.passes), receipts=tuple(self.receipts),
+            tokens_before=self.tokens_before, tokens_after=self.draft.tokens, target=self.target,
+            warnings=tuple(warnings), references=self.draft.references(view(transcript.messages)),
+            keeps_thinking=configuration.thinking == "keep",
         )  # fmt: skip
 
     def all(self) -> None:
@@ -305,12 +305,11 @@ class _Run:
             return f"{self.draft.tokens:,} tokens are not above its {condition.token_threshold:,}"
         if isinstance(config, SlidingWindow):  # What is left after it has a new older half.
             return "it ran already" if config.id in self._seen_ids() else ""
-        if config.mode == "batch":
-            if config.batch_config is None or config.batch_config.operation == "keep":
-                return KEEPS_ALL
-            return "the conversation did not go on since the last summary" if self.is_up_to_date else ""
-        keeps_all = all(operation.operation == "keep" for operation in operations_of(config))
-        return KEEPS_ALL if config.mode == "individual" and keeps_all else ""
+        if keeps_all(config):
+            return KEEPS_ALL
+        if config.mode == "batch" and self.is_up_to_date:
+            return "the conversation did not go on since the last summary"
+        return ""
 
     def _thinking_tokens(self) -> int:
         """Tokens of the thinking that would have to go now."""
@@ -323,18 +322,11 @@ class _Run:
         if not gone:
             return False
         before = self.draft.tokens
-        receipts = [
-            changed(
-                THINKING,
-                self.draft.messages[position],
-                number,
-                "drop",
-                self.draft.count.block(self.draft.messages[position].blocks[number]),
-                0,
-                reason,
-            )
-            for position, number in gone
-        ]
+        receipts: list[Receipt] = []
+        for position, number in gone:
+            message = self.draft.messages[position]
+            tokens = self.draft.count.block(message.blocks[number])
+            receipts.append(changed(THINKING, message, number, "drop", tokens, 0, reason))
         receipts = as_in_input(receipts, self.draft.messages, self._in_input)
         filled = {message.index for message in self.draft.messages if message.blocks}
         self.draft.remove(gone)
@@ -344,3 +336,11 @@ class _Run:
             PassReceipt(THINKING, "Thinking", Status.COMPLETED, reason, before, self.draft.tokens, len(receipts))
         )
         return bool(tidied)
+
+
+def _little(saved: int, least: int) -> str:
+    """What a result would do that saves too few tokens; `least` is the configuration's `min_saving`."""
+    if saved < 0:
+        return f"be {-saved:,} tokens larger"
+    wanted = f"less than min_saving ({least})" if least else "not smaller"
+    return f"save {saved:,} tokens, {wanted}"
