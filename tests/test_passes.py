@@ -101,6 +101,21 @@ def test_overrides_of_single_messages_and_their_thresholds_hold() -> None:
 
 
 # A block that would not become smaller, its marker included, stays as it is.
+# Many tools answer in one line: a limit of lines means lines that somebody can read.
+def test_a_limit_of_lines_bounds_long_lines_too() -> None:
+    one_line = json.dumps([{"name": f"part {number}", "price": number} for number in range(400)])
+    messages = [user("a"), *read_turn("1", content=one_line), *read_turn("2"), assistant("z")]
+
+    def left(**limits: int) -> int:
+        cut = {"operation": "truncate", "params": {"truncate": {"max_lines": 3, "add_ellipsis": False, **limits}}}
+        condensation = condense(anthropic(*messages), one_pass(individual_config={"defaults": {"tool_results": cut}}))
+        return len(condensation.transcript.messages[2].blocks[0].text.split("\n")[0])
+
+    assert len(one_line) > 10_000
+    assert left() == 1_500
+    assert left(max_chars=9_000) == 9_000
+
+
 def test_what_would_not_shrink_stays() -> None:
     messages = [user("a"), *read_turn("1", content="one\ntwo\nthree"), assistant("z")]
     condensation = condense(anthropic(*messages), one_pass(individual_config=cut_to(1)))

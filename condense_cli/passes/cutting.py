@@ -50,8 +50,10 @@ def suppress(text: str) -> str:
 
 def truncate(text: str, limits: Limits) -> str:
     """The text cut to the limits, or the very same text when it is within them."""
-    if limits.max_lines is not None and limits.max_chars is None and PREFIX not in text:
-        return _cut_whole_lines(text, limits.max_lines, limits.keep)
+    if limits.max_lines is not None and PREFIX not in text:
+        short = _cut_whole_lines(text, limits.max_lines, limits.keep)
+        if limits.max_chars is None or len(short) <= limits.max_chars:
+            return short
     items = cut = _parse(text)
     if limits.max_lines is not None:
         cut = _cut_lines(cut, limits.max_lines, limits.keep, text)

@@ -17,6 +17,10 @@ from .summaries import Outcome, Refused, TextTask, Written
 SHORT_VALUE: Final = 20
 """Argument values of up to so many tokens stay: a call whose path is gone tells nobody anything."""
 
+_LINE: Final = 500
+"""Characters that a limit of lines leaves of each, where no limit of characters is given: many tools answer in one
+line, however long."""
+
 _NAMES: Final = frozenset({*PATH_ARGUMENTS, "url", "pattern"})
 """Arguments that name what the call is about: they stay whatever their length, unless they have several lines."""
 
@@ -114,9 +118,10 @@ def _rewrite(operation: ContentOperation, strictness: float) -> Rewrite:
     if operation.operation == "suppress":
         return cutting.suppress
     params = (operation.params and operation.params.truncate) or TruncateParams()
-    limits = cutting.Limits(
-        _scaled(params.max_lines, strictness), _scaled(params.max_chars, strictness), params.keep, params.add_ellipsis
-    )
+    lines, characters = _scaled(params.max_lines, strictness), _scaled(params.max_chars, strictness)
+    if lines is not None and characters is None:
+        characters = lines * _LINE
+    limits = cutting.Limits(lines, characters, params.keep, params.add_ellipsis)
     # A summary that an earlier run wrote stays: the first run would have cut what it stands for, not the summary.
     return lambda text: text if _is_summary(text) else cutting.truncate(text, limits)
 
