@@ -283,6 +283,8 @@ def test_a_provider_that_fails_changes_nothing(packages: Path, session: Path) ->
     assert "condense: Provider bad failed: ValueError: it is late.\nThe transcript is as it was." in done.stderr
     assert "Traceback" not in done.stderr
     assert "ValueError: it is late" in run(packages, "--debug", "run", session, "--provider", "bad").stderr
+    done = run(packages, "run", session, "--provider", "bad", "--log-json")
+    assert "ValueError: it is late" in json.loads(done.stderr)["error"], "the line is all there is"
     out = packages.parent / "out"
     for _ in range(2):
         done = run(packages, "run", session, "--provider", "bad", "--out-dir", out, "--json")

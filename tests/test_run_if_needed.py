@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import real
 from build import conversation
-from helpers import CUT, Outcome, as_lines, condense_on_terminal, condense_process, condensed, session
+from helpers import CUT, Outcome, as_lines, condense, condense_on_terminal, condense_process, condensed, session
 
 from condense_cli.errors import ExitStatus
 from condense_cli.report.run_log import RunLog
@@ -137,6 +137,17 @@ def test_the_log_is_one_line_of_json_in_place_of_messages() -> None:
     assert (log["custom_prompt"], log["dedicated_profile"], log["calls"], log["cost"]) == (False, False, 0, "0")
     assert datetime.fromisoformat(log["time"]).utcoffset() is not None
     assert done.stdout == condensed(DATA, CUT)
+
+
+@pytest.mark.parametrize("flags", [("-o", "out.jsonl"), ("--in-place", "--force"), ("--new-session",), ()])
+@pytest.mark.parametrize("more", [(), ROOMY, ("-v",)])
+def test_in_a_script_too_it_is_all_that_standard_error_holds(
+    tmp_path: Path, flags: tuple[str, ...], more: tuple[str, ...]
+) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(real.SESSION.read_bytes())
+    done = condense("run", path, "-p", "speed", "--log-json", *flags, *more, cwd=tmp_path)
+    assert logged(done)["status"] == ExitStatus.DONE == done.status
 
 
 def test_the_log_names_a_prompt_and_a_profile(tmp_path: Path) -> None:

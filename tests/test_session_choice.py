@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,12 @@ def test_latest_is_the_newest_of_all_where_the_project_has_none(machine: Machine
     outcome = run(machine, "show", "--session", "latest", "0", cwd=tmp_path)
     assert "The first" in outcome.text
     assert "(none of this project)" in outcome.message
+
+
+def test_a_log_for_programs_has_no_word_of_it(machine: Machine, tmp_path: Path) -> None:
+    (path,) = machine.claude.rglob(f"{ONE}.jsonl")
+    outcome = run(machine, "run", "--session", "latest", "--log-json", cwd=tmp_path)
+    assert json.loads(outcome.stderr)["input"] == str(path)
 
 
 def test_latest_is_what_the_list_begins_with(machine: Machine, tmp_path: Path) -> None:

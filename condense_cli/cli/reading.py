@@ -18,8 +18,11 @@ _TITLE: Final = 50
 """Characters of a session's title in the line that says which it is."""
 
 
-def input_file(file: str | None, session: str | None) -> str:
-    """The file that a command was given, by name or as a session. Raises UsageError and UnreadableError."""
+def input_file(file: str | None, session: str | None, *, is_latest_said: bool = True) -> str:
+    """The file that a command was given, by name or as a session. Raises UsageError and UnreadableError.
+
+    Which session is the latest is said on standard error.
+    """
     if file is not None and session is not None:
         raise UsageError("FILE and --session cannot be used together.", "Name one transcript.")
     if file is not None:
@@ -35,7 +38,7 @@ def input_file(file: str | None, session: str | None) -> str:
     from .machine import session_places, tilde
 
     choice = choose(session, session_places(), Path.cwd())
-    if session == LATEST:
+    if session == LATEST and is_latest_said:
         where = " (none of this project)" if choice.is_elsewhere else ""
         title = f" {shortened(choice.title, _TITLE)!r}" if choice.title else ""
         say(f"condense: the newest session{where} is{title} ({choice.file.client}): {tilde(choice.file.path)}")

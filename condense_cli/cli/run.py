@@ -167,7 +167,8 @@ def run(
         if are_several:
             places = {"-o": output, "--session": session, "--new-session": new_session, "--in-place": in_place}
             check_several(files, out_dir, places | of_one, dry_run=dry_run)
-        file = "-" if are_several else input_file(files[0] if files else None, session)
+        given = files[0] if files else None
+        file = "-" if are_several else input_file(given, session, is_latest_said=not log_json)
 
         from .destination import check_configurations, destination
 

@@ -60,7 +60,8 @@ def run_one(file: str, treatment: Treatment, telling: Telling, to: Destination, 
     output = converting.output(result, treatment.to)
     written = to.write(output.data or b"", transcript)
     status = status_of_result(result, summaries, treatment)
-    say_error(result)
+    if not telling.log_json:  # Its line names the error.
+        say_error(result)
     if telling.is_silent:
         return status
     ran = Ran(file, result, count, output, written, told_of(summaries))
@@ -117,10 +118,8 @@ def _show(ran: Ran, report: facts.Report, telling: Telling, to: Destination) -> 
         for warning in report.warnings:
             say(f"condense: {warning}")
         return
-    if telling.log_json and to.writes_stdout:
-        return
     is_cost_asked = _is_cost_asked(ran, telling)
-    show_run(result, report, ran.count, to, telling.verbose, telling.explain, is_cost_asked)
+    show_run(result, report, ran.count, to, telling, is_cost_asked)
     for line in ran.written.said:
         tell(line)
     if to.where is Where.NOWHERE and not to.dry_run and result.transcript.is_changed:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..report.facts import Cost, Report
     from ..tokens import Counter
     from .destination import Destination
+    from .telling import Telling
 
 
 def cost_of_run(result: Condensation, counter: Counter, overhead_tokens: int | None, summaries: Decimal) -> Cost:
@@ -37,12 +38,15 @@ def show_run(
     report: Report,
     counter: Counter,
     to: Destination,
-    verbose: bool,
-    explain: bool,
+    telling: Telling,
     is_cost_asked: bool,
 ) -> None:
-    """All of it on a terminal, a line on standard error in a script."""
-    if to.is_in_a_script and not (verbose or explain):
+    """All of it on a terminal, a line on standard error in a script, where --log-json wants that for itself."""
+    verbose, explain = telling.verbose, telling.explain
+    is_brief = to.is_in_a_script and not (verbose or explain)
+    if telling.log_json and (is_brief or to.writes_stdout):
+        return
+    if is_brief:
         from ..report.cost_text import cost_figures
         from ..report.facts import summary
         from ..report.slimming import slim_line
