@@ -165,8 +165,13 @@ def run(
         of_one: dict[str, object] = {"--explain": explain, "--cost": cost, "-v": verbose, "--log-json": log_json}
         are_several = is_several(files, out_dir)
         if are_several:
-            places = {"-o": output, "--session": session, "--new-session": new_session, "--in-place": in_place}
-            check_several(files, out_dir, places | of_one, dry_run=dry_run)
+            places: dict[str, object] = {
+                "-o": output,
+                "--session": session,
+                "--new-session": new_session,
+                "--in-place": in_place,
+            }
+            check_several(files, out_dir, places, of_one, dry_run=dry_run)
         given = files[0] if files else None
         file = "-" if are_several else input_file(given, session, is_latest_said=not log_json)
 

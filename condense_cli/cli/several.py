@@ -13,16 +13,24 @@ def is_several(files: list[str], out_dir: Path | None) -> bool:
     return out_dir is not None or len(files) > 1 or (len(files) == 1 and Path(files[0]).is_dir())
 
 
-def check_several(files: list[str], out_dir: Path | None, refused: dict[str, object], *, dry_run: bool) -> None:
-    """Raises UsageError for options that make no sense here; `refused` are those that are for one file."""
+def check_several(
+    files: list[str], out_dir: Path | None, places: dict[str, object], of_one: dict[str, object], *, dry_run: bool
+) -> None:
+    """Raises UsageError for options that make no sense here: those that name one transcript, and others for one."""
+    refused = next((option for option, value in (places | of_one).items() if value), None)
+    if out_dir is not None and refused is not None:
+        raise UsageError(
+            f"{refused} and --out-dir cannot be used together.",
+            f"--out-dir takes many transcripts, {refused} is for one.",
+        )
     if not files:
         raise UsageError("There is no transcript to work on.", "For example: condense run FILE… --out-dir DIR")
     several = f"{files[0]} is no file but a folder"
     if len(files) > 1:
         several = f"{', '.join(files[:2])}{'' if len(files) == 2 else ', …'} are {len(files)} transcripts"
-    for option, value in refused.items():
-        if value:
-            raise UsageError(f"{several}, and {option} is for one.", "--out-dir DIR takes them all.")
+    if refused is not None:
+        hint = "--out-dir DIR takes them all." if refused in places else f"Leave {refused} out, or name one transcript."
+        raise UsageError(f"{several}, and {refused} is for one.", hint)
     if out_dir is None and not dry_run:
         raise UsageError(f"{several}: say where to write.", "--out-dir DIR writes them there; --dry-run only reports.")
 
