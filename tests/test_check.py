@@ -182,6 +182,13 @@ def test_no_is_status_0_and_yes_is_status_4() -> None:
     assert re.search(rb"overhead +99,000  option", yes.stdout)
 
 
+# `check || run` would condense as well where check could not tell: statuses 2 and 3 are no yes.
+def test_help_shows_how_to_condense_only_where_it_should() -> None:
+    shown = condense_process("check", "--help").text
+    assert "condense run session.jsonl --if-needed --in-place" in shown
+    assert "||" not in shown
+
+
 def test_an_unknown_window_is_said_and_never_guessed() -> None:
     for arguments in ((), ("--model", "nobody-knows-1"), ("--json",), ("-q",)):
         done = checked(*arguments)

@@ -20,7 +20,7 @@ EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense check session.jsonl\n"
     "condense check --session latest --threshold 80\n"
-    "condense check session.jsonl -q || condense run session.jsonl --in-place\n"
+    "condense run session.jsonl --if-needed --in-place   only where it should\n"
     "condense check session.jsonl --context-window 1000000 --overhead-tokens 25000\n"
     "condense check session.jsonl --json | jq .percent"
 )
