@@ -120,13 +120,16 @@ def test_the_cron_job_condenses_what_is_new(shell: Shell, tmp_path: Path) -> Non
     assert small.stat().st_mtime_ns == written
 
 
-def test_the_loop_with_anthropic_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"])
+def test_the_loop_with_anthropic_messages(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     def play(exchange: Exchange) -> None:
         exchange.begin(content_type="application/json")
-        usage = {"input_tokens": 90_000 if exchange.server.calls == 2 else 100, "output_tokens": 5}
-        text = f"Answer {exchange.server.calls}."
+        usage = {"input_tokens": 10, "output_tokens": 5, kind: 90_000 if exchange.server.calls == 2 else 100}
         message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
-        exchange.send(json.dumps(message | {"content": [{"type": "text", "text": text}], "usage": usage}))
+        content: list[dict[str, Any]] = [{"type": "text", "text": f"Answer {exchange.server.calls}."}]
+        if exchange.server.calls == 2:
+            content.append({"type": "tool_use", "id": "toolu_open", "name": "Bash", "input": {"command": "ls"}})
+        exchange.send(json.dumps(message | {"content": content, "usage": usage}))
 
     def turn(number: int) -> list[dict[str, Any]]:
         call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {"command": "ls"}}
@@ -135,7 +138,9 @@ def test_the_loop_with_anthropic_messages(monkeypatch: pytest.MonkeyPatch) -> No
 
     start = [{"role": "user", "content": "Go."}, *[message for number in range(8) for message in turn(number)]]
     monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
-    _check_loop("In an agent loop, with Anthropic messages", play, start, "ANTHROPIC_BASE_URL", "", monkeypatch)
+    recipe = "In an agent loop, with Anthropic messages"
+    condensed = _check_loop(recipe, play, start, "ANTHROPIC_BASE_URL", "", monkeypatch)
+    assert condensed[-1]["content"][-1]["id"] == "toolu_open"
 
 
 def test_the_loop_with_openai_messages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,8 +167,11 @@ def test_the_loop_with_openai_messages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _check_loop(
     recipe: str, play: Callable[[Exchange], None], start: list[Any], variable: str, path: str, patch: pytest.MonkeyPatch
-) -> None:
-    """The first answer leaves the messages as they are; the second request was too large, and the third is smaller."""
+) -> list[Any]:
+    """The first answer leaves the messages as they are; the second request was too large, and the third is smaller.
+
+    Returned are the messages as they were condensed.
+    """
     with model_server(play) as server:
         patch.setenv(variable, server.url + path)
         names: dict[str, Any] = {}
@@ -176,6 +184,7 @@ def _check_loop(
     assert sizes[0] < sizes[1]
     assert sizes[2] < sizes[1] / 2
     assert [message["role"] for message in twice[-2:]] == ["user", "assistant"]
+    return list(twice)
 
 
 def test_a_training_set_is_condensed_row_by_row(shell: Shell, tmp_path: Path) -> None:
