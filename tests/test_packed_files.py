@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,20 @@ def test_single_transcripts_may_be_packed(tmp_path: Path, suffix: str) -> None:
         refused = condense("run", path, *SPEED, option)
         assert (refused.status, "compressed" in refused.message) == (ExitStatus.USAGE, True)
     assert unpacked(path.read_bytes(), "") == line
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_sizes_say_whether_they_are_those_on_disk(tmp_path: Path, suffix: str) -> None:
+    line = DATA.splitlines(keepends=True)[0]
+    plain, path, small = tmp_path / "one.json", tmp_path / f"one.json{suffix}", tmp_path / f"small.json{suffix}"
+    plain.write_bytes(line)
+    path.write_bytes(packed(line, path))
+    done = condense("run", path, *SPEED, "-o", small)
+    assert done.text == f"Written: {small} ({small.stat().st_size:,} bytes)\n"
+    row = rf"\bbytes +{len(line):,} "
+    for arguments in ((path, "--dry-run"), (path, "-o", tmp_path / "small.json"), (plain, "-o", small)):
+        assert re.search(f"^unpacked {row}", condense("run", *arguments, *SPEED, "-v").plain, re.MULTILINE)
+    assert re.search(f"^{row}", condense("run", plain, *SPEED, "-v", "--dry-run").plain, re.MULTILINE)
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

@@ -92,8 +92,10 @@ class Destination(Struct, frozen=True):
             from ..files import write_bytes
             from ..report.visible import visible
 
-            write_bytes(Path(str(self.output)), packed(data, str(self.output)))
-            return Delivery(self.output, said=(f"Written: {visible(str(self.output))} ({len(data):,} bytes)",))
+            output = str(self.output)
+            written = packed(data, output)
+            write_bytes(Path(output), written)
+            return Delivery(self.output, said=(f"Written: {visible(output)} ({len(written):,} bytes)",))
         if data == before.source.data:
             return Delivery(said=("Nothing changed, so nothing was written.",))
         if self.where is Where.NEW_SESSION:

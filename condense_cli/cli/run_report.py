@@ -46,6 +46,7 @@ def show_run(
     is_brief = to.is_in_a_script and not (verbose or explain)
     if telling.log_json and (is_brief or to.writes_stdout):
         return
+    unit = unit_of(report)
     if is_brief:
         from ..report.cost_text import cost_figures
         from ..report.facts import summary
@@ -54,7 +55,7 @@ def show_run(
 
         say(f"condense: {summary(report)}")
         if report.slim:
-            say(f"condense: {slim_line(report, report.slim)}")
+            say(f"condense: {slim_line(report, report.slim, unit)}")
         figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
         for sentence in (*sentences(report.summaries), *([figures] if figures else ())):
             say(f"condense: {sentence}")
@@ -65,7 +66,22 @@ def show_run(
 
     screen = console(stderr=to.writes_stdout)
     shown = terminal.render_run(
-        result, report, counter, screen.width, verbose=verbose, explain=explain, is_cost_asked=is_cost_asked
+        result,
+        report,
+        counter,
+        screen.width,
+        verbose=verbose,
+        explain=explain,
+        is_cost_asked=is_cost_asked,
+        unit=unit,
     )
     for part in shown:
         screen.print(part)
+
+
+def unit_of(report: Report) -> str:
+    """What the sizes of the report are in. Those of a compressed file are not its size on disk, and are called so."""
+    from ..compressed import suffix_of
+
+    is_packed = suffix_of(report.input) or suffix_of(report.output or "")
+    return "unpacked bytes" if is_packed else "bytes"

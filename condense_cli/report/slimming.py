@@ -69,7 +69,7 @@ def kinds_text(slim: Slim) -> str:
     return ", ".join(f"{kind.bytes:,} {_NAMES[kind.name]}" for kind in slim.kinds)
 
 
-def slim_line(report: Report, slim: Slim) -> str:
+def slim_line(report: Report, slim: Slim, unit: str = "bytes") -> str:
     """What became of the file besides the context, so that nobody takes one for the other."""
     if not slim.bytes:
         return f"--slim: nothing in this {report.format} file is there for display only."
@@ -77,7 +77,7 @@ def slim_line(report: Report, slim: Slim) -> str:
     context = "is unchanged" if not tokens.saved else "can be restored"
     lossless = f"The context {context}, what the client shows cannot be restored."
     return (
-        f"--slim: the file goes from {report.bytes.before:,} to {report.bytes.after:,} bytes, {slim.bytes:,} of that "
+        f"--slim: the file goes from {report.bytes.before:,} to {report.bytes.after:,} {unit}, {slim.bytes:,} of that "
         f"without touching the context: {kinds_text(slim)}. "
         + (lossless if tokens.saved == tokens.lossless_saved else "What the client shows cannot be restored.")
     )

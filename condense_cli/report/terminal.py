@@ -50,10 +50,11 @@ def render_run(
     verbose: bool = False,
     explain: bool = False,
     is_cost_asked: bool = False,
+    unit: str = "bytes",
 ) -> Iterator[RenderableType]:
     """All that a run shows: the largest changes (all of them, if verbose), the reasons if asked for, the report.
 
-    Costs that nobody asked for are shown where they are known, without what they rest on.
+    Costs that nobody asked for are shown where they are known, without what they rest on. Sizes are in `unit`.
     """
     if result.was_within_target and not report.slim and not explain:
         yield Text(within_target(result), style="bold")
@@ -74,9 +75,9 @@ def render_run(
     if report.tokens.lossless_saved > 0:
         yield _kinds_of_saving(report)
     yield ""
-    yield _sizes(report)
+    yield _sizes(report, unit)
     if report.slim:
-        yield Text(slim_line(report, report.slim), style="dim")
+        yield Text(slim_line(report, report.slim, unit), style="dim")
     contents = by_content(result)
     if contents:
         yield ""
@@ -119,14 +120,14 @@ def _table(*columns: str, right: tuple[int, ...] = ()) -> Table:
     return table
 
 
-def _sizes(report: Report) -> Table:
+def _sizes(report: Report, unit: str) -> Table:
     table = _table("", "before", "after", "saved", right=(1, 2, 3))
     pairs = [
         ("tokens", report.tokens.before, report.tokens.after),
         ("messages", report.messages.before, report.messages.after),
     ]
     if report.bytes.after is not None:
-        pairs.append(("bytes", report.bytes.before, report.bytes.after))
+        pairs.append((unit, report.bytes.before, report.bytes.after))
     for name, before, after in pairs:
         table.add_row(name, f"{before:,}", f"{after:,}", f"{before - after:,}")
     return table
