@@ -79,7 +79,7 @@ class Style(Struct, frozen=True):
     @classmethod
     def of(cls, data: bytes) -> Style:
         is_ascii = data.isascii()
-        return cls(is_ascii and _ESCAPED.search(data) is not None, is_ascii or _is_utf8(data))
+        return cls(is_ascii and _ESCAPED.search(data) is not None, is_ascii or is_utf8(data))
 
     def literal(self, value: str) -> str:
         """JSON literal of a string."""
@@ -94,7 +94,7 @@ class Style(Struct, frozen=True):
         return text
 
 
-def _is_utf8(raw: bytes) -> bool:
+def is_utf8(raw: bytes) -> bool:
     # Piece by piece: one emoji makes the text of a whole file four bytes a character.
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(raw)

@@ -248,11 +248,15 @@ def _not_json(
     line += error.lineno - 1
     message = f"{name}:{line}:{error.colno}: not JSON ({jsontext.reason_of(error)})."
     beginning = data[start : start + 200].lstrip()
+    name_another = "Name a transcript: a .json or .jsonl file."
     if line == 1 and b"\0" in beginning:
-        return NotJsonError(f"{name}: not JSON but binary data.", "Name a transcript: a .json or .jsonl file.")
+        return NotJsonError(f"{name}: not JSON but binary data.", name_another)
     if line == 1 and beginning[:1] not in (b"{", b"["):
-        what = "HTML" if beginning[:1] == b"<" else "text"
-        return NotJsonError(message, f"This looks like {what}, not like a transcript.")
+        if beginning[:1] == b"<":
+            return NotJsonError(message, "This looks like HTML, not like a transcript.")
+        if not jsontext.is_utf8(data):
+            return NotJsonError(f"{name}: not JSON but binary data, or text that is not UTF-8.", name_another)
+        return NotJsonError(message, "This looks like text, not like a transcript.")
     if not is_line:
         return NotJsonError(message, "The file is not whole; take it again from where it comes from.")
     if is_last and line > 1:
