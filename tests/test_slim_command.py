@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import real
 from build import LONG, OLD, call, claude_line, result, text
 from helpers import condense
 
@@ -72,6 +73,13 @@ def test_inspect_says_what_slimming_would_win(file: Path) -> None:
     assert found == condense("run", file, "--slim", "--json").json["slim"]
     text = " ".join(condense("inspect", file).text.split())
     assert f"--slim would leave out {found['bytes']:,} of the rest" in text
+
+
+def test_inspect_says_of_how_many_bytes_where_it_does_not_name_the_rest() -> None:
+    path = real.PROJECT / "sample_transcripts" / "bugfix.traj"
+    found = condense("inspect", path, "--json").json
+    text = " ".join(condense("inspect", path).text.split())
+    assert f"--slim would leave out {found['slim']['bytes']:,} of {path.stat().st_size:,} bytes: " in text
 
 
 def test_show_prints_what_the_marker_in_a_slimmed_file_stands_for(file: Path) -> None:

@@ -169,7 +169,8 @@ def _notes(found: Inspection) -> Iterator[RenderableType]:
         aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes[key])
         text += f" Of {found.bytes['total']:,} bytes {sent:,} reach the model; the rest: {aside}."
     if found.slim.bytes:
-        text += f" --slim would leave out {found.slim.bytes:,} of the rest: {kinds_text(found.slim)}."
+        whole = "the rest" if sent is not None else f"{found.bytes['total']:,} bytes"
+        text += f" --slim would leave out {found.slim.bytes:,} of {whole}: {kinds_text(found.slim)}."
     yield Text(visible(f"{found.input}: {found.format}. {text}"), style="dim")
     for warning in found.warnings:
         yield Text(visible(f"Warning: {warning}"), style="yellow")
