@@ -11,6 +11,7 @@ import typer
 from ..errors import ConfigurationError, UsageError
 from ..report.visible import visible
 from .console import exits, say, write_out, write_text
+from .named_things import group_of
 from .options import complete_preset
 from .settings import presets_here
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ..config.presets import Presets
 
 presets_app = typer.Typer(
+    cls=group_of(lambda: presets_here().names()),
     help="List presets, show one, or write a configuration of your own.",
     epilog="Examples:\n\n\b\ncondense presets\ncondense presets show cost\ncondense presets new mine.yaml\n"
     "condense presets new mine.yaml --from speed",

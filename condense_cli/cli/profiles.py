@@ -9,6 +9,7 @@ import typer
 from ..errors import ExitStatus
 from ..report.visible import visible
 from .console import console, exits, say, write_text
+from .named_things import group_of
 
 if TYPE_CHECKING:
     from ..config.profiles import Access
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ..report.profiles import ProfileFacts
 
 profiles_app = typer.Typer(
+    cls=group_of(lambda: complete_profile("")),
     help="List the profiles of models, show one, or test one.",
     epilog="Examples:\n\n\b\ncondense profiles\ncondense profiles show gpt-4o-mini\ncondense profiles test gpt-4o-mini",
     invoke_without_command=True,

@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import console, exits, say, write_text
-from .providing import complete_provider, registry_of_user
+from .named_things import group_of
+from .providing import PROVIDER_IDS, complete_provider, registry_of_user
 from .settings import settings_if_any
 
 if TYPE_CHECKING:
     from ..providers.registry import Registry
 
+
+def _names() -> list[str]:
+    """Those of all that there are; what is installed is not loaded."""
+    from ..plugins import Installed
+
+    return [*PROVIDER_IDS, *Installed().providers()]
+
+
 providers_app = typer.Typer(
+    cls=group_of(_names),
     help="Compare the providers, or show one with its settings.",
     epilog="Examples:\n\n\b\ncondense providers\ncondense providers show truncation\n"
     "condense providers list --json | jq -r '.providers[].id'",
