@@ -101,7 +101,7 @@ def sessions(
             write_text(facts.to_json(report))
             return
         if not sessions:
-            _say_nothing_found(report)
+            _say_nothing_found(report, folder, flag="--here" if here else "--project", everything=all)
             return
         from datetime import UTC, datetime
 
@@ -130,13 +130,18 @@ def _progress() -> Iterator[Callable[[SessionFile], None]]:
         yield on_read
 
 
-def _say_nothing_found(report: SessionList) -> None:
+def _say_nothing_found(report: SessionList, folder: Path | None, *, flag: str, everything: bool) -> None:
     """Where it looked, unless there are sessions and the user asked for others."""
-    if report.files:
-        say("condense: no session fits; condense sessions --all shows everything.")
-    else:
-        from .machine import tilde
+    from .machine import tilde
 
+    if report.files:
+        more = "" if everything else "--all lists archived ones and those without messages too"
+        if folder is None:
+            say(f"condense: no session has messages; {more}.")
+        else:
+            others = f"without {flag} those of every project are listed"
+            say(f"condense: no session of {tilde(str(folder))}; {others}{more and f', and {more}'}.")
+    else:
         say("condense: no sessions found. Looked in:")
         for line in dict.fromkeys(f"  {place.client:<12}{_where(tilde(place.path))}" for place in report.places):
             say(line)
