@@ -26,6 +26,10 @@ _scan_once = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _ESCAPED: Final = re.compile(rb"\\u(?!00[0-7])")
 """An escape that a file needs only when it escapes all that is not ASCII."""
 
+DEEPEST: Final = 600
+"""Levels of lists and objects that are read. How many a parser takes depends on the Python, and can be more than what
+walks a value level by level then has room for: 1,000 calls within one another, those around it included."""
+
 _PIECE: Final = 1 << 16
 """Bytes that are decoded at a time to see whether a file is UTF-8."""
 _BEGINNING: Final = 90
@@ -41,20 +45,41 @@ def parse(raw: bytes | memoryview | msgspec.Raw) -> Any:
 
     Accepts what real files hold besides strict JSON: lone surrogates, NaN, integers of any size and
     invalid UTF-8 (each bad byte becomes a lone surrogate U+DC80..U+DCFF that `encode` turns back).
-    Raises json.JSONDecodeError, or RecursionError when nested too deeply.
+    Raises json.JSONDecodeError, or RecursionError when nested deeper than DEEPEST levels.
     """
     try:
-        return _decode(raw)
+        value = _decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return json.loads(decode(bytes(raw)))
+        value = json.loads(decode(bytes(raw)))
+    if len(raw) > 2 * DEEPEST:
+        _check_depth(value)
+    return value
 
 
 def parse_text(text: str) -> Any:
     """Value of a JSON text that is a string already, lone surrogates included. Raises as `parse` does."""
     try:
-        return _decode(text)
+        value = _decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError):
-        return json.loads(text)
+        value = json.loads(text)
+    if len(text) > 2 * DEEPEST:
+        _check_depth(value)
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    """Raises RecursionError. What is shorter than the brackets of so many levels need not be looked at."""
+    level: list[Any] = [[value]]
+    for _ in range(DEEPEST + 1):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
+            return
+    raise RecursionError("nested too deeply")
 
 
 def reason_of(error: JSONDecodeError) -> str:

@@ -9,6 +9,7 @@ import pytest
 from helpers import DATA, condense, condense_process, condensed, unharmed
 
 from condense_cli.errors import ExitStatus
+from condense_cli.jsontext import DEEPEST
 
 LINES = DATA.splitlines(keepends=True)
 
@@ -88,6 +89,21 @@ def test_a_last_line_of_many_levels_is_not_said_to_be_cut_off(tmp_path: Path) ->
     assert "not JSON" not in done.message
     assert "cut off" not in done.message
     assert "--lenient" in done.message
+
+
+@pytest.mark.parametrize("command", ["run", "inspect"])
+@pytest.mark.parametrize("extra", [0, 1], ids=["deepest", "deeper"])
+def test_arguments_nest_as_deep_on_every_python(command: str, extra: int, tmp_path: Path) -> None:
+    """Later Pythons parse more levels than there is room to walk."""
+    levels = DEEPEST + extra - 4  # Those around the arguments: the record, the content, the call, its input.
+    nested = b'{"a":' * levels + b'"word"' + b"}" * levels
+    call = b'{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Note","input":{"a":%s}}]}\n' % nested
+    result = b'{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"done"}]}\n'
+    (tmp_path / "input.jsonl").write_bytes(b'{"role":"user","content":"Note it."}\n' + call + result)
+    done = condense(command, "input.jsonl", cwd=tmp_path)
+    assert done.status == (ExitStatus.INPUT if extra else ExitStatus.DONE), done.stderr
+    assert ("input.jsonl:2: the line is nested too deeply" in done.stderr) == bool(extra)
+    assert "RecursionError" not in done.stderr
 
 
 def test_what_is_no_transcript_is_refused_in_a_real_pipe() -> None:
