@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import exp, fsum
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ from hypothesis import strategies as st
 from strategies import TEXTS
 
 from condense_cli.extractive import editable, mentions
+from condense_cli.extractive.likelihood import likelihoods
 from condense_cli.extractive.parts import Key
-from condense_cli.extractive.shorten import shorten_each
+from condense_cli.extractive.shorten import Priced, shorten_each
 from condense_cli.extractive.survey import Survey
-from condense_cli.extractive.together import shorten_together, summarize
+from condense_cli.extractive.together import Together, shorten_together, summarize
 from condense_cli.extractive.units import LONG_LINE, pieces, render, split
 from condense_cli.extractive.weights import FACTS, LINES
 from condense_cli.markers import ELLIPSIS, Gap, content_hash, gaps_in, parse_gap
@@ -261,6 +263,15 @@ def test_real_conversations_keep_their_budgets(path: Any) -> None:
         assert COUNT(shortened[key]) <= COUNT(text)
         assert _is_subsequence(_originals(shortened[key]), text)
     assert COUNT(summarize(survey, 0, len(messages), 1_000)) <= 1_000
+
+
+def test_sums_of_floats_are_those_of_exact_numbers() -> None:
+    """What `sum` makes of them depends on the Python."""
+    assert likelihoods([(1e16, 1.0, -1e16)], (1.0, 1.0, 1.0)) == [1 / (1 + exp(-1))]
+    survey = _survey("\n".join(f"the setting limit_{number} is {number}" for number in range(40)))
+    survey.weights = [0.1] * len(survey.weights)
+    worth = Together(Priced(survey), _results(survey)).worth(10_000)
+    assert worth in [fsum([0.1] * number) for number in range(10, 200)]
 
 
 # A weight for each feature, in its order: `benchmarks/train_extraction.py` writes them.

@@ -6,7 +6,7 @@ Their weights are in `weights`. `benchmarks/train_extraction.py` fits them to co
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import exp
+from math import exp, fsum
 from operator import mul
 from typing import Final
 
@@ -32,4 +32,5 @@ MODEL: Final = Model(tuple(FACTS.values()), tuple(LINES.values()))
 
 def likelihoods(features: Iterable[Sequence[float]], weights: Sequence[float]) -> list[float]:
     """A number from 0 to 1 for each row of features; the rows have as many as there are weights."""
-    return [1.0 / (1.0 + exp(-sum(map(mul, row, weights)))) for row in features]
+    # Not `sum`: it rounds otherwise from Python 3.12 on, and equal numbers are ordered by age.
+    return [1.0 / (1.0 + exp(-fsum(map(mul, row, weights)))) for row in features]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import fsum
 
 from msgspec import Struct
 
@@ -67,7 +68,8 @@ class Together:
         choice.fill(budget - self._short)
         if choice.spent + self._short > budget:
             return None
-        return sum(weight for weight, times in zip(self._survey.weights, choice.covered, strict=True) if times)
+        # Not `sum`: it rounds otherwise from Python 3.12 on, and worths are compared.
+        return fsum(weight for weight, times in zip(self._survey.weights, choice.covered, strict=True) if times)
 
     @property
     def _placed(self) -> list[Stretch]:
