@@ -54,7 +54,7 @@ def test_explain_has_one_row_for_each_block(file: Path, tmp_path: Path) -> None:
     assert rows["2:0"].endswith(f"older than the last 5 turns (cut-results); {older}")
     assert rows["8:0"].endswith(newer)
     assert rows["13:0–17:0"].endswith("  keep: among the preserved turns")
-    assert rows["1:0"].endswith("  keep: the pass keeps this content")
+    assert rows["1:0"].endswith("  keep: of a kind that the pass keeps")
     assert rows["9:0"].endswith("(cut-results); among the preserved turns (cut-older-results)")
     narrow = condense_on_terminal("run", file, "-c", config, "-n", "--explain", columns=80).plain
     shown = narrow.split("\nblock ")[1].split("\n\n")[0].splitlines()[1:]
@@ -83,4 +83,4 @@ def test_blocks_that_share_their_reason_take_one_line(file: Path) -> None:
     assert {(change["message"], change["block"]) for change in changes} >= {(number, 0) for number in range(18)}
     lines = condense_on_terminal("run", file, "--preset", "speed", "--explain").plain.splitlines()
     (line,) = [line for line in lines if line.startswith("0:0 ")]
-    assert line.endswith("keep: the first request of the user")
+    assert line.endswith("keep: in the first request of the user")

@@ -7,6 +7,8 @@ from collections.abc import Sized
 from typing import Final
 
 from ..formats import format_named
+from ..lossless.decode import count_gaps, decode
+from ..markers import parse_summary
 from ..passes.condensation import Condensation
 from ..passes.pipeline import SWITCHED_OFF
 from ..passes.receipts import Kept
@@ -60,6 +62,9 @@ def _shortcomings(condensation: Condensation) -> list[str]:
         return found
     if condensation.was_within_target:
         return [*found, within_target(condensation)]
+    is_said = any(warning.startswith("Nothing was changed") for warning in condensation.warnings)
+    if not is_said and _was_condensed(condensation):
+        return [*found, NOTHING_MORE]
     if condensation.receipts:
         reasons = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept)
         found.append(
@@ -67,7 +72,7 @@ def _shortcomings(condensation: Condensation) -> list[str]:
             + "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(3))
             + "."
         )
-    elif not any(warning.startswith("Nothing was changed") for warning in condensation.warnings):
+    elif not is_said:
         skipped = [entry for entry in condensation.passes if entry.reason not in ("", SWITCHED_OFF)]
         reasons_to_skip = dict.fromkeys(f"{entry.name}: {entry.reason}" for entry in skipped)
         found += [f"Nothing was changed. {'; '.join(reasons_to_skip)}."] if reasons_to_skip else []
@@ -93,6 +98,16 @@ def within_target(condensation: Condensation) -> str:
     """Why nothing was done, where that is so."""
     before = plural(condensation.tokens_before, "token is", "tokens are")
     return f"{before} within the target of {condensation.target:,} already."
+
+
+NOTHING_MORE: Final = "Nothing was changed: the transcript was condensed before, and there is nothing more to do."
+
+
+def _was_condensed(condensation: Condensation) -> bool:
+    """Whether an earlier run left its marks in the input."""
+    before = condensation.before
+    has_summary = any(block.is_summary and parse_summary(block.text) for _, block in before.blocks())
+    return has_summary or bool(count_gaps(before.messages) or decode(before.messages).resolved)
 
 
 def _missed(condensation: Condensation, target: int) -> str:

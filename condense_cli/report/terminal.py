@@ -19,7 +19,7 @@ from .facts import Report
 from .fitted_table import shortened
 from .labels import operation_label
 from .shares import percent_text
-from .shortcomings import within_target
+from .shortcomings import NOTHING_MORE, within_target
 from .slimming import slim_line
 from .summaries import sentences
 from .token_text import carried, counted
@@ -190,9 +190,10 @@ def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True)
         what = "Nothing in the context" if report.slim and report.slim.bytes else "Nothing"
         yield Text(f"{what} was changed: no pass ran.", style="bold")
     for warning in report.warnings:
-        if warning == said_before:
-            continue
-        yield Text(visible(f"Warning: {warning}"), style="yellow")
+        if warning == NOTHING_MORE:
+            yield Text(warning, style="bold")
+        elif warning != said_before:
+            yield Text(visible(f"Warning: {warning}"), style="yellow")
 
 
 def render_diff_line(diff: Diff) -> Text:
