@@ -129,7 +129,14 @@ def test_no_word_of_money_where_there_is_nothing_to_say(nothing: tuple[str, ...]
 
 
 HINTS = {
-    "A smaller --keep-recent would free up to": ("-p", "speed", "--target-tokens", "500", "--keep-recent", "8"),
+    "Preserving fewer turns (--keep-recent) would free up to": (
+        "-p",
+        "speed",
+        "--target-tokens",
+        "500",
+        "--keep-recent",
+        "8",
+    ),
     "Fewer pins would free up to": ("--target-tokens", "1k", "--pin", "listing"),
     "condense estimate --target-tokens compares": ("-p", "lossless", "--target-tokens", "1k"),
     "": ("-p", "speed", "--target-tokens", "3"),

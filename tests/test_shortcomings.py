@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from build import anthropic, configuration, conversation, one_pass
+import pytest
+from build import anthropic, assistant, call, configuration, conversation, one_pass, result, text, user
 
 from condense_cli import api
 from condense_cli.report.shortcomings import warnings_of
@@ -28,3 +29,12 @@ def test_what_was_condensed_before_is_not_explained_block_by_block() -> None:
     once = api.condense(anthropic(*conversation()), configuration(one_pass()))
     (said,) = _warnings(api.loads(api.dump(once.transcript)))
     assert said == "Nothing was changed: the transcript was condensed before, and there is nothing more to do."
+
+
+@pytest.mark.parametrize(("last", "is_said"), [(result("2", "word " * 100), True), (text("word " * 100), False)])
+def test_only_turns_that_would_get_smaller_are_said_to_help(last: dict[str, Any], is_said: bool) -> None:
+    """The pass rewrites results; a long text among the preserved turns would stay in any case."""
+    turns = [*conversation(), assistant([call("1"), call("2")]), user([result("1", "done"), last])]
+    said = " ".join(_warnings(anthropic(*turns), 1))
+    assert "The target of 1 token was not reached" in said
+    assert ("Preserving fewer turns (--keep-recent) would free" in said) == is_said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 from msgspec import Struct
@@ -92,8 +93,12 @@ class Condensation(Struct, frozen=True, dict=True):
 
     def tokens_kept(self, *reasons: Kept) -> int:
         """Tokens of the blocks that stayed for one of these reasons."""
-        last = {(receipt.message, receipt.block): receipt for receipt in self.receipts}
-        return sum(receipt.tokens_after for receipt in last.values() if receipt.kept in reasons)
+        return sum(receipt.tokens_after for receipt in self.last_receipts if receipt.kept in reasons)
+
+    @property
+    def last_receipts(self) -> Iterable[Receipt]:
+        """What became of each block in the end."""
+        return {(receipt.message, receipt.block): receipt for receipt in self.receipts}.values()
 
     @property
     def was_within_target(self) -> bool:

@@ -123,16 +123,32 @@ def _missed(condensation: Condensation, target: int) -> str:
     if protected <= target:
         said.append("condense estimate --target-tokens compares what presets get down to.")
     missing = condensation.tokens_after - target
-    for kept, how in _HELPS.items():
-        tokens = condensation.tokens_kept(kept)
+    helps = {
+        "Preserving fewer turns (--keep-recent)": _recent_that_could_go(condensation),
+        "Fewer pins": condensation.tokens_kept(Kept.PINNED),
+    }
+    for how, tokens in helps.items():
         if tokens >= missing * _WORTH_SAYING:
             said.append(f"{how} would free up to {plural(tokens, 'token')}.")
     return " ".join(said)
 
 
+def _recent_that_could_go(condensation: Condensation) -> int:
+    """Tokens of the preserved blocks that are long and of a kind that the run rewrote elsewhere, if it did anything."""
+    rewritten = {receipt.content_type for receipt in condensation.changes}
+    return sum(
+        receipt.tokens_after
+        for receipt in condensation.last_receipts
+        if receipt.kept is Kept.RECENT
+        and (receipt.content_type in rewritten or not rewritten)
+        and receipt.tokens_after > _SHORT
+    )
+
+
 _PROTECTED: Final = (
     "the first request and what the client wrote before it, standing instructions, pins and the newest turns"
 )
-_HELPS: Final = {Kept.RECENT: "A smaller --keep-recent", Kept.PINNED: "Fewer pins"}
+_SHORT: Final = 50
+"""Blocks of so few tokens, hardly more than a marker has, get no smaller."""
 _WORTH_SAYING: Final = 0.1
 """Of the tokens that are too many."""
