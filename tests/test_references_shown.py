@@ -160,6 +160,19 @@ def test_the_terminal_says_reference_and_what_can_be_had_back(file: Path, lossle
     assert re.search(r"\n2:0 +tool result +\d+ → \d+  reference: the same lines", explained.plain)
 
 
+def test_what_the_prelude_saved_and_a_pass_then_cut_is_told(file: Path, tmp_path: Path) -> None:
+    """The table of passes shows more saved by references than is restorable in the end."""
+    config = tmp_path / "cut.json"
+    cut = one_pass(selection={"type": "custom"})
+    config.write_text(json.dumps({"passes": [cut], "lossless_prelude": PRELUDE}))
+    report = condense("run", file, "--config", config, "--json").json
+    at_first = report["passes"][0]["tokens_before"] - report["passes"][0]["tokens_after"]
+    assert at_first > report["tokens"]["lossless_saved"] == 0
+    shown = condense_on_terminal("run", file, "--config", config, columns=80).plain
+    saved = report["tokens"]["saved"]
+    assert f"\n0 by references ({at_first:,} before later cuts); {saved:,} left out\n" in shown
+
+
 def test_a_run_without_references_says_nothing_about_them(tmp_path: Path) -> None:
     path = tmp_path / "file.jsonl"
     path.write_bytes(as_lines([user("go"), *read_turn("1"), *(assistant("ok"),)]))

@@ -72,8 +72,7 @@ def render_run(
         yield render_receipts(result.receipts, width, each_pass=verbose)
         yield ""
     yield _headline(report)
-    if report.tokens.lossless_saved > 0:
-        yield _kinds_of_saving(report)
+    yield from _kinds_of_saving(report)
     yield ""
     yield _sizes(report, unit)
     if report.slim:
@@ -105,12 +104,19 @@ def _headline(report: Report) -> Text:
     return text
 
 
-def _kinds_of_saving(report: Report) -> Text:
+def _kinds_of_saving(report: Report) -> Iterator[Text]:
     """What references saved, which can be had back, and what is gone."""
     lossless, saved = report.tokens.lossless_saved, report.tokens.saved
+    at_first = sum(entry.tokens_before - entry.tokens_after for entry in report.passes if entry.id == PRELUDE)
+    if lossless < 0 or max(lossless, at_first) <= 0:
+        return
     if lossless == saved:
-        return Text(f"all by references: {saved:,} tokens, restorable", style="dim")
-    return Text(f"{lossless:,} by references, restorable; {saved - lossless:,} left out", style="dim")
+        yield Text(f"all by references: {saved:,} tokens, restorable", style="dim")
+        return
+    by_references = f"{lossless:,} by references{', restorable' if lossless else ''}"
+    if at_first > lossless:
+        by_references += f" ({at_first:,} before later cuts)"
+    yield Text(f"{by_references}; {saved - lossless:,} left out", style="dim")
 
 
 def _table(*columns: str, right: tuple[int, ...] = ()) -> Table:
