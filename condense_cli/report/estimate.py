@@ -78,6 +78,8 @@ class Estimate(msgspec.Struct, frozen=True):
     assumed: list[str]
     warnings: list[str]
     target: int | None = None
+    same: list[list[str]] = []
+    """Presets that made the same of the transcript, together."""
 
 
 def build(
@@ -98,6 +100,7 @@ def build(
 
     `warnings` are those of the summaries; the transcript's own come before them.
     """
+    condensations = list(condensations)
     tokens = count.transcript(transcript)
     estimated = estimated_tokens(transcript)
     price = price_source.price_for(tokens + overhead[0])
@@ -123,7 +126,23 @@ def build(
         assumed=assumptions(price),
         warnings=[*transcript.warnings, *warnings],
         target=target,
+        same=_same(condensations),
     )
+
+
+def _same(condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]]) -> list[list[str]]:
+    """The groups of presets with equal results, where they changed anything."""
+    groups: list[tuple[Condensation, list[str]]] = []
+    for name, result, _ in condensations:
+        if not result.changes:
+            continue
+        messages = result.transcript.messages
+        names = next((names for other, names in groups if other.transcript.messages == messages), None)
+        if names is None:
+            groups.append((result, [name]))
+        else:
+            names.append(name)
+    return [names for _, names in groups if len(names) > 1]
 
 
 def _option(

@@ -94,6 +94,8 @@ def sentences(estimate: Estimate) -> Iterator[str]:
     if estimate.target is not None:
         which = f"not reached by {', '.join(missed)}" if missed else "reached by all"
         yield f"Target: {plural(estimate.target, 'token')}, {which}."
+        for same in estimate.same:
+            yield f"To this target {', '.join(same[:-1])} and {same[-1]} do the same."
     yield counted(estimate.model, before.encoding, exact=before.exact, estimated=before.estimated)
     yield carried(before.overhead, before.overhead_source)
     if prices is None:
