@@ -16,6 +16,7 @@ from condense_cli.formats.injected import is_injected, words_of_user
 from condense_cli.llm.flatten import flattened
 from condense_cli.report.inspection import content_type
 from condense_cli.transcript import BlockKind, Container, Role
+from condense_cli.validity import validate
 
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
@@ -221,6 +222,54 @@ def test_what_calls_look_like_decides_between_the_chat_formats(opening: dict[str
     assert transcript.messages[0].role == opening["role"]
     assert parse(lines([opening, *CHAT[1:]])).format == "openai-chat"
     assert parse(lines([opening, user("a"), assistant("b")])).format == "openai-chat"
+
+
+FILE = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,aGVsbG8="}}
+CHAT_PARTS = [
+    FILE,
+    {"type": "file", "file": {"file_id": "file-1"}},
+    {"type": "input_audio", "input_audio": {"data": "aGVsbG8=", "format": "wav"}},
+    {"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}},
+    {"type": "audio_url", "audio_url": {"url": "https://example.com/a.mp3"}},
+    {"type": "document_url", "document_url": "https://example.com/a.pdf"},
+    {"type": "refusal", "refusal": "No."},
+]
+
+
+# With calls or without, beside a system message or alone.
+@pytest.mark.parametrize("part", CHAT_PARTS, ids=lambda part: part["type"])
+@pytest.mark.parametrize("before", [CHAT[:1], []], ids=["system", "no system"])
+@pytest.mark.parametrize("after", [CHAT[2:], [assistant("b")]], ids=["calls", "no calls"])
+def test_what_a_chat_message_shows_is_no_other_format(part: Any, before: Any, after: Any) -> None:
+    data = lines([*before, user([text("Look."), part]), *after])
+    transcript = parse(data)
+    assert transcript.format == "openai-chat"
+    assert validate(transcript) == []
+    assert serialize(transcript) == data
+
+
+@pytest.mark.parametrize("kind", ["input_text", "output_text"])
+def test_texts_of_chat_messages_have_several_names(kind: str) -> None:
+    transcript = parse(lines([user([{"type": kind, "text": LONG}]), *CHAT[2:]]))
+    assert transcript.format == "openai-chat"
+    assert [(block.kind, block.text) for block in transcript.messages[0].blocks] == [(BlockKind.TEXT, LONG)]
+
+
+# A file costs its pages, not the letters that spell it, and no base64 becomes a text.
+def test_files_in_chat_messages_are_estimated() -> None:
+    transcript = openai(user([text("Look."), FILE]), *CHAT[2:])
+    block = transcript.messages[0].blocks[1]
+    assert (block.kind, block.text, block.estimate > 0) == (BlockKind.OPAQUE, "", True)
+    assert b"aGVsbG8=" not in api.convert(transcript, "anthropic").data
+
+
+# A file that lies beside its kind is not of this API, nor are results of other agents.
+@pytest.mark.parametrize(
+    "part", [{"type": "file", "path": "a.py", "content": "x"}, {"type": "tool-result", "toolCallId": "a"}]
+)
+def test_parts_of_other_agents_are_no_chat(part: dict[str, Any]) -> None:
+    with pytest.raises(UnknownFormatError):
+        parse(lines([user([part]), *CHAT[2:]]))
 
 
 # A record of the chat form does not make calls and results of the other form unknown blocks, which passes would part.

@@ -206,6 +206,13 @@ def test_rows_of_plain_text_are_of_the_format_of_their_set() -> None:
     assert transcript_of(read_row(plain, kind, "row")).format == "openai-chat"
 
 
+# One file in one message does not make a row bad.
+def test_a_row_may_hold_any_part_of_a_chat_message() -> None:
+    shown = {"role": "user", "content": [{"type": "file", "file": {"file_id": "file-1"}}]}
+    line = line_of({"messages": [shown, *chat(1)]})
+    assert transcript_of(read_row(line, Kind(), "row")).format == "openai-chat"
+
+
 def test_the_model_of_a_row_is_the_one_it_names() -> None:
     assert transcript_of(read_row(line_of({"model": "gpt-4", **row(1)}), Kind(), "row")).model == "gpt-4"
     inside = line_of({"request": {"model": "gpt-4o", "messages": chat(1)}})

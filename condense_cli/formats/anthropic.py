@@ -122,6 +122,11 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
         if isinstance(source, dict) and source.get("type") == "text":
             return Block(BlockKind.OPAQUE, where, owner, content=data, is_readable=True, **common)
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
+    file = part.get("file") if kind == "file" else None
+    if isinstance(file, dict):  # Of a chat completion; one that only has an id is sent whole too.
+        inline = file.get("file_data")
+        data = inline.rpartition(",")[2] if isinstance(inline, str) else None
+        return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
     if kind == "compaction" and isinstance(part.get("content"), str):
         common["estimate"] = estimates.encrypted_thinking(part.get("signature"))
         return Block(BlockKind.OPAQUE, where, owner, content=part["content"], is_readable=True, **common)

@@ -30,6 +30,10 @@ ROLES = {
 }
 _PROOF_ROLES = {"tool", "function"}
 _PROOF_PARTS = {"input_audio", "refusal"}
+_MEDIA_PARTS = {"image_url", "audio_url", "video_url", "document_url", "file"}
+"""Parts that this API and servers compatible with it take besides texts; what they show stands under their own name."""
+_TEXT_PARTS = {"text", "input_text", "output_text"}
+"""Texts, also as the Responses API calls them, which many servers take as well."""
 _ANTHROPIC_PARTS = ("tool_use", "tool_result")
 _REPEATED = ("raw_messages", "fncall_messages")
 """Keys of a recorded request that hold its messages again, as they were before a client wrote them anew."""
@@ -47,19 +51,24 @@ def evidence(value: Any) -> Evidence:
         return Evidence.NO
     if isinstance(content, list):
         kinds = part_kinds(content)
-        if not kinds <= {"text", "image_url", *_PROOF_PARTS} or any(
-            isinstance(part, dict) and "value" in part and "text" not in part for part in content
-        ):
+        if not kinds <= _TEXT_PARTS | _MEDIA_PARTS | _PROOF_PARTS or any(map(_is_foreign, content)):
             return Evidence.NO
         if kinds & _PROOF_PARTS:
             return Evidence.YES
-        is_likely = is_likely or "image_url" in kinds
+        is_likely = is_likely or bool(kinds & _MEDIA_PARTS)
     elif not isinstance(content, str) and not has_calls and value["role"] != "assistant":
         return Evidence.NO
     if has_calls or value["role"] in _PROOF_ROLES or "tool_call_id" in value:
         return Evidence.YES
     # Messages in Anthropic's form are kept with such a role or part too, which its API may not take.
     return Evidence.LIKELY if is_likely else Evidence.MAYBE
+
+
+def _is_foreign(part: Any) -> bool:
+    """Whether a part is called as one of this API and has another shape: a `value` for a text, a file under no `file`."""
+    if not isinstance(part, dict):
+        return False
+    return ("value" in part and "text" not in part) or (part.get("type") == "file" and "file" not in part)
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
@@ -107,7 +116,7 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
             path = ("content", index)
             # The parts of a tool message are one result.
             owner = ("content",) if role is Role.TOOL else path
-            if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
+            if _is_text(part):
                 yield _text(kind, part["text"], Place(record, (*path, "text")), owner, role, common)
             elif isinstance(part, dict) and part.get("type") in _ANTHROPIC_PARTS and not (calls or role is Role.TOOL):
                 # Linked by their ids, so that no pass takes one of the two without the other.
@@ -121,6 +130,10 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
     if isinstance(value.get("function_call"), dict):
         text = jsontext.dump_compact(value["function_call"])
         yield Block(BlockKind.OPAQUE, Place(record, ("function_call",)), ("function_call",), content=text)
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and str(part.get("type")) in _TEXT_PARTS and isinstance(part.get("text"), str)
 
 
 def _text(
