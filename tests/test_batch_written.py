@@ -111,6 +111,38 @@ def test_claude_code_gets_a_boundary_a_summary_and_copies() -> None:
     assert validate(reread) == []
 
 
+# Other models behind the client may name their replies by nothing; then each line is a reply of its own.
+def test_copies_of_replies_without_an_id_stay_apart() -> None:
+    records: Records = json.loads(json.dumps(claude_tree.LOOKING_AROUND))
+    for record in records:
+        if record["type"] == "assistant":
+            record["message"]["id"] = ""
+    found = batch(session(*records), selection={"type": "preserve_recent", "keep_recent_count": 4})
+    copies = [record for record in appended(records, found) if record["type"] == "assistant"]
+    assert len(copies) > 1
+    assert all(record["message"]["id"] == "" for record in copies)
+
+
+# A history that was written again below its own end: what stood between two replies of one id may have gone.
+def test_copies_of_an_id_that_came_again_stay_apart() -> None:
+    records = [
+        claude_tree.GO,
+        claude_tree.reply(2, 1, "m1", call("a", "Read", file_path="a.py")),
+        claude_tree.said(3, 2, [result("a", LONG)]),
+        claude_tree.reply(4, 3, "m2", call("b", "Read", file_path="b.py")),
+        claude_tree.said(5, 4, f"Again. {LONG}"),
+        claude_tree.reply(6, 5, "m3", call("c", "Read", file_path="c.py")),
+        claude_tree.said(7, 6, [result("c", LONG)]),
+        claude_tree.reply(8, 7, "m2", call("b", "Read", file_path="b.py")),
+        claude_tree.said(9, 8, [result("b", "short")]),
+        claude_tree.reply(10, 9, "m4", text("Found it.")),
+    ]
+    found = batch(session(*records), selection={"type": "preserve_recent", "keep_recent_count": 5})
+    copies = [record["message"]["id"] for record in appended(records, found) if record["type"] == "assistant"]
+    assert marks(found)
+    assert len(copies) == len(set(copies)) == 4
+
+
 @pytest.mark.parametrize("explicit", [False, True])
 @pytest.mark.parametrize("leaf", [12, 4])
 def test_a_named_end_does_not_lead_away_from_the_summary(leaf: int, explicit: bool) -> None:

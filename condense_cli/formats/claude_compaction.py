@@ -43,13 +43,14 @@ class _Appended:
     def data(self) -> bytes:
         self._boundary()
         done: set[int] = set()
-        for _, block in self.rewrite.transcript.blocks():
-            record = block.place.record
-            if block.is_inserted:
-                self._summary(block.text)
-            elif record not in done:
-                done.add(record)
-                self._copy(record)
+        for turn, message in enumerate(self.rewrite.transcript.messages):
+            for block in message.blocks:
+                record = block.place.record
+                if block.is_inserted:
+                    self._summary(block.text)
+                elif record not in done:
+                    done.add(record)
+                    self._copy(record, turn)
         data = slimmed_source(self.rewrite.transcript)
         between = b"" if data.endswith(b"\n") else b"\n"
         # At once: a sum of such sizes would hold the whole file once more.
@@ -95,7 +96,7 @@ class _Appended:
         self._add(self.rewrite.style.dump(line))
         self.parent = uuid
 
-    def _copy(self, record: int) -> None:
+    def _copy(self, record: int, turn: int) -> None:
         value = jsontext.parse(self.rewrite.transcript.source.raw(record))
         uuid = self.uuids[value["uuid"]] = self._id(value["uuid"])
         literals: dict[JsonPath, str | None] = {("uuid",): json.dumps(uuid)}
@@ -105,8 +106,9 @@ class _Appended:
         if caller in self.uuids:
             literals["sourceToolAssistantUUID",] = json.dumps(self.uuids[caller])
         reply = value["message"].get("id") if value["type"] == "assistant" else None
-        if reply is not None:
-            literals["message", "id"] = json.dumps(self._reply(reply))
+        # Other models behind the client may leave it empty; then each line is a reply of its own.
+        if reply and isinstance(reply, str):
+            literals["message", "id"] = json.dumps(self._reply(reply, turn))
         line = self.rewrite.record(record, literals)
         if "parentUuid" not in value:
             line = jsontext.with_member(line, "parentUuid", json.dumps(self.parent))
@@ -116,5 +118,6 @@ class _Appended:
     def _add(self, line: str) -> None:
         self.lines.append(jsontext.encode(line) + b"\n")
 
-    def _reply(self, old: str) -> str:
-        return "msg_" + self._id(old).replace("-", "")
+    def _reply(self, old: str, turn: int) -> str:
+        """The id of a reply's copies. The old one may have come again in another turn, with which they would join."""
+        return "msg_" + self._id(f"{turn} {old}").replace("-", "")
