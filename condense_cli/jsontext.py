@@ -204,7 +204,6 @@ def exchange(raw: bytes, edits: Mapping[JsonPath, str | None]) -> bytes | None:
 
 
 _FIRST_KEY: Final = re.compile(r'\{(\s*)"(?:[^"\\]|\\.)*"(\s*:\s*)')
-_CLOSER: Final = re.compile(r"\s*\}\s*$")
 
 
 def object_like(text: str, members: Mapping[str, str]) -> str:
@@ -222,8 +221,9 @@ def with_member(text: str, key: str, literal: str) -> str:
 def _layout(text: str) -> tuple[str, str, str]:
     """What an object puts in front of a key, between key and value, and at its end."""
     first = _FIRST_KEY.match(text)
-    closer = _CLOSER.search(text)
-    return (first[1], first[2], closer[0].rstrip()) if first and closer else ("", ":", "}")
+    text = text.rstrip()
+    closer = text[len(text.removesuffix("}").rstrip()) :]
+    return (first[1], first[2], closer) if first else ("", ":", "}")
 
 
 def _comma(lead: str, colon: str) -> str:

@@ -35,7 +35,7 @@ TOOLS: Final = frozenset(
 """Commands of the agent. Every other first word is a program."""
 
 _FENCE: Final = re.compile(r"^```.*\n?", re.MULTILINE)
-_OPENING: Final = re.compile(r"\s*(?:^```.*\n|<command>)\s*\Z", re.MULTILINE)
+_OPENING: Final = re.compile(r"(?<!\s)\s*(?:^```.*\n|<command>)\s*\Z", re.MULTILINE)
 _CLOSING: Final = re.compile(r"\s*(?:^```|</command>)\s*", re.MULTILINE)
 _TAGS: Final = ("<command>", "</command>")
 _WORD: Final = re.compile(r"""[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'`|&;<>()$\\-][^\s"'`|&;<>()$\\]*))""")

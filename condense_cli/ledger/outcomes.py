@@ -57,7 +57,7 @@ _HELP: Final = re.compile(
 """A line that tells how to call a program, hardly what went wrong."""
 
 _STATUS_LINE: Final = re.compile(
-    r"\W*(?:command finished with |process |returncode>)?(?:exit(?:ed with)? code:? )?-?\d*(?:</returncode>)?\W*",
+    r"\W*+(?:command finished with |process |returncode>)?(?:exit(?:ed with)? code:? )?-?\d*(?:</returncode>)?\W*",
     re.IGNORECASE,
 )
 """A line that has the exit status alone."""

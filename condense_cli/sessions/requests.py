@@ -13,12 +13,10 @@ LONGEST: Final = 200
 _LOOKED_AT: Final = 20_000
 """Characters of a text in which its beginning is looked for: a request may hold a pasted file."""
 
-_WRAPPED: Final = re.compile(
-    r"\s*<(?P<tag>task|user_message|feedback)>\s*(?P<text>.*?)\s*(?:</(?P=tag)>|\Z)", re.DOTALL
-)
+_WRAPPED: Final = re.compile(r"\s*<(?P<tag>task|user_message|feedback)>\s*(?P<text>.*?)(?:</(?P=tag)>|\Z)", re.DOTALL)
 """Roo Code and Cline put the request itself between tags."""
-_COMMAND: Final = re.compile(r"<command-name>\s*(?P<name>[^<]+?)\s*</command-name>")
-_ARGUMENTS: Final = re.compile(r"<command-args>\s*(?P<arguments>[^<]+?)\s*</command-args>")
+_COMMAND: Final = re.compile(r"<command-name>([^<]+)</command-name>")
+_ARGUMENTS: Final = re.compile(r"<command-args>([^<]+)</command-args>")
 
 
 def title_of(text: str) -> str | None:
@@ -42,7 +40,7 @@ def command_in(text: str) -> str | None:
     if not name:
         return None
     arguments = _ARGUMENTS.search(text[:_LOOKED_AT])
-    return title_of(f"{name['name']} {arguments['arguments'] if arguments else ''}")
+    return title_of(f"{name[1].strip()} {arguments[1].strip() if arguments else ''}")
 
 
 def first_request(texts: Iterable[str]) -> str | None:
