@@ -89,3 +89,12 @@ def test_a_long_loop_of_tools_is_read() -> None:
             answer(number + 1, number, f"c{number}"),
         ]
     assert len(session(*records).messages) == len(records)
+
+
+# Links decide, not the order of lines: a result that stands before its call has that call's tool, not an earlier one's.
+@pytest.mark.parametrize("earlier", [[], [reply(9, None, "m9", call("a", "Write"), isSidechain=True)]])
+def test_a_result_that_stands_before_its_call_has_its_tool(earlier: list[dict[str, Any]]) -> None:
+    lines = [GO, *earlier, answer(3, 2, "a"), reply(2, 1, "m1", call("a", "Read")), reply(4, 3, "m2", text("done"))]
+    transcript = session(*lines)
+    assert turns(transcript) == [["go"], ["a"], ["a"], ["done"]]
+    assert [block.tool for _, block in transcript.blocks()] == [None, "Read", "Read", None]

@@ -134,12 +134,15 @@ def _turn(role: Role, lines: Sequence[Line]) -> Turn:
 
 
 def _without_strays(turns: Iterable[Turn]) -> list[Turn]:
-    """Without results that answer no call of the turn before, or one that is answered already."""
+    """Without results that answer no call of the turn before, or one that is answered already.
+
+    A result has the tool of that call: in the file another call of its id may stand before it, or its own behind it.
+    """
     kept = []
-    calls: set[str | None] = set()
+    calls: dict[str | None, str | None] = {}
     for turn in turns:
         if turn.role is Role.ASSISTANT:
-            calls = {block.call_id for block in turn.blocks if block.kind is BlockKind.TOOL_CALL}
+            calls = {block.call_id: block.tool for block in turn.blocks if block.kind is BlockKind.TOOL_CALL}
             kept.append(turn)
             continue
         first: dict[str, tuple[int, object]] = {}
@@ -147,14 +150,18 @@ def _without_strays(turns: Iterable[Turn]) -> list[Turn]:
             if block.answers in calls:
                 first.setdefault(str(block.answers), (block.place.record, block.owner))
         blocks = tuple(
-            block
+            _of_tool(block, calls[block.answers]) if block.answers else block
             for block in turn.blocks
             if not block.answers or first.get(block.answers) == (block.place.record, block.owner)
         )
         if blocks:
             kept.append(Turn(turn.role, blocks, turn.records))
-        calls = set()
+        calls = {}
     return kept
+
+
+def _of_tool(result: Block, tool: str | None) -> Block:
+    return result if result.tool == tool else replace(result, tool=tool)
 
 
 def _neighbours_joined(turns: Iterable[Turn]) -> tuple[Turn, ...]:
