@@ -140,6 +140,7 @@ def test_sessions_aside_are_found_by_name(machine: Machine) -> None:
     machine.codex(archived, *rollout(archived, said_to_codex("go")), folder="archived_sessions")
     assert run(machine, "validate", "--session", "agent-1").status == 0
     assert "The first" in run(machine, "show", "--session", "aaaaaaaa", "0").text
+    assert run(machine, "show", "--session", "aaaaaaaa", "-1").status == 0
     chosen = choose("aaaaaaaa-f", places(machine.home, {}, "linux"), machine.home)
     assert (chosen.file.id, chosen.file.is_side) == (archived, True)
 

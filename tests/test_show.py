@@ -59,16 +59,17 @@ def test_a_position_finds_a_message_or_a_block() -> None:
     assert [hit.text for hit in find(transcript, "#2:1")] == ["done"]
     assert find(transcript, "1:2")[0].text == f"file_path: b\ncontent:\n{CODE}"
     assert find(transcript, "1:2")[0].position == "1:2"
+    assert [find(transcript, query)[0].position for query in ("-1", "-2:1", "-4")] == ["3:0", "2:1", "0:0"]
 
 
-@pytest.mark.parametrize("query", ["4", "0:1", "99:0"])
+@pytest.mark.parametrize("query", ["4", "0:1", "99:0", "-5", "-4:1"])
 def test_a_position_that_is_not_there_is_named(query: str) -> None:
     """With how many there are."""
-    with pytest.raises(CondenseError, match=r"There is no (message|block) \d+ in .*counted from 0"):
+    with pytest.raises(CondenseError, match=r"There is no (message|block) -?\d+ in .*counted from 0"):
         find(anthropic(*RECORDS), query)
 
 
-@pytest.mark.parametrize("query", ["", "#", "abc", "12:", ":1", "-1", "1:2:3", "5f2c91d", "5f2c91d8a", "٣"])
+@pytest.mark.parametrize("query", ["", "#", "abc", "12:", ":1", "-0", "#-1", "1:2:3", "5f2c91d", "5f2c91d8a", "٣"])
 def test_what_is_neither_hash_nor_position_is_a_usage_error(query: str) -> None:
     """It is told what would be."""
     with pytest.raises(UsageError, match="neither a hash nor a position"):
@@ -154,6 +155,13 @@ def test_a_pipe_gets_exactly_the_content(file: Path) -> None:
     assert (done.status, done.stderr, done.text) == (ExitStatus.DONE, "", CODE)
     done = condense("show", file, "2:0")
     assert hashlib.sha256(done.stdout).hexdigest()[:8] == content_hash(LONG)
+
+
+@pytest.mark.parametrize("arguments", [["{}", "-1"], ["{}", "-1:0"], ["-1", "{}", "--raw"], ["--", "{}", "-1"]])
+def test_a_position_from_the_end_is_no_option(file: Path, arguments: list[str]) -> None:
+    done = condense("show", *(each.format(file) for each in arguments))
+    assert (done.status, "Found it." in done.text) == (ExitStatus.DONE, True)
+    assert "No such option: -x" in condense("show", file, "-x").message
 
 
 def test_the_marker_of_a_real_run_is_resolved(tmp_path: Path) -> None:

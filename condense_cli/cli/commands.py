@@ -27,8 +27,8 @@ COMMANDS: Final = {
     "config": "Check configurations, show the one in use, print the schema.",
     "cache": "Show or clear the cache of summaries.",
 }
-"""What each command does, by its name. The module of that name holds the function `run` and EXAMPLES, or the group
-`presets_app`."""
+"""What each command does, by its name. The module of that name holds the function `run` and EXAMPLES, and a class
+`Command` where it reads its arguments in a way of its own; or the group `presets_app`."""
 
 
 class Commands(TyperGroup):
@@ -51,7 +51,8 @@ def load(name: str) -> Any:
     group = getattr(module, f"{name}_app", None)
     if group is None:
         command = getattr(module, name)
-        holder.command(name, help=f"{cleandoc(command.__doc__)}\n\n{module.EXAMPLES}")(command)
+        own_class = getattr(module, "Command", None)
+        holder.command(name, cls=own_class, help=f"{cleandoc(command.__doc__)}\n\n{module.EXAMPLES}")(command)
     else:
         holder.add_typer(group, name=name)
     return typer.main.get_group(holder).commands[name]

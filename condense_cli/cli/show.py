@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand
 
 from ..errors import UsageError
 from .console import exits, say, write_out, write_text
@@ -21,19 +23,36 @@ EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense show session.jsonl 12              all of message 12\n"
     "condense show session.jsonl 12:0            its first block\n"
+    "condense show session.jsonl -1              the last message\n"
     "condense show session.jsonl 5f2c91d8        what the marker stands for\n"
     "condense show session.jsonl 12:0 --raw | jq .message.usage\n"
     "condense show --session latest 12"
 )
 
 _NO_TEXT = "(no text here; --raw prints the record)"
+_FROM_END: Final = re.compile(r"-\d[\d:]*", re.ASCII)
+
+
+class Command(TyperCommand):
+    """A position that counts from the end begins like an option and is none."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        positions = [each for each in args[:end] if _FROM_END.fullmatch(each)]
+        if positions:
+            others = [each for each in args[:end] if each not in positions]
+            args = [*others, "--", *positions, *args[end + 1 :]]
+        return super().parse_args(ctx, args)
 
 
 def show(
     file: File = None,
     what: Annotated[
         str | None,
-        typer.Argument(metavar="HASH|MESSAGE[:BLOCK]", help="Hash in a marker, or a position, counted from 0."),
+        typer.Argument(
+            metavar="HASH|MESSAGE[:BLOCK]",
+            help="Hash in a marker, or a position, counted from 0; -1 is the last message.",
+        ),
     ] = None,
     session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,

@@ -21,7 +21,7 @@ from .labels import readable
 from .stretches import summarized, summary_counts
 
 _HASH: Final = re.compile(r"#?([0-9a-fA-F]{8})")
-_POSITION: Final = re.compile(r"#?(\d{1,7})(?::(\d{1,7}))?", re.ASCII)
+_POSITION: Final = re.compile(r"(#?\d{1,7}|-[1-9]\d{0,6})(?::(\d{1,7}))?", re.ASCII)
 
 
 class Found(StrEnum):
@@ -63,7 +63,7 @@ class Hit(Struct, frozen=True):
 
 
 def find(transcript: Transcript, query: str) -> list[Hit]:
-    """Blocks that the query means: a hash, a message number, or message:block.
+    """Blocks that the query means: a hash, a message number (negative from the end), or message:block.
 
     A hash finds what it is the hash of, and only if there is nothing the blocks with a marker that
     names it. Raises UsageError for anything else, and CondenseError when nothing is found.
@@ -73,7 +73,7 @@ def find(transcript: Transcript, query: str) -> list[Hit]:
         return _by_hash(transcript, match[1].lower())
     match = _POSITION.fullmatch(query)
     if match:
-        return _by_position(transcript, int(match[1]), int(match[2]) if match[2] else None)
+        return _by_position(transcript, int(match[1].removeprefix("#")), int(match[2]) if match[2] else None)
     raise UsageError(
         f"{query!r} is neither a hash nor a position.",
         "Name the eight hex digits of a marker (5f2c91d8), a message (12), or a block of it (12:0).",
@@ -82,7 +82,7 @@ def find(transcript: Transcript, query: str) -> list[Hit]:
 
 def _by_position(transcript: Transcript, index: int, number: int | None) -> list[Hit]:
     total = len(transcript.messages)
-    if index >= total:
+    if not -total <= index < total:
         there = f"it has {total:,}, counted from 0" if total else "it has none"
         hint = "If it is the number of a reference: condense restore puts back its lines." if index > 99_999 else ""
         raise CondenseError(f"There is no message {index} in the transcript: {there}.", hint)
