@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import real
 from build import assistant, read_turn, text, thinking, user
-from helpers import condense
+from helpers import condense, condense_on_terminal
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Prelude
@@ -50,6 +50,14 @@ def test_restore_in_a_pipe(session: Path) -> None:
     done = condense("restore", "-", stdin=small)
     assert (done.status, done.stdout) == (ExitStatus.DONE, session.read_bytes())
     assert done.stderr == "1 reference restored.\n"
+
+
+# On a terminal nothing is written without -o, which is worth saying only where something was restored.
+def test_restore_on_a_terminal_says_how_to_write(session: Path, tmp_path: Path) -> None:
+    (tmp_path / "small.jsonl").write_bytes(condense("run", session, "--lossless-only").stdout)
+    done = condense_on_terminal("restore", tmp_path / "small.jsonl")
+    assert done.plain == "1 reference restored.\nNothing was written; add -o FILE to write the restored transcript.\n"
+    assert condense_on_terminal("restore", session).plain == "Nothing to restore.\n"
 
 
 # A transcript without references comes back as it is.

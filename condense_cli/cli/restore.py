@@ -116,7 +116,7 @@ def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None
         lines.append(f"{cuts}: condense show ORIGINAL HASH prints what is gone.")
     if output is not None:
         lines.append(f"Written: {visible(output)}")
-    elif not writes_stdout:
+    elif not writes_stdout and found.resolved:
         lines.append("Nothing was written; add -o FILE to write the restored transcript.")
     for line in lines:
         if writes_stdout:
