@@ -38,7 +38,20 @@ def test_a_folder_is_condensed_into_another(tree: Path, tmp_path: Path) -> None:
     assert (out / "short.jsonl").read_bytes() == SHORT
     single = condense("run", "-", *SPEED, stdin=(tree / "b/deep/rows.jsonl").read_bytes()).stdout
     assert (out / "b/deep/rows.jsonl").read_bytes() == single
-    assert "Passed over: 1 other file" in done.text
+    assert "Passed over: 1 other file, no transcript that can be written (package.json)." in done.text
+
+
+def test_files_that_are_passed_over_are_named_up_to_three(tree: Path, tmp_path: Path) -> None:
+    for number in range(4):
+        (tree / f"package{number}.json").write_bytes(b"{}")
+    said = run("in", "--out-dir", "out", cwd=tmp_path).text
+    assert "(package.json, package0.json, package1.json and 2 more)." in said
+
+
+def test_a_dry_run_says_what_would_be_done(tree: Path, tmp_path: Path) -> None:
+    said = run("in", "--dry-run", cwd=tmp_path).text
+    assert re.search(r"^a/session\.jsonl .* would change$", said, re.MULTILINE)
+    assert not re.search(r" done$", said, re.MULTILINE)
 
 
 def test_trajectories_in_folders_are_found(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _STYLES: Final = {facts.Status.FAILED: "red", facts.Status.PASSED_OVER: "dim", facts.Status.UP_TO_DATE: "dim"}
 _SHOWN: Final = 20
 """Reasons, and warnings, that are shown one by one."""
+_NAMED: Final = 3
+"""Files that are named among those that were passed over."""
 
 
 def run_many(
@@ -126,7 +128,7 @@ def _show(report: facts.ManyReport, below: dict[str, str]) -> None:
     screen = console()
     totals = report.totals
     shown = [each for each in report.files if each.status is not facts.Status.PASSED_OVER]
-    rows = [_cells(each, below[each.input]) for each in shown]
+    rows = [_cells(each, below[each.input], is_written=report.out_dir is not None) for each in shown]
     styles = [_STYLES.get(each.status, "") for each in shown]
     if len(shown) > 1:
         saved = f"{totals.saved_percent:.1f} %"
@@ -140,14 +142,15 @@ def _show(report: facts.ManyReport, below: dict[str, str]) -> None:
         screen.print(visible(line), style="red", soft_wrap=True)
     for line in _first(f"{below[each.input]}: {warning}" for each in report.files for warning in each.warnings):
         screen.print(visible(line), style="yellow", soft_wrap=True)
-    _show_notes(report, screen)
+    _show_notes(report, below, screen)
 
 
-def _cells(result: facts.FileResult, name: str) -> list[str]:
+def _cells(result: facts.FileResult, name: str, *, is_written: bool) -> list[str]:
     if result.status not in facts.WORKED:
         return [name, "", "", "", result.status]
+    status = "would change" if result.status is facts.Status.DONE and not is_written else result.status
     before, after = f"{result.tokens_before:,}", f"{result.tokens_after:,}"
-    return [name, before, after, f"{result.saved_percent:.1f} %", result.status + (" *" if result.why else "")]
+    return [name, before, after, f"{result.saved_percent:.1f} %", status + (" *" if result.why else "")]
 
 
 def _counts(totals: facts.Totals) -> str:
@@ -171,11 +174,14 @@ def _first(lines: Iterable[str]) -> Iterator[str]:
         yield f"… and {len(told) - _SHOWN:,} more; --json lists all"
 
 
-def _show_notes(report: facts.ManyReport, screen: Console) -> None:
+def _show_notes(report: facts.ManyReport, below: dict[str, str], screen: Console) -> None:
     totals = report.totals
     if totals.passed_over:
         files = plural(totals.passed_over, "other file")
-        screen.print(f"Passed over: {files}, no transcript that can be written.", style="dim", soft_wrap=True)
+        names = [below[each.input] for each in report.files if each.status is facts.Status.PASSED_OVER]
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        said = f"Passed over: {files}, no transcript that can be written ({', '.join(names[:_NAMED])}{more})."
+        screen.print(visible(said), style="dim", soft_wrap=True)
     if totals.up_to_date:
         files = plural(totals.up_to_date, "file is", "files are")
         screen.print(f"{files} up to date from an earlier run and left alone.", style="dim", soft_wrap=True)
