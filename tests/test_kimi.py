@@ -126,6 +126,8 @@ def test_compactions() -> None:
     assert texts(kept) == ["Request 1.", "Request 2.", "Request 3.", "The work.", "Next."]
     ends = log(*requests, compaction(keptUserMessageCount=2, keptHeadUserMessageCount=1))
     assert texts(ends) == ["Request 0.", "Request 3.", "Work."]
+    too_many = log(*requests, compaction(keptUserMessageCount=6))
+    assert texts(too_many) == ["Request 0.", "Request 1.", "Request 2.", "Request 3.", "Work."]
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ class _Context:
         requests = [turn for turn in self.turns if turn.is_request]
         first = max(0, head) if isinstance(head, int) else 0
         oldest, others = requests[:first], requests[first:]
-        newest = others[len(others) - (kept - first) :] if kept > first else []
+        newest = others[-(kept - first) :] if kept > first else []  # All of them, where the log claims more.
         self._reset([*oldest, *newest, summary])
 
     def _content(self, content: Any, record: int, path: JsonPath, turn: _Turn, call_id: Any) -> Iterator[Block]:
