@@ -124,10 +124,16 @@ def test_calls_of_one_answer_are_one_message() -> None:
     assert validate(transcript) == []
 
 
-def test_what_a_condenser_forgot_is_not_sent() -> None:
+@pytest.mark.parametrize(
+    "forgotten",
+    [{"forgotten_event_ids": [2, 3, 4, 5]}, {"forgotten_events_start_id": 2, "forgotten_events_end_id": 5}],
+    ids=["listed", "from and to"],
+)
+def test_what_a_condenser_forgot_is_not_sent(forgotten: dict[str, Any]) -> None:
+    """The summary stands where the first of it stood."""
     value = run()
-    forgotten = {"action": "condensation", "args": {"forgotten_event_ids": [2, 3, 4, 5], "summary": "I read a.py."}}
-    value["history"].insert(7, {"id": 99, "source": "agent", "message": ""} | forgotten)
+    condensed = {"action": "condensation", "args": {**forgotten, "summary": "I read a.py."}}
+    value["history"].insert(7, {"id": 99, "source": "agent", "message": ""} | condensed)
     transcript = loaded(value)
     assert shape(transcript) == [*EXPECTED[:2], ("user", ["text"]), *EXPECTED[6:]]
     assert transcript.messages[2].is_summary

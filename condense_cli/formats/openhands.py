@@ -10,7 +10,7 @@ Events repeat each other: `message`, `extras` and `tool_call_metadata`, which ho
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -113,8 +113,8 @@ class _Reader:
         self.model: str | None = None
         self.tools = ""
         self._answered = {event["cause"] for event in events if _is_answer(event)}
-        self._forgotten = _forgotten(events)
         self._records = {event["id"]: n for n, event in enumerate(events) if _has_id(event)}
+        self._forgotten = {one for event in events for one in _forgotten(event, self._records)}
         self._follows = [_is_flat_answer(event) for event in [*events[1:], None]]
         self._asked: dict[int | None, tuple[str, str]] = {}
         """Id and tool of each call, by the id of its event; None is the last event of a run without ids."""
@@ -240,7 +240,7 @@ class _Reader:
             return None
         path = ("args", "summary")
         block = Block(BlockKind.TEXT, Place(record, path), path, content=summary, injected=True, summarizes=True)
-        lost = [self._records[one] for one in _forgotten([event]) if one in self._records]
+        lost = [self._records[one] for one in _forgotten(event, self._records) if one in self._records]
         return Turn(Role.USER, [block], before=min(lost, default=record))
 
 
@@ -292,19 +292,16 @@ def _is_flat_answer(event: Any) -> bool:
     return isinstance(event, dict) and "observation" in event and "cause" not in event
 
 
-def _forgotten(events: list[Any]) -> set[int]:
-    """Ids of the events that a condenser took out of the conversation."""
-    lost: set[int] = set()
-    for event in events:
-        arguments = event.get("args") if isinstance(event, dict) and event.get("action") == "condensation" else None
-        if not isinstance(arguments, dict):
-            continue
-        ids = arguments.get("forgotten_event_ids")
-        lost.update(one for one in (ids if isinstance(ids, list) else ()) if isinstance(one, int))
-        start, end = arguments.get("forgotten_events_start_id"), arguments.get("forgotten_events_end_id")
-        if isinstance(start, int) and isinstance(end, int):
-            own = {one["id"] for one in events if _has_id(one)}
-            lost.update(one for one in own if start <= one <= end)
+def _forgotten(event: Any, known: Iterable[int]) -> set[int]:
+    """Ids of the events that a condenser took out of the conversation; of a range, those that are `known`."""
+    arguments = event.get("args") if isinstance(event, dict) and event.get("action") == "condensation" else None
+    if not isinstance(arguments, dict):
+        return set()
+    ids = arguments.get("forgotten_event_ids")
+    lost = {one for one in (ids if isinstance(ids, list) else ()) if isinstance(one, int)}
+    start, end = arguments.get("forgotten_events_start_id"), arguments.get("forgotten_events_end_id")
+    if isinstance(start, int) and isinstance(end, int):
+        lost.update(one for one in known if start <= one <= end)
     return lost
 
 
