@@ -142,6 +142,15 @@ def test_recorded_overhead_says_where_it_is_from(tmp_path: Path) -> None:
     assert "(from recorded usage)" in condense("estimate", path).text
 
 
+@pytest.mark.parametrize("given", [(), ("--overhead-tokens", "500")], ids=["recorded", "given"])
+def test_the_window_is_as_full_as_check_says(given: tuple[str, ...]) -> None:
+    checked = condense("check", real.SESSION, "--json", *given).json["used"]
+    before = estimate(real.SESSION, *given)["before"]
+    assert (before["used"], before["used_source"]) == (checked["total"], checked["total_source"])
+    share = f"{100 * before['used'] / 200_000:.1f} % of the window of 200,000 tokens ({before['used_source']})"
+    assert f"A turn now fills {share}." in condense("estimate", real.SESSION, *given).text
+
+
 # The usage stands beside an answer that came when all of it was there.
 def test_the_overhead_before_a_summary_is_known_behind_it(tmp_path: Path) -> None:
     path, small = tmp_path / "session.jsonl", tmp_path / "small.jsonl"

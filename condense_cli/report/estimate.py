@@ -20,6 +20,7 @@ from .costs import PriceSource, as_money, assumptions, cost_of, rewrite_of
 from .facts import SHAPE, Cost, Summarized, estimated_tokens
 from .shares import percent
 from .summaries import known_cost
+from .usage import GIVEN, in_use
 
 
 class Prices(msgspec.Struct, frozen=True):
@@ -36,7 +37,7 @@ class Prices(msgspec.Struct, frozen=True):
 
 
 class Before(msgspec.Struct, frozen=True):
-    """Tokens of the transcript as it is. `estimated` is the part that cannot be counted."""
+    """Tokens of the transcript as it is. `estimated` is the part that cannot be counted, `used` the next request."""
 
     messages: int
     tokens: int
@@ -45,6 +46,8 @@ class Before(msgspec.Struct, frozen=True):
     estimated: int
     overhead: int
     overhead_source: str
+    used: int
+    used_source: str
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -104,6 +107,7 @@ def build(
     tokens = count.transcript(transcript)
     estimated = estimated_tokens(transcript)
     price = price_source.price_for(tokens + overhead[0])
+    used = in_use(transcript, count, overhead[0] if overhead[1] == GIVEN else None)
     return Estimate(
         version=SHAPE,
         condense=__version__,
@@ -117,6 +121,8 @@ def build(
             encoding.exact and not estimated,
             estimated,
             *overhead,
+            used.tokens,
+            used.source,
         ),
         prices=_prices(price, price_source.table) if price else None,
         presets=[

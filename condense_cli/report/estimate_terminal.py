@@ -128,5 +128,6 @@ def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
 
 
 def _window(estimate: Estimate, window: int) -> str:
-    whole = estimate.before.tokens + estimate.before.overhead
-    return f"A turn now fills {100 * whole / window:.0f} % of the window of {window:,} tokens."
+    """How full it is, as `condense check` says it: what the API counted holds before what is counted here."""
+    used, source = estimate.before.used, estimate.before.used_source
+    return f"A turn now fills {100 * used / window:.1f} % of the window of {window:,} tokens ({source})."

@@ -15,6 +15,7 @@ from ..transcript import Message, Transcript, Usage
 
 RECORDED: Final = "recorded usage"
 ESTIMATED: Final = "estimated"
+GIVEN: Final = "option"
 
 _MARK: Final = re.compile(r"\[(?:condense:|see) [^\]\n]{1,300}#[0-9a-f]{6,8}\]")
 """A marker or a reference, wherever it stands: inside the parameters of a call it has no line of its own."""
@@ -54,7 +55,7 @@ def overhead_of(transcript: Transcript, count: Counter, given: int | None = None
     What the user names goes before what the file tells. Usage counts tool definitions too, which a file may not hold.
     """
     if given is not None:
-        return given, "option"
+        return given, GIVEN
     usage, first = transcript.first_usage, transcript.first_request
     if usage is not None:
         sent = [message for message in transcript.messages if message.index < usage.message]
