@@ -177,8 +177,15 @@ def anthropic_messages(draw: st.DrawFn, turns: Turns = ANY_TURNS) -> list[dict[s
     return messages
 
 
+def _strings(call: dict[str, Any]) -> list[str]:
+    return [value for value in call["arguments"].values() if isinstance(value, str)]
+
+
 @st.composite
-def openai_messages(draw: st.DrawFn, turns: Turns = WITHOUT_THINKING) -> list[dict[str, Any]]:
+def openai_messages(
+    draw: st.DrawFn, turns: Turns = WITHOUT_THINKING, *, free_texts: bool = False
+) -> list[dict[str, Any]]:
+    """Some calls take a free text in place of arguments where there may be `free_texts`."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": draw(VISIBLE)}]
     for turn in draw(turns):
         if "user" in turn:
@@ -192,14 +199,13 @@ def openai_messages(draw: st.DrawFn, turns: Turns = WITHOUT_THINKING) -> list[di
         if turn["calls"]:
             styles: list[dict[str, Any]] = [{"separators": (",", ":")}, {"indent": 1}, {"ensure_ascii": False}]
             style = draw(st.sampled_from(styles))
-            message["tool_calls"] = [
-                {
-                    "id": call["id"],
-                    "type": "function",
-                    "function": {"name": call["tool"], "arguments": json.dumps(call["arguments"], **style)},
-                }
-                for call in turn["calls"]
-            ]
+            message["tool_calls"] = []
+            for call in turn["calls"]:
+                arguments = json.dumps(call["arguments"], **style)
+                function = {"type": "function", "function": {"name": call["tool"], "arguments": arguments}}
+                custom = {"type": "custom", "custom": {"name": call["tool"], "input": "\n".join(_strings(call))}}
+                is_free = free_texts and draw(st.booleans())
+                message["tool_calls"].append({"id": call["id"], **(custom if is_free else function)})
         messages.append(message)
         for call in draw(st.permutations(turn["calls"])):
             result = call["result"]
@@ -299,7 +305,7 @@ def _lines(records: list[dict[str, Any]]) -> st.SearchStrategy[bytes]:
 
 FILES = st.one_of(
     anthropic_messages().flatmap(spelled),
-    openai_messages().flatmap(spelled),
+    openai_messages(free_texts=True).flatmap(spelled),
     claude_records().flatmap(_lines),
     rollout_records(ANY_TURNS).flatmap(_lines),
     sharegpt_files(ANY_TURNS),
@@ -311,7 +317,7 @@ FILES = st.one_of(
 
 REPEATING_FILES = st.one_of(
     anthropic_messages(REPEATING).flatmap(spelled),
-    openai_messages(REPEATING).flatmap(spelled),
+    openai_messages(REPEATING, free_texts=True).flatmap(spelled),
     claude_records(REPEATING).flatmap(_lines),
     xml_messages().flatmap(spelled),
     rollout_records(REPEATING).flatmap(_lines),

@@ -145,6 +145,18 @@ def test_chat_becomes_messages() -> None:
     assert notes == ()
 
 
+# The Messages API has no calls that take a text as it is: it becomes the one argument of a call.
+def test_custom_calls_keep_their_results() -> None:
+    custom = {"id": "a", "type": "custom", "custom": {"name": "exec", "input": "ls\npwd"}}
+    asked = {"role": "assistant", "content": None, "tool_calls": [custom]}
+    document, notes = converted([*CHAT[:2], asked, *CHAT[4:]], "anthropic")
+    assert document["messages"][1:3] == [
+        said("assistant", call("a", "exec", input="ls\npwd")),
+        said("user", result("a", "1")),
+    ]
+    assert notes == ()
+
+
 def test_messages_of_one_role_are_joined() -> None:
     later = [{"role": "system", "content": "Now in German."}, {"role": "user", "content": "Weiter."}]
     document, notes = converted([*CHAT, *later], "anthropic")

@@ -6,7 +6,22 @@ import json
 from typing import Any
 
 import pytest
-from build import LONG, anthropic, assistant, call, conversation, openai, read_turn, result, text, thinking, user
+from build import (
+    LONG,
+    anthropic,
+    assistant,
+    call,
+    condense,
+    conversation,
+    one_pass,
+    openai,
+    read_turn,
+    result,
+    text,
+    thinking,
+    user,
+    written,
+)
 
 from condense_cli import api
 from condense_cli.errors import NotJsonError, TranscriptError, UnknownFormatError, UsageError
@@ -15,6 +30,7 @@ from condense_cli.formats import FORMATS, parse, serialize
 from condense_cli.formats.injected import is_injected, words_of_user
 from condense_cli.llm.flatten import flattened
 from condense_cli.report.inspection import content_type
+from condense_cli.tools import patched_paths
 from condense_cli.transcript import BlockKind, Container, Role
 from condense_cli.validity import validate
 
@@ -270,6 +286,35 @@ def test_files_in_chat_messages_are_estimated() -> None:
 def test_parts_of_other_agents_are_no_chat(part: dict[str, Any]) -> None:
     with pytest.raises(UnknownFormatError):
         parse(lines([user([part]), *CHAT[2:]]))
+
+
+PATCH = "*** Begin Patch\n*** Update File: a.py\n-x\n+y\n*** End Patch"
+CUSTOM_CALL = {"id": "a", "type": "custom", "custom": {"name": "apply_patch", "input": PATCH}}
+
+
+# Such a call takes a text as it is; it has an id and a result like any other, alone or beside calls of functions.
+@pytest.mark.parametrize("other", [None, CHAT[2]["tool_calls"][1]], ids=["alone", "with a function"])
+def test_custom_calls_of_chat_messages_are_calls(other: dict[str, Any] | None) -> None:
+    calls_made = [CUSTOM_CALL] if other is None else [other, CUSTOM_CALL]
+    asked = {"role": "assistant", "content": None, "tool_calls": calls_made}
+    transcript = parse(lines([*CHAT[:2], asked, *(CHAT[4:] if other is None else CHAT[3:])]))
+    assert transcript.format == "openai-chat"
+    assert validate(transcript) == []
+    made = transcript.messages[2].blocks[-1]
+    assert (made.kind, made.tool, made.call_id, made.text) == (BlockKind.TOOL_CALL, "apply_patch", "a", PATCH)
+    assert patched_paths(made) == ["a.py"]
+    assert transcript.messages[3].blocks[-1].tool == "apply_patch"
+
+
+# What is cut in it stays one text.
+def test_the_input_of_a_custom_call_is_cut_as_text() -> None:
+    asked = CUSTOM_CALL | {"custom": {"name": "exec", "input": LONG}}
+    transcript = openai(*CHAT[:2], {"role": "assistant", "content": None, "tool_calls": [asked]}, *CHAT[4:])
+    cut = {"defaults": {"tool_parameters": {"operation": "truncate", "params": {"truncate": {"max_lines": 1}}}}}
+    after = written(condense(transcript, one_pass(individual_config=cut)))[2]["tool_calls"]
+    assert after[0]["custom"]["input"].startswith(LONG.split("\n")[0] + "\n[condense: 39 lines left out")
+    after[0]["custom"]["input"] = LONG
+    assert after == [asked]
 
 
 # A record of the chat form does not make calls and results of the other form unknown blocks, which passes would part.

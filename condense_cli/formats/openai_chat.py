@@ -1,8 +1,9 @@
 """Chat-completions messages (OpenAI and everything compatible): JSON lines, an array, or an object.
 
 Shape: {"role", "content": str | null | [part, ...], "tool_calls"?: [{"id", "function": {"name",
-"arguments": JSON in a string}}], "tool_call_id"?}. The object form covers recorded requests, such as
-OpenHands' completion logs ({"messages", "response", "kwargs", ...}), which may hold the messages a second time.
+"arguments": JSON in a string}} | {"id", "custom": {"name", "input": str}}], "tool_call_id"?}. The object form covers
+recorded requests, such as OpenHands' completion logs ({"messages", "response", "kwargs", ...}), which may hold the
+messages a second time.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ _TEXT_PARTS = {"text", "input_text", "output_text"}
 _ANTHROPIC_PARTS = ("tool_use", "tool_result")
 _REPEATED = ("raw_messages", "fncall_messages")
 """Keys of a recorded request that hold its messages again, as they were before a client wrote them anew."""
+_ARGUMENTS = {"function": "arguments", "custom": "input"}
+"""Where the arguments stand in what a call holds, by the key that it holds this under."""
 _REASONING_KEYS = ("reasoning_content", "reasoning")
 
 
@@ -47,7 +50,7 @@ def evidence(value: Any) -> Evidence:
     calls = value.get("tool_calls")
     is_likely = value["role"] in STANDING_ROLES
     has_calls = (isinstance(calls, list) and bool(calls)) or isinstance(value.get("function_call"), dict)
-    if calls and not (isinstance(calls, list) and isinstance(calls[0], dict) and "function" in calls[0]):
+    if calls and not (isinstance(calls, list) and isinstance(calls[0], dict) and _ARGUMENTS.keys() & calls[0].keys()):
         return Evidence.NO
     if isinstance(content, list):
         kinds = part_kinds(content)
@@ -65,7 +68,7 @@ def evidence(value: Any) -> Evidence:
 
 
 def _is_foreign(part: Any) -> bool:
-    """Whether a part is called as one of this API and has another shape: a `value` for a text, a file under no `file`."""
+    """Whether a part is called as one of this API but has another shape: a text as a `value`, a file without `file`."""
     if not isinstance(part, dict):
         return False
     return ("value" in part and "text" not in part) or (part.get("type") == "file" and "file" not in part)
@@ -144,17 +147,23 @@ def _text(
 
 def _call(call: Any, record: int, index: int, tools: dict[str, str]) -> Block:
     owner = ("tool_calls", index)
-    function = call.get("function") if isinstance(call, dict) else None
-    call_id = call.get("id") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not isinstance(call_id, str):
+    inside = call if isinstance(call, dict) else {}
+    key = next((key for key in _ARGUMENTS if isinstance(inside.get(key), dict)), None)
+    if key is None or not isinstance(inside.get("id"), str):
         return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=jsontext.dump_compact(call))
-    name = str(function.get("name") or "")
-    tools[call_id] = name
-    arguments = function.get("arguments", "")
+    name = tools[call["id"]] = str(call[key].get("name") or "")
+    arguments = call[key].get(_ARGUMENTS[key], "")
     is_object = not isinstance(arguments, str)
-    text = jsontext.dump_compact(arguments) if is_object else arguments
-    place = Place(record, (*owner, "function", "arguments"))
-    return Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=name, call_id=call_id, is_object=is_object)
+    return Block(
+        BlockKind.TOOL_CALL,
+        Place(record, (*owner, key, _ARGUMENTS[key])),
+        owner,
+        content=jsontext.dump_compact(arguments) if is_object else arguments,
+        tool=name,
+        call_id=call["id"],
+        is_object=is_object,
+        is_free_text=key == "custom" and not is_object,
+    )
 
 
 def flat_call(call: Any, record: int, owner: JsonPath, name_key: str, tools: dict[str, str]) -> Block:
