@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -47,6 +48,7 @@ NO_TRANSCRIPT: dict[str, tuple[bytes, str]] = {
     "a list that does not end": (b'[{"role": "user", "content": "hi"},\n', ":"),
     "a list with a trailing comma": (b'[{"role": "user", "content": "hi"},]', ":1:"),
     "something after the list": (b'[{"role": "user", "content": "hi"}] x', ":1:37: not JSON"),
+    "two lists": (b'[{"role": "user", "content": "hi"}] [1]', ":1:37: a second JSON value begins here"),
     "two values on a line": (LINES[0].rstrip() + LINES[1] + LINES[2], ":1:"),
     "a truncated last line": (DATA[:-30], f":{len(LINES)}:"),
     "a line that is no JSON": (b"".join([*LINES[:4], b"Killed\n", *LINES[4:]]), ":5:1: not JSON"),
@@ -77,6 +79,19 @@ def test_what_is_no_transcript_is_refused(name: str, tmp_path: Path) -> None:
     assert says in done.message
     assert len(done.stderr) < 600, "the message quotes the file at length"
     (tmp_path / "input.jsonl").unlink()  # pytest keeps what tests leave, and some of these are large.
+
+
+@pytest.mark.parametrize("options", [[], ["--lenient"]])
+def test_values_over_many_lines_are_not_said_to_be_cut_off(options: list[str], tmp_path: Path) -> None:
+    """What `jq .` makes of JSON lines is whole, and jq makes lines of it again."""
+    indented = "\n".join(json.dumps(json.loads(line), indent=2) for line in LINES)
+    (tmp_path / "input.json").write_text("\n" + indented + "\n")
+    second = 2 + json.dumps(json.loads(LINES[0]), indent=2).count("\n") + 1
+    done = condense("run", "input.json", *options, cwd=tmp_path)
+    assert done.status == ExitStatus.INPUT
+    assert f"input.json:{second}:1: a second JSON value begins here" in done.message
+    assert "jq -c ." in done.message
+    assert "not whole" not in done.message
 
 
 def test_a_last_line_of_many_levels_is_not_said_to_be_cut_off(tmp_path: Path) -> None:

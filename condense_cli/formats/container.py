@@ -21,6 +21,9 @@ _WHITESPACE = b" \t\r\n"
 LARGEST_UNPACKED: Final = 4 << 30
 """Bytes of a file that may come out of a compressed one: a small one can hold more than any memory."""
 
+_MORE: Final = "Extra data"
+"""What is wrong with a value that something follows."""
+
 _NOT_BLANK: Final = re.compile(rb"\S")
 _Span = tuple[int, int]
 
@@ -60,7 +63,8 @@ def open_document(data: bytes, name: str, *, lenient: bool = False) -> Document:
             document = _open_value(data, start, name)
         except (ValueError, RecursionError) as error:
             # Either the document is broken, or one line of JSON lines is. Its second line tells which.
-            if not lenient and (is_one_line or not _parses(_second_line(data, first_line_end))):
+            is_document = is_one_line or not _parses(_second_line(data, first_line_end))
+            if is_document and (not lenient or _is_followed(data, start, error)):
                 raise _not_json(name, data, start, error) from None
         else:
             return document
@@ -73,6 +77,18 @@ def _parses(raw: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _is_followed(data: bytes, start: int, error: Exception) -> bool:
+    """Whether nothing is wrong with the value at byte `start` but that another one follows."""
+    if not isinstance(error, JSONDecodeError) or error.msg != _MORE:
+        return False
+    following = data[start + len(jsontext.encode(error.doc)) :]
+    try:
+        jsontext.scan(following.decode("latin-1"), 0)
+    except (ValueError, RecursionError):
+        return False
+    return following[:1] in (b"{", b"[")
 
 
 def _second_line(data: bytes, first_line_end: int) -> bytes:
@@ -167,7 +183,7 @@ def _structure(text: str, records_key: str) -> tuple[list[_Span] | None, list[tu
             index = _next_member(text, index, "}")
         end = index + 1
     if jsontext.skip(text, end) != len(text):
-        raise JSONDecodeError("Extra data", text, jsontext.skip(text, end))
+        raise JSONDecodeError(_MORE, text, jsontext.skip(text, end))
     return elements, others, end
 
 
@@ -247,6 +263,9 @@ def _not_json(
         return NotJsonError(f"{name}:{line}: {'the line' if is_line else 'the value'} {reason}.", hint)
     line += error.lineno - 1
     message = f"{name}:{line}:{error.colno}: not JSON ({jsontext.reason_of(error)})."
+    if not is_line and _is_followed(data, start, error):
+        message = f"{name}:{line}:{error.colno}: a second JSON value begins here, and not one stands on each line."
+        return NotJsonError(message, "Put each on a line of its own: jq -c . FILE > lines.jsonl")
     beginning = data[start : start + 200].lstrip()
     name_another = "Name a transcript: a .json or .jsonl file."
     if line == 1 and b"\0" in beginning:
