@@ -60,9 +60,19 @@ def as_lines(records: Records, *, ensure_ascii: bool = False) -> bytes:
 
 
 def cut_by_speed(text: str, keep: int = 3) -> str:
-    """What `speed` leaves of a result: its first lines, and a marker that counts the others."""
+    """What `speed` leaves of a result: its first lines, and a marker that counts the others.
+
+    Of a line with which they are longer than they may be, a part.
+    """
     lines = text.split("\n")
-    left_out = len(lines) - keep - (not lines[-1])
+    count = len(lines) - (not lines[-1])
+    room = keep * 500
+    for number, line in enumerate(lines[:keep]):
+        if len(line) > room:
+            gap = Gap(content_hash(text), count - number - 1, len(line) - room)
+            return "\n".join([*lines[:number], line[:room] + "…", str(gap)])
+        room -= len(line) + 1
+    left_out = count - keep
     return "\n".join([*lines[:keep], str(Gap(content_hash(text), left_out))])
 
 

@@ -127,7 +127,7 @@ def _million_spaces() -> tuple[bytes, bytes]:
     stays = f"1: first\n{spaces}\nthird\n" + _more("of the first")
     goes = f"2: first\n\n\n {spaces}\n" + _more("of the second")
     data = as_lines(session([stays, goes, f"  {spaces}", *CUT[3:], f"7{spaces}", listing(8)]))
-    return data, condensed(data, [stays, goes, *CUT[3:]])
+    return data, condensed(data, [stays, goes, f"  {spaces}", *CUT[3:]])
 
 
 def _array(*, indent: int | None, around: bytes = b"", line_end: bytes = b"\n") -> tuple[bytes, bytes]:
@@ -216,16 +216,16 @@ def test_an_output_file_of_odd_input_is_done_with_status_0(tmp_path: Path) -> No
 # --- Large input ------------------------------------------------------------------------------------------------------
 
 
-def test_a_single_line_of_50_megabytes_is_kept(tmp_path: Path) -> None:
-    """A result of 50 MB in one line is read, counted and written back as it was."""
+def test_a_single_line_of_50_megabytes_is_cut(tmp_path: Path) -> None:
+    """A result of 50 MB in one line is read, counted, and cut like many short ones."""
     records = session([*CUT, *(listing(number) for number in range(7, 9))])
-    records[4]["content"][0]["content"] = "word and " * 5_600_000
+    huge = records[4]["content"][0]["content"] = "word and " * 5_600_000
     data = as_lines(records)
     path = tmp_path / "input.jsonl"
     path.write_bytes(data)
     done = condense_process("run", path, "-p", "speed")
     assert done.status == ExitStatus.DONE
-    assert done.stdout == condensed(data, [CUT[0], *CUT[2:]])
+    assert done.stdout == condensed(data, [CUT[0], huge, *CUT[2:]])
     path.unlink()
 
 
