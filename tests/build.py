@@ -17,6 +17,23 @@ from condense_cli.transcript import Block, BlockKind, Transcript
 LONG = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(40))
 OLD = "\n".join(f"line {n} of the file as it was" for n in range(30))
 
+IMAGE_LINK = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "List the files."},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "ls", "arguments": '{"path": "."}'}},
+            {"id": "b", "type": "function", "function": {"name": "pwd", "arguments": "{}"}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "b", "content": "/home"},
+    {"role": "tool", "tool_call_id": "a", "content": "one\ntwo"},
+    {"role": "assistant", "content": "Two files."},
+]
+
 
 def user(content: Any) -> dict[str, Any]:
     return {"role": "user", "content": content}

@@ -7,20 +7,19 @@ from typing import Any
 
 import pytest
 from build import (
+    CHAT,
+    IMAGE_LINK,
     LONG,
     anthropic,
     assistant,
     call,
-    condense,
     conversation,
-    one_pass,
     openai,
     read_turn,
     result,
     text,
     thinking,
     user,
-    written,
 )
 
 from condense_cli import api
@@ -30,25 +29,7 @@ from condense_cli.formats import FORMATS, parse, serialize
 from condense_cli.formats.injected import is_injected, words_of_user
 from condense_cli.llm.flatten import flattened
 from condense_cli.report.inspection import content_type
-from condense_cli.tools import patched_paths
 from condense_cli.transcript import BlockKind, Container, Role
-from condense_cli.validity import validate
-
-CHAT: list[dict[str, Any]] = [
-    {"role": "system", "content": "Be brief."},
-    {"role": "user", "content": "List the files."},
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {"id": "a", "type": "function", "function": {"name": "ls", "arguments": '{"path": "."}'}},
-            {"id": "b", "type": "function", "function": {"name": "pwd", "arguments": "{}"}},
-        ],
-    },
-    {"role": "tool", "tool_call_id": "b", "content": "/home"},
-    {"role": "tool", "tool_call_id": "a", "content": "one\ntwo"},
-    {"role": "assistant", "content": "Two files."},
-]
 
 
 def lines(messages: list[dict[str, Any]]) -> bytes:
@@ -218,9 +199,6 @@ def test_a_list_of_messages_is_enough() -> None:
     assert LONG in {block.text for _, block in transcript.blocks()}
 
 
-IMAGE_LINK = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
-
-
 # Roles and parts that are not Anthropic's own stand before its messages too: they prove nothing.
 @pytest.mark.parametrize(
     "opening",
@@ -238,83 +216,6 @@ def test_what_calls_look_like_decides_between_the_chat_formats(opening: dict[str
     assert transcript.messages[0].role == opening["role"]
     assert parse(lines([opening, *CHAT[1:]])).format == "openai-chat"
     assert parse(lines([opening, user("a"), assistant("b")])).format == "openai-chat"
-
-
-FILE = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,aGVsbG8="}}
-CHAT_PARTS = [
-    FILE,
-    {"type": "file", "file": {"file_id": "file-1"}},
-    {"type": "input_audio", "input_audio": {"data": "aGVsbG8=", "format": "wav"}},
-    {"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}},
-    {"type": "audio_url", "audio_url": {"url": "https://example.com/a.mp3"}},
-    {"type": "document_url", "document_url": "https://example.com/a.pdf"},
-    {"type": "refusal", "refusal": "No."},
-]
-
-
-# With calls or without, beside a system message or alone.
-@pytest.mark.parametrize("part", CHAT_PARTS, ids=lambda part: part["type"])
-@pytest.mark.parametrize("before", [CHAT[:1], []], ids=["system", "no system"])
-@pytest.mark.parametrize("after", [CHAT[2:], [assistant("b")]], ids=["calls", "no calls"])
-def test_what_a_chat_message_shows_is_no_other_format(part: Any, before: Any, after: Any) -> None:
-    data = lines([*before, user([text("Look."), part]), *after])
-    transcript = parse(data)
-    assert transcript.format == "openai-chat"
-    assert validate(transcript) == []
-    assert serialize(transcript) == data
-
-
-@pytest.mark.parametrize("kind", ["input_text", "output_text"])
-def test_texts_of_chat_messages_have_several_names(kind: str) -> None:
-    transcript = parse(lines([user([{"type": kind, "text": LONG}]), *CHAT[2:]]))
-    assert transcript.format == "openai-chat"
-    assert [(block.kind, block.text) for block in transcript.messages[0].blocks] == [(BlockKind.TEXT, LONG)]
-
-
-# A file costs its pages, not the letters that spell it, and no base64 becomes a text.
-def test_files_in_chat_messages_are_estimated() -> None:
-    transcript = openai(user([text("Look."), FILE]), *CHAT[2:])
-    block = transcript.messages[0].blocks[1]
-    assert (block.kind, block.text, block.estimate > 0) == (BlockKind.OPAQUE, "", True)
-    assert b"aGVsbG8=" not in api.convert(transcript, "anthropic").data
-
-
-# A file that lies beside its kind is not of this API, nor are results of other agents.
-@pytest.mark.parametrize(
-    "part", [{"type": "file", "path": "a.py", "content": "x"}, {"type": "tool-result", "toolCallId": "a"}]
-)
-def test_parts_of_other_agents_are_no_chat(part: dict[str, Any]) -> None:
-    with pytest.raises(UnknownFormatError):
-        parse(lines([user([part]), *CHAT[2:]]))
-
-
-PATCH = "*** Begin Patch\n*** Update File: a.py\n-x\n+y\n*** End Patch"
-CUSTOM_CALL = {"id": "a", "type": "custom", "custom": {"name": "apply_patch", "input": PATCH}}
-
-
-# Such a call takes a text as it is; it has an id and a result like any other, alone or beside calls of functions.
-@pytest.mark.parametrize("other", [None, CHAT[2]["tool_calls"][1]], ids=["alone", "with a function"])
-def test_custom_calls_of_chat_messages_are_calls(other: dict[str, Any] | None) -> None:
-    calls_made = [CUSTOM_CALL] if other is None else [other, CUSTOM_CALL]
-    asked = {"role": "assistant", "content": None, "tool_calls": calls_made}
-    transcript = parse(lines([*CHAT[:2], asked, *(CHAT[4:] if other is None else CHAT[3:])]))
-    assert transcript.format == "openai-chat"
-    assert validate(transcript) == []
-    made = transcript.messages[2].blocks[-1]
-    assert (made.kind, made.tool, made.call_id, made.text) == (BlockKind.TOOL_CALL, "apply_patch", "a", PATCH)
-    assert patched_paths(made) == ["a.py"]
-    assert transcript.messages[3].blocks[-1].tool == "apply_patch"
-
-
-# What is cut in it stays one text.
-def test_the_input_of_a_custom_call_is_cut_as_text() -> None:
-    asked = CUSTOM_CALL | {"custom": {"name": "exec", "input": LONG}}
-    transcript = openai(*CHAT[:2], {"role": "assistant", "content": None, "tool_calls": [asked]}, *CHAT[4:])
-    cut = {"defaults": {"tool_parameters": {"operation": "truncate", "params": {"truncate": {"max_lines": 1}}}}}
-    after = written(condense(transcript, one_pass(individual_config=cut)))[2]["tool_calls"]
-    assert after[0]["custom"]["input"].startswith(LONG.split("\n")[0] + "\n[condense: 39 lines left out")
-    after[0]["custom"]["input"] = LONG
-    assert after == [asked]
 
 
 # A record of the chat form does not make calls and results of the other form unknown blocks, which passes would part.

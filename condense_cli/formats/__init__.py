@@ -125,7 +125,7 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
                 break
     defaults = [one for one in candidates if one.row.format.is_default and one.ask(seen) is not Evidence.NO]
     if defaults and taken:
-        likeliest = max(reversed(defaults), key=lambda one: one.strongest)
+        likeliest = max(reversed(defaults), key=lambda one: (one.strongest, one.row.format.fits(document)))
         return likeliest.row.format, chain(taken, document.values)
     from .foreign import foreign
 

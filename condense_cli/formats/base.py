@@ -136,9 +136,9 @@ class Format(Struct, frozen=True):
     """One row of the table of formats.
 
     `evidence` looks at one record; `claims` at what surrounds the records, and is asked before all evidence. A format
-    that `is_default` may be chosen without any proof, when every record may be its own. `read` gets the values from
-    the start. `complete` adds to the edits
-    what follows in this format from them and from the records that go altogether. `fixed` names records
+    that `is_default` may be chosen without any proof, when every record may be its own; of several that are equally
+    likely, one that `fits` what surrounds the records. `read` gets the values from the start. `complete` adds to the
+    edits what follows in this format from them and from the records that go altogether. `fixed` names records
     that stay even when all their blocks went. `rules` are what a client demands of the file besides the rules of the
     API; every run checks them. `notes` are rules whose breach harms nothing. `sizes` tells what the bytes of the file
     are for, in a format where many of them never reach the model. `display` yields, record by record,
@@ -167,6 +167,7 @@ class Format(Struct, frozen=True):
     compaction: Compaction | None = None
     new_message: NewMessage = role_and_content
     summary_role: Role | None = None
+    fits: Callable[[Document], bool] = claims_nothing
 
 
 def part_kinds(content: list[Any]) -> set[str]:

@@ -41,6 +41,8 @@ _REPEATED = ("raw_messages", "fncall_messages")
 _ARGUMENTS = {"function": "arguments", "custom": "input"}
 """Where the arguments stand in what a call holds, by the key that it holds this under."""
 _REASONING_KEYS = ("reasoning_content", "reasoning")
+_OWN_KEYS = {"tool_calls", "function_call", "refusal", "annotations", "audio", *_REASONING_KEYS}
+"""Keys of an answer that are this API's own, also with nothing in them, as SDKs write them."""
 
 
 def evidence(value: Any) -> Evidence:
@@ -48,7 +50,7 @@ def evidence(value: Any) -> Evidence:
         return Evidence.NO
     content = value.get("content")
     calls = value.get("tool_calls")
-    is_likely = value["role"] in STANDING_ROLES
+    is_likely = value["role"] in STANDING_ROLES or not _OWN_KEYS.isdisjoint(value)
     has_calls = (isinstance(calls, list) and bool(calls)) or isinstance(value.get("function_call"), dict)
     if calls and not (isinstance(calls, list) and isinstance(calls[0], dict) and _ARGUMENTS.keys() & calls[0].keys()):
         return Evidence.NO
@@ -72,6 +74,14 @@ def _is_foreign(part: Any) -> bool:
     if not isinstance(part, dict):
         return False
     return ("value" in part and "text" not in part) or (part.get("type") == "file" and "file" not in part)
+
+
+def fits(document: Document) -> bool:
+    """Whether the tools sent beside the messages are described as this API takes them: inside the key of their kind."""
+    kwargs = document.envelope.get("kwargs")
+    tools = document.envelope.get("tools") or (kwargs.get("tools") if isinstance(kwargs, dict) else None)
+    first = tools[0] if isinstance(tools, list) and tools else None
+    return isinstance(first, dict) and any(isinstance(first.get(kind), dict) for kind in _ARGUMENTS)
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
@@ -189,6 +199,7 @@ FORMAT = Format(
     evidence,
     read,
     is_default=True,
+    fits=fits,
     complete=repeats.completing(repeats.values_beside),
     display=repeats.displaying(repeats.values_beside),
 )
