@@ -40,7 +40,7 @@ NOTES = {
         "events of subagents, deltas; the prompt is not in such a file",
     ),
     "codex": Notes(
-        "lines `{timestamp, type, payload}`",
+        "lines `{timestamp, type, payload}`, as they are since September 2025",
         "what `codex resume` would send after compactions and rollbacks",
         "what is drawn only (`event_msg`), reasoning that was dropped",
         "ids of reasoning and calls",

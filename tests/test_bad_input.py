@@ -94,6 +94,27 @@ def test_values_over_many_lines_are_not_said_to_be_cut_off(options: list[str], t
     assert "not whole" not in done.message
 
 
+BARE_ROLLOUT = b"""\
+{"id": "5973b6c0-94b8-487b-a530-2aeb6098ae0e", "timestamp": "2025-05-07T17:24:21.123Z", "instructions": null}
+{"record_type": "state"}
+{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Fix it."}]}
+{"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "a"}
+{"type": "function_call_output", "call_id": "a", "output": "done"}
+"""
+
+
+def test_an_old_rollout_is_told_from_what_is_unknown(tmp_path: Path) -> None:
+    """Its items stand without the records around them that came later."""
+    (tmp_path / "input.jsonl").write_bytes(BARE_ROLLOUT)
+    done = condense("inspect", "input.jsonl", cwd=tmp_path)
+    assert done.status == ExitStatus.INPUT
+    assert "a rollout of Codex CLI from before September 2025" in done.message
+    assert "jq -c" in done.message
+    asked_for = condense("inspect", "input.jsonl", "--format", "codex", cwd=tmp_path)
+    assert (asked_for.status, asked_for.stdout) == (ExitStatus.INPUT, b"")
+    assert "not one of its records has a payload" in asked_for.message
+
+
 def test_a_last_line_of_many_levels_is_not_said_to_be_cut_off(tmp_path: Path) -> None:
     """It may be JSON, and whole."""
     (tmp_path / "input.jsonl").write_bytes(DATA + b'{"a":' * 3_000 + b"1" + b"}" * 3_000)

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from .. import jsontext
+from ..errors import UnknownFormatError
 from ..transcript import Family, FirstRequest, Message, Role, Transcript, Usage
 from . import codex_compaction, codex_faults, codex_pairs, codex_sizes, codex_slim
 from .base import Evidence, Format
@@ -47,11 +48,18 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     history = History()
     facts = _Facts()
     answered: list[Item] = []
+    is_rollout = False
     for record, value in enumerate(values):
+        is_rollout = is_rollout or (isinstance(value, dict) and isinstance(value.get("payload"), dict))
         history.add(record, value)
         facts.add(record, value)
         if facts.counts and not answered:
             answered = list(history.sent)
+    if not is_rollout:
+        raise UnknownFormatError(
+            "not one of its records has a payload, as the records of rollouts have.",
+            "Leave out --format, and condense tells what the file is.",
+        )
     turns = _turns(history.sent)
     messages = _messages(turns, history)
     is_cut_off = any(is_replaced(item.path) or item.kind == SUMMARY for _, items in turns for item in items)

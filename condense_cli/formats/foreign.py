@@ -40,6 +40,11 @@ def _is_tau2(value: Any) -> bool:
     )
 
 
+def _is_bare_rollout(value: Any) -> bool:
+    # Since openai/codex pull request 3380 each line is `{timestamp, type, payload}`, and no other is read.
+    return isinstance(value, dict) and {"id", "timestamp", "instructions"} <= value.keys() and "payload" not in value
+
+
 _FOREIGN: Final = (
     Foreign(
         _is_display_copy,
@@ -60,6 +65,12 @@ _FOREIGN: Final = (
         _is_tau2,
         "a result of tau2-bench, with several conversations",
         "Take one out: jq '.simulations[0]' FILE > simulation.json",
+    ),
+    Foreign(
+        _is_bare_rollout,
+        "a rollout of Codex CLI from before September 2025, which later versions do not read",
+        "To see or condense what it says, put its items into records of today: "
+        """jq -c 'select(.type) | {timestamp: "", type: "response_item", payload: .}' FILE > items.jsonl""",
     ),
     Foreign(
         openhands.is_run,
