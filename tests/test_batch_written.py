@@ -123,6 +123,19 @@ def test_copies_of_replies_without_an_id_stay_apart() -> None:
     assert all(record["message"]["id"] == "" for record in copies)
 
 
+# An id that is no text names nothing: the copy keeps it.
+def test_ids_that_are_no_texts_are_kept_in_copies() -> None:
+    records: Records = json.loads(json.dumps(claude_tree.LOOKING_AROUND))
+    for record in records:
+        record["sourceToolAssistantUUID"] = [1]
+        if record["type"] == "assistant":
+            record["message"]["id"] = [1]
+    found = batch(session(*records), selection={"type": "preserve_recent", "keep_recent_count": 4})
+    copies = appended(records, found)[-4:]
+    assert [record["sourceToolAssistantUUID"] for record in copies] == [[1]] * 4
+    assert [record["message"]["id"] for record in copies if record["type"] == "assistant"] == [[1]] * 2
+
+
 # A history that was written again below its own end: what stood between two replies of one id may have gone.
 def test_copies_of_an_id_that_came_again_stay_apart() -> None:
     records = [

@@ -103,7 +103,7 @@ class _Appended:
         if "parentUuid" in value:
             literals["parentUuid",] = json.dumps(self.parent)
         caller = value.get("sourceToolAssistantUUID")
-        if caller in self.uuids:
+        if isinstance(caller, str) and caller in self.uuids:
             literals["sourceToolAssistantUUID",] = json.dumps(self.uuids[caller])
         reply = value["message"].get("id") if value["type"] == "assistant" else None
         # Other models behind the client may leave it empty; then each line is a reply of its own.
