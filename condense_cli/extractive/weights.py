@@ -2,9 +2,9 @@
 
 Fitted on 2026-11-22 to 48 sessions. Measured on projects that were left out:
 
-- 62% of the tokens (61.9% reached): fact recall 0.994, edit recall 0.914
-- 47% of the tokens (47.0% reached): fact recall 0.965, edit recall 0.871
-- 30% of the tokens (31.1% reached): fact recall 0.871, edit recall 0.794
+- 62% of the tokens (61.9% reached): fact recall 0.994, edit recall 0.913
+- 47% of the tokens (47.0% reached): fact recall 0.970, edit recall 0.869
+- 30% of the tokens (31.1% reached): fact recall 0.870, edit recall 0.803
 - means over 87 cuts, of which 29 ask for lines, with preset balanced
 """
 
