@@ -37,7 +37,7 @@ def test_what_is_pinned_stays_with_its_other_half() -> None:
     transcript = anthropic(*conversation(6))
     found = batch(transcript, pins=[{"regex": "src/file3.py"}])
     assert stayed(found) == [0, 7, 8, 13]
-    assert kept_because(found, "call or result stays") == {8}
+    assert kept_because(found, "a call or result that stays") == {8}
     (mark,) = marks(found)
     assert mark.messages + len(stayed(found)) == len(transcript.messages)
 

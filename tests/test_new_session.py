@@ -195,7 +195,9 @@ def test_without_hard_links_it_is_renamed(file: Path, monkeypatch: pytest.Monkey
 
 # On a terminal, where nothing was written, one line says how to go on.
 def test_the_report_proposes_a_new_session(file: Path, tmp_path: Path) -> None:
-    assert "--new-session" in condense_on_terminal("run", file, "-p", "speed", columns=120).plain.splitlines()[-1]
+    *_, how, better = condense_on_terminal("run", file, "-p", "speed", columns=120).plain.splitlines()
+    assert "--new-session" in how
+    assert "--target-percent" in better
     other = tmp_path / "messages.jsonl"
     other.write_bytes(as_lines(session()))
     assert "--new-session" not in condense_on_terminal("run", other, "-p", "speed").plain
