@@ -77,6 +77,7 @@ class Exchange:
             self.event(self._chunk({"content": text}, None))
 
     def end(self, reason: str, usage: Body | None) -> None:
+        self.server.ends(self)
         if self.is_anthropic:
             self.event({"type": "content_block_stop", "index": 0})
             delta = {"stop_reason": reason, "stop_sequence": None}
@@ -199,7 +200,7 @@ class ModelServer:
         """Time spent on all requests, added up: with the time that passed it gives how many ran on average."""
         self.over = threading.Event()
         self.begun = threading.Event()
-        self._at_once = 0
+        self._running: set[Exchange] = set()
         self._lock = threading.Lock()
 
     @property
@@ -215,18 +216,24 @@ class ModelServer:
             self.paths.append(handler.path)
             self.headers.append({name.lower(): value for name, value in handler.headers.items()})
             self.bodies.append(body)
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
+            exchange = Exchange(handler, self, body)
+            self._running.add(exchange)
+            self.most_at_once = max(self.most_at_once, len(self._running))
         self.begun.set()
         begun = time.perf_counter()
         try:
-            self.play(Exchange(handler, self, body))
+            self.play(exchange)
         except OSError:
             pass  # Whoever asked is gone.
         finally:
+            self.ends(exchange)
             with self._lock:
-                self._at_once -= 1
                 self.busy_seconds += time.perf_counter() - begun
+
+    def ends(self, exchange: Exchange) -> None:
+        """The answer does not count as running any more: whoever has its last words may ask again at once."""
+        with self._lock:
+            self._running.discard(exchange)
 
 
 @contextmanager
