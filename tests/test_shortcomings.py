@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from build import anthropic, assistant, call, configuration, conversation, one_pass, result, text, user
+from msgspec.structs import replace
 
 from condense_cli import api
+from condense_cli.config.presets import load_preset
 from condense_cli.report.shortcomings import warnings_of
 from condense_cli.transcript import Transcript
 
@@ -29,6 +31,11 @@ def test_what_was_condensed_before_is_not_explained_block_by_block() -> None:
     once = api.condense(anthropic(*conversation()), configuration(one_pass()))
     (said,) = _warnings(api.loads(api.dump(once.transcript)))
     assert said == "Nothing was changed: the transcript was condensed before, and there is nothing more to do."
+
+
+def test_passes_for_a_target_are_not_named_where_there_is_none_and_others_say_more() -> None:
+    (said,) = warnings_of(api.condense(replace(anthropic(user("a")), messages=()), load_preset("cost")))
+    assert said == "Nothing was changed. One summary of the middle: 0 tokens are not above its 60,000."
 
 
 @pytest.mark.parametrize(("last", "is_said"), [(result("2", "word " * 100), True), (text("word " * 100), False)])

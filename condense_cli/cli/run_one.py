@@ -11,6 +11,7 @@ from ..passes.condensation import Condensation
 from ..passes.flags import name_flags
 from ..passes.pipeline import NO_TARGET
 from ..report import facts
+from ..report.shares import percent
 from ..report.slimming import growth
 from ..tokens import Counter, encoding_for
 from . import converting
@@ -130,6 +131,6 @@ def _show(ran: Ran, report: facts.Report, telling: Telling, to: Destination) -> 
 
 def _better(result: Condensation) -> Iterator[str]:
     """What keeps more in as many tokens: passes that go down to a target, where there was none."""
-    share = round(100 * result.tokens_after / result.tokens_before)
+    share = round(percent(result.tokens_after, result.tokens_before))
     if any(receipt.reason == NO_TARGET for receipt in result.passes) and _LEAST <= share <= _MOST:
         yield f"--target-percent {share} keeps more of what later work needs, as a rule."

@@ -10,7 +10,7 @@ from ..formats import format_named
 from ..lossless.decode import count_gaps, decode
 from ..markers import parse_summary
 from ..passes.condensation import Condensation
-from ..passes.pipeline import SWITCHED_OFF
+from ..passes.pipeline import NO_TARGET, SWITCHED_OFF
 from ..passes.receipts import Kept
 from ..passes.summaries import SUMMARIZE
 from ..plurals import plural
@@ -74,6 +74,8 @@ def _shortcomings(condensation: Condensation) -> list[str]:
         )
     elif not is_said:
         skipped = [entry for entry in condensation.passes if entry.reason not in ("", SWITCHED_OFF)]
+        # Passes for a target say nothing of a run without one, where others say more.
+        skipped = [entry for entry in skipped if entry.reason != NO_TARGET] or skipped
         reasons_to_skip = dict.fromkeys(f"{entry.name}: {entry.reason}" for entry in skipped)
         found += [f"Nothing was changed. {'; '.join(reasons_to_skip)}."] if reasons_to_skip else []
     return found
