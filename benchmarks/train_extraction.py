@@ -9,22 +9,24 @@ known before a cut which facts the assistant writes after it, and which lines it
 
 Sessions of one project make one fold: its name is the last word before `__` in the name of a file, or the last word of
 the name. Each fold is measured with weights that were fitted to all others, at the cuts of `condense evaluate`, with a
-preset and a target. With `--write` weights fitted to all sessions go to
-`condense_cli/extractive/weights.py`, with the date and these figures.
+preset and a target, and with several values of its `min_worth` in place of a target. With `--write` weights fitted to
+all sessions go to `condense_cli/extractive/weights.py`, with the date and these figures.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
@@ -32,14 +34,14 @@ from condense_cli.errors import CondenseError
 from condense_cli.extractive import editable, likelihood, mentions, weights
 from condense_cli.extractive.likelihood import Model, likelihoods
 from condense_cli.extractive.survey import Survey
-from condense_cli.measuring import configured
 from condense_cli.quality.cases import Case, cases_of, fixed_messages
 from condense_cli.quality.evaluation import CUTS
 from condense_cli.tokens import Counter
-from condense_cli.transcript import Transcript
+from condense_cli.transcript import Message, Transcript
 
 PRESET: Final = "balanced"
 SIZES: Final = (0.62, 0.47, 0.30)
+WORTHS: Final = (0.2, 0.4, 1.0, 2.0)
 TRAINED_AT: Final = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
 RIDGE_FACTS: Final = 10.0
 RIDGE_LINES: Final = 30.0
@@ -135,26 +137,49 @@ def _logistic(rows: Rows, needed: Rows, counts: Rows, ridge: float) -> tuple[flo
 
 
 def held_out(examples: Sequence[Example], tested: Sequence[Example]) -> list[str]:
-    """Fact and edit recall of a preset at each size, of sessions that the weights were not fitted to."""
-    found: dict[float, list[tuple[float | None, float | None]]] = {size: [] for size in SIZES}
-    left: dict[float, list[float]] = {size: [] for size in SIZES}
-    condensed = configured(PRESET, load_preset(PRESET)).to_target
-    assert condensed is not None
+    """Fact and edit recall of a preset, of sessions that the weights were not fitted to."""
+    ways = _ways()
+    found: dict[str, list[tuple[float | None, float | None]]] = {name: [] for name in ways}
+    left: dict[str, list[float]] = {name: [] for name in ways}
     for project in sorted({example.project for example in tested}):
         # The product has no setting for this.
         likelihood.MODEL = fitted([example for example in examples if example.project != project])  # type: ignore[misc]
         for case in [example.case for example in tested if example.project == project]:
-            for size in SIZES:
-                messages = condensed(case, int(case.tokens * size))
+            for name, condensed in ways.items():
+                messages = condensed(case)
                 recall = case.questions(messages)
-                found[size].append((recall.facts.share, recall.edits.share))
-                left[size].append(case.size_of(messages) / case.tokens)
+                found[name].append((recall.facts.share, recall.edits.share))
+                left[name].append(case.size_of(messages) / case.tokens)
     shown = []
-    for size, shares in found.items():
+    for name, shares in found.items():
         facts, edits = ([share for share in column if share is not None] for column in zip(*shares, strict=True))
         recalls = f"fact recall {fmean(facts):.3f}, edit recall {fmean(edits):.3f}"
-        shown.append(f"{size:.0%} of the tokens ({fmean(left[size]):.1%} reached): {recalls}")
+        shown.append(f"{name} ({fmean(left[name]):.1%} of the tokens left): {recalls}")
     return [*shown, f"means over {len(shares)} cuts, of which {len(edits)} ask for lines, with preset {PRESET}"]
+
+
+def _ways() -> dict[str, Callable[[Case], Sequence[Message]]]:
+    """What is measured, by its name: the preset to each size, and with each `min_worth`."""
+    preset = load_preset(PRESET)
+
+    def to_size(size: float, case: Case) -> Sequence[Message]:
+        return api.condense(
+            case.before, preset, target_tokens=int(case.tokens * size), counter=case.count
+        ).transcript.messages
+
+    def with_worth(worth: float, case: Case) -> Sequence[Message]:
+        passes = [
+            replace(config, extract_config=replace(config.extract_config, min_worth=worth))
+            if config.extract_config and config.extract_config.min_worth is not None
+            else config
+            for config in preset.passes
+        ]
+        changed = replace(preset, passes=tuple(passes))
+        return api.condense(case.before, changed, counter=case.count).transcript.messages
+
+    return {f"target {size:.0%}": partial(to_size, size) for size in SIZES} | {
+        f"min_worth {worth:g}": partial(with_worth, worth) for worth in WORTHS
+    }
 
 
 def written(model: Model, sessions: int, measured: Sequence[str]) -> str:

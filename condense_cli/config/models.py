@@ -107,10 +107,12 @@ class BatchConfig(_Base, frozen=True, kw_only=True):
 
 
 class ExtractConfig(_Base, frozen=True, kw_only=True):
-    """What a pass in mode `extract` may shorten, and what it does where that cannot reach the target.
+    """What a pass in mode `extract` may shorten, and how far. Blocks of fewer than `min_tokens` tokens stay.
 
-    It then cuts all it may (`cut`), or leaves everything to the passes that follow (`leave`). With `may_summarize` the
-    oldest messages may become one summary, as far as more of what later work needs stays that way.
+    It works to the target; where that cannot be reached, it cuts all it may (`cut`), or leaves everything to the
+    passes that follow (`leave`). With `may_summarize` the oldest messages may become one summary, as far as more of
+    what later work needs stays that way. With `min_worth` it needs no target: lines go that are worth less for every
+    1,000 of their tokens, in facts and lines that later work is expected to need.
     """
 
     content: tuple[Literal["message_text", "tool_parameters", "tool_results"], ...] = (
@@ -119,6 +121,8 @@ class ExtractConfig(_Base, frozen=True, kw_only=True):
         "tool_results",
     )
     out_of_reach: Literal["cut", "leave"] = "cut"
+    min_tokens: Count = 0
+    min_worth: Annotated[float, Meta(gt=0)] | None = None
     may_summarize: bool = False
 
 

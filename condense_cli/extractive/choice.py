@@ -21,6 +21,8 @@ from msgspec import Struct
 _AGAIN: Final = 0.02
 """What a second mention is worth of a first; a third this much of that."""
 
+_UNLIMITED: Final = 1 << 60
+
 _REST: Final = 3
 _SHARE: Final = 1_000
 """So many tokens, and such a part of the budget, are not worth looking for what fits into them."""
@@ -116,11 +118,12 @@ class Choice:
         self._queue = _Queue(map(self._ratio, range(size)))
         self._too_large: list[int] = []
 
-    def fill(self, budget: int) -> None:
+    def fill(self, budget: int | None, least: float = 0.0) -> None:
         """Choose the best units that fit, until the budget is spent but for a rest or none is left that fits.
 
-        Those that are worth less than nothing are left, whatever is free.
+        Those of which a token is worth less than `least` are left, whatever is free. Without a budget all others fit.
         """
+        budget = _UNLIMITED if budget is None else budget
         queue, rest = self._queue, max(_REST, budget // _SHARE)
         for unit in self._too_large:
             queue.push(self._ratio(unit), unit)
@@ -130,7 +133,7 @@ class Choice:
             if self.kept[unit]:
                 continue
             ratio = self._ratio(unit)
-            if ratio < 0:
+            if ratio < least:
                 continue
             if ratio < before * _SAME:
                 queue.push(ratio, unit)

@@ -132,6 +132,11 @@ class Draft:
             return False
         return self.count.block(self._written.blocks.get((position, number), block)) <= tokens
 
+    @property
+    def has_restored(self) -> bool:
+        """Whether references say all of a block that was cut: they are smaller than what was left of it."""
+        return bool(self._written.restored)
+
     def is_reference(self, position: int, number: int) -> bool:
         """Whether the block is written with references and says all that it said before the passes."""
         place = (position, number)

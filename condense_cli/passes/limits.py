@@ -39,6 +39,15 @@ def keeps_all(config: PassConfig) -> bool:
     return config.mode == "individual" and all(found.operation == "keep" for found in operations_of(config))
 
 
+def needs_target(config: PassConfig) -> bool:
+    """Whether a pass does nothing without a target."""
+    return config.execution.type == "target" or (config.mode == "extract" and not _has_worth(config))
+
+
+def _has_worth(config: PassConfig) -> bool:
+    return config.extract_config is not None and config.extract_config.min_worth is not None
+
+
 def is_offline(config: PassConfig, summarizer: Summarizer) -> bool:
     """Whether a batch pass is sure to get its summary without a model, so that it may be tried again."""
     summarization = config.batch_config and config.batch_config.summarization_config
@@ -48,6 +57,11 @@ def is_offline(config: PassConfig, summarizer: Summarizer) -> bool:
 
 def summarizes_blocks(config: PassConfig) -> bool:
     return config.mode == "individual" and any(found.operation == "summarize" for found in operations_of(config))
+
+
+def picks_lines(config: PassConfig) -> bool:
+    """Whether a pass picks lines of blocks by what all others say."""
+    return summarizes_blocks(config) or (config.mode == "extract" and _has_worth(config))
 
 
 def cuts_summaries(configuration: Configuration) -> bool:

@@ -16,7 +16,7 @@ from .approach import fitted
 from .condensation import Condensation, joined
 from .draft import Draft
 from .individual import override_warnings, run_individual
-from .limits import cuts_summaries, is_offline, keeps_all, strictnesses, summarizes_blocks, target_of
+from .limits import cuts_summaries, is_offline, keeps_all, needs_target, picks_lines, strictnesses, target_of
 from .prelude import Writer
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import REFER, InInput, as_in_input, places, reconcile, view
@@ -65,13 +65,14 @@ def condense(
         return run, result
 
     run, result = run_on(transcript, configuration)
-    summarizes = any(map(summarizes_blocks, configuration.passes))
-    is_open = run.writer.has_read_references or (run.writer.is_enabled and cuts_summaries(configuration))
+    picks = any(map(picks_lines, configuration.passes))
+    is_open = run.writer.has_read_references or run.draft.has_restored
+    is_open = is_open or (run.writer.is_enabled and cuts_summaries(configuration))
     has_failed = any(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
-    if has_failed or not (result.changes and summarizes and is_open):
+    if has_failed or not (result.changes and picks and is_open):
         return result
-    # What references of the input named was summarized, and other lines may be found again now, or a reference stands
-    # where a later pass saw a summary: on to where a run on its own output changes nothing.
+    # What references of the input named was shortened, and other lines may be found again now, or a reference stands
+    # for the whole where a pass saw what was left of it: on to where a run on its own output changes nothing.
     settled = replace(configuration, target_tokens=run.target, target_reduction_percent=None, min_saving=0)
     for _ in range(_ROUNDS):
         _, again = run_on(result.transcript, settled)
@@ -281,7 +282,7 @@ class _Run:
 
             format = None if self.is_up_to_date else self.transcript.format
             return run_extract(
-                self.draft, config, selected, self.protection, self.target or 0, self._thinking_tokens, before, format
+                self.draft, config, selected, self.protection, self.target, self._thinking_tokens, before, format
             )
         if isinstance(config, SlidingWindow):
             return drop_older_half(self.draft, config, selected, self.protection, before)
@@ -299,7 +300,7 @@ class _Run:
         condition = config.execution.condition
         if self._is_target_reached():
             return "the target was reached before"
-        if self.target is None and (config.execution.type == "target" or config.mode == "extract"):
+        if self.target is None and needs_target(config):
             return NO_TARGET
         if config.execution.type == "conditional" and condition and self.draft.tokens <= condition.token_threshold:
             return f"{self.draft.tokens:,} tokens are not above its {condition.token_threshold:,}"

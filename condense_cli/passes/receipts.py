@@ -24,6 +24,7 @@ class Kept(StrEnum):
     ANCHOR = "where the conversation begins"
     RECENT = "among the preserved turns"
     NOT_SELECTED = "not selected by the pass"
+    CUT = "cut already"
     SMALL = "below the pass's min_tokens"
     WITHIN_LIMITS = "within the limits already"
     NOT_SMALLER = "no smaller when rewritten"

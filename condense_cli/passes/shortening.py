@@ -1,0 +1,119 @@
+"""The texts that a pass in mode extract may shorten, and what became of their blocks.
+
+A block is never larger than it was, and what was cut once is recognised by its markers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from ..config.models import ExtractConfig, PassConfig
+from ..markers import gaps_in
+from ..tokens import Counter
+from ..tools import arguments_of, replace_arguments, string_values
+from ..transcript import Block, BlockKind, ContentType, JsonPath, Text
+from .draft import Draft
+from .operations import long_values
+from .receipts import Kept, Receipt, changed, kept
+from .selection import Protection, Selected
+from .untouched import why_untouched
+
+if TYPE_CHECKING:
+    from ..extractive.parts import Key
+
+EXTRACT: Final = "extract"
+
+Address = tuple[int, int]
+"""Where a block stands: the position of its message in the draft, and its own in that."""
+
+
+class Shortening:
+    """The texts of a draft that a pass may shorten, by block; all other blocks stay anyhow."""
+
+    def __init__(self, draft: Draft, config: PassConfig, selected: Selected, protection: Protection) -> None:
+        self._draft, self._id, self._reason = draft, config.id, selected.reason
+        self._before = draft.saved()
+        self._put: dict[Address, Block] = {}
+        self._stay: list[Receipt] = []
+        self.keys: dict[Address, list[Key]] = {}
+        extraction = config.extract_config or ExtractConfig()
+        for position, message in enumerate(draft.messages):
+            for number, block in enumerate(message.blocks):
+                why = why_untouched(position, message, block, selected, protection)
+                paths = why or _paths(block, extraction, draft.count)
+                if isinstance(paths, Kept):
+                    self._stay.append(kept(config.id, message, number, draft.count.block(block), paths))
+                else:
+                    self.keys[position, number] = [(position, number, path) for path in paths]
+
+    @property
+    def recent_tokens(self) -> int:
+        """Tokens of the blocks that stay because they are new."""
+        return sum(receipt.tokens_after for receipt in self._stay if receipt.kept is Kept.RECENT)
+
+    def put(self, texts: Mapping[Key, Text]) -> bool:
+        """Put texts into the draft, where that makes their blocks smaller; whether it did so anywhere."""
+        draft, has_put = self._draft, False
+        for (position, number), keys in self.keys.items():
+            block = draft.messages[position].blocks[number]
+            new = _rewritten(block, {key[2]: texts[key] for key in keys if key in texts})
+            if draft.count.block(new) < draft.count.block(block):
+                draft.put(position, number, new)
+                self._put[position, number] = new
+                has_put = True
+        draft.settle()
+        return has_put
+
+    def undo(self) -> None:
+        """The draft as it was before, but for what is written, which its next `write` works out."""
+        self._draft.restore(self._before)
+        self._put.clear()
+
+    def receipts(self, why: Kept) -> list[Receipt]:
+        """Receipts for all blocks; `why` those stay whose texts were not put."""
+        receipts = self._stay.copy()
+        for position, number in self.keys:
+            message = self._before.messages[position]
+            tokens = self._draft.count.block(message.blocks[number])
+            new = self._put.get((position, number))
+            if new is None:
+                receipts.append(kept(self._id, message, number, tokens, why))
+            else:
+                after = self._draft.count.block(new)
+                receipts.append(changed(self._id, message, number, EXTRACT, tokens, after, self._reason))
+        return receipts
+
+
+def _paths(block: Block, extraction: ExtractConfig, count: Counter) -> Kept | list[JsonPath]:
+    """Where texts of the block stand that the pass may shorten, or why there are none.
+
+    They are the long values in the arguments of a call; any other block is one text.
+    """
+    if block.content_type in (None, ContentType.IMAGES) or not block.text:
+        return Kept.NO_CONTENT_TYPE
+    if block.content_type.value not in extraction.content:
+        return Kept.CONFIGURED
+    if count.block(block) < extraction.min_tokens:
+        return Kept.SMALL
+    if block.kind is not BlockKind.TOOL_CALL:
+        texts: Iterable[tuple[JsonPath, str]] = [((), block.text)]
+    elif arguments_of(block) is None:
+        return Kept.NOT_AN_OBJECT
+    else:
+        texts = [*long_values(block, count)]
+    if not texts:
+        return Kept.SHORT_VALUES
+    if extraction.min_worth is not None:  # What is left of a text that was cut was worth more then.
+        texts = [(path, text) for path, text in texts if not gaps_in(text)]
+    return [path for path, _ in texts] or Kept.CUT
+
+
+def _rewritten(block: Block, texts: Mapping[JsonPath, Text]) -> Block:
+    if not texts:
+        return block
+    if block.kind is not BlockKind.TOOL_CALL:
+        return block if texts[()] is block.content else block.with_text(texts[()])
+    old = dict(string_values(arguments_of(block)))
+    edits = {path: text for path, text in zip(texts, map(str, texts.values()), strict=True) if text != old[path]}
+    return block.with_edits(replace_arguments(block, edits), edits) if edits else block
