@@ -29,6 +29,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from condense_cli import api
+from condense_cli.config.models import PassConfig
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import CondenseError
 from condense_cli.extractive import editable, likelihood, mentions, weights
@@ -163,23 +164,24 @@ def _ways() -> dict[str, Callable[[Case], Sequence[Message]]]:
     preset = load_preset(PRESET)
 
     def to_size(size: float, case: Case) -> Sequence[Message]:
-        return api.condense(
-            case.before, preset, target_tokens=int(case.tokens * size), counter=case.count
-        ).transcript.messages
+        target = int(case.tokens * size)
+        return api.condense(case.before, preset, target_tokens=target, counter=case.count).transcript.messages
 
     def with_worth(worth: float, case: Case) -> Sequence[Message]:
-        passes = [
-            replace(config, extract_config=replace(config.extract_config, min_worth=worth))
-            if config.extract_config and config.extract_config.min_worth is not None
-            else config
-            for config in preset.passes
-        ]
-        changed = replace(preset, passes=tuple(passes))
+        changed = replace(preset, passes=tuple(_with_worth(config, worth) for config in preset.passes))
         return api.condense(case.before, changed, counter=case.count).transcript.messages
 
-    return {f"target {size:.0%}": partial(to_size, size) for size in SIZES} | {
-        f"min_worth {worth:g}": partial(with_worth, worth) for worth in WORTHS
+    return {
+        **{f"target {size:.0%}": partial(to_size, size) for size in SIZES},
+        **{f"min_worth {worth:g}": partial(with_worth, worth) for worth in WORTHS},
     }
+
+
+def _with_worth(config: PassConfig, worth: float) -> PassConfig:
+    extraction = config.extract_config
+    if extraction is None or extraction.min_worth is None:
+        return config
+    return replace(config, extract_config=replace(extraction, min_worth=worth))
 
 
 def written(model: Model, sessions: int, measured: Sequence[str]) -> str:

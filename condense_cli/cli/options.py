@@ -125,7 +125,7 @@ Preset = Annotated[
         "-p",
         metavar="NAME|PATH",
         autocompletion=complete_preset,
-        help="Preset to run.  [default: that of your settings, or cost]",
+        help="Preset to run.  [default: that of your settings, or balanced]",
     ),
 ]
 NoConfig = Annotated[

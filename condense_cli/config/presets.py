@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .loading import Loaded
     from .models import Configuration
 
-DEFAULT_PRESET = "cost"
+DEFAULT_PRESET = "balanced"
 _ENDINGS: Final = (".yaml", ".yml", ".json")
 
 
