@@ -107,6 +107,19 @@ def test_parallel_calls_and_calls_without_arguments_are_told_apart() -> None:
     ]
 
 
+# The lines around what a newer text has are equally long: both parts refer to where they stood first.
+def test_two_parts_of_equal_length_both_become_references() -> None:
+    first, last = LINES[:9], [line.replace("def", "new") for line in LINES[:9]]
+    block = "\n".join([*first, *LINES[10:], *last])
+    after = said(two_reads(f"{block}\n--\n{block}", "\n".join(LINES[10:]) + "\nend"))
+    assert re.findall(r"\[see (.+) #\d{6}\]", after) == [
+        "lines 1-20 of the next Read of src/app.py",
+        "lines 1-9 above",
+        "lines 1-20 of the next Read of src/app.py",
+        "lines 30-38 above",
+    ]
+
+
 # Without a call that it answers a result still has a name: nothing is lost where clients drop calls.
 def test_results_without_calls_refer() -> None:
     messages = [user("a"), user([result("lost")]), user([result("gone")]), user([result("lost")])]

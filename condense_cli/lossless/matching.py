@@ -260,19 +260,22 @@ def disjoint(runs: Iterable[Run], sizes: Sequence[int], fixed: bytearray, shorte
     if not found:
         return
     offsets = list(accumulate(sizes, initial=0))
-    heap = [(offsets[run.at] - offsets[run.at + run.size] - run.size, number, run) for number, run in enumerate(found)]
-    heap = [entry for entry in heap if -entry[0] >= shortest]
+
+    def characters(run: Run) -> int:
+        return offsets[run.at + run.size] - offsets[run.at] + run.size
+
+    # Two parts of one run may be equally long: where they begin tells which is first, as runs have no order.
+    heap = [(-size, number, run.at, run) for number, run in enumerate(found) if (size := characters(run)) >= shortest]
     heapify(heap)
     while heap:
-        _, number, run = heappop(heap)
+        _, number, _, run = heappop(heap)
         parts = list(_free(fixed, run.at, run.at + run.size))
         if parts == [(run.at, run.at + run.size)]:
             yield run
             continue
-        for first, last in parts:
-            size = offsets[last] - offsets[first] + last - first
-            if size >= shortest:
-                heappush(heap, (-size, number, run.part(first, last)))
+        for part in (run.part(first, last) for first, last in parts):
+            if (size := characters(part)) >= shortest:
+                heappush(heap, (-size, number, part.at, part))
 
 
 def _free(fixed: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
