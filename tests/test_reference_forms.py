@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import product
+from string import ascii_lowercase
 
 import pytest
 from build import LONG, anthropic, assistant, call, read_turn, result, text, user
 from references import EACH, check, references, texts
 
 from condense_cli.lossless.decode import decode
+from condense_cli.lossless.matching import hash_lines
 from condense_cli.transcript import Message
 
 LINES = [f"def function_{n}(argument): return {n} * argument" for n in range(1, 31)]
@@ -118,6 +121,12 @@ def test_two_parts_of_equal_length_both_become_references() -> None:
         "lines 1-20 of the next Read of src/app.py",
         "lines 30-38 above",
     ]
+
+
+# Lines that say little are told apart in every process: some of these would share a hash of a few bits.
+def test_short_lines_are_told_apart() -> None:
+    lines = [*map("".join, product(f"{ascii_lowercase}é日🎉\ud83d", repeat=3)), "", "a", "aa"]
+    assert len(set(hash_lines("\n".join(lines)).keys)) == len(lines)
 
 
 # Without a call that it answers a result still has a name: nothing is lost where clients drop calls.

@@ -21,8 +21,10 @@ _PLACES: Final = 32
 """Places remembered for one line. A line that comes more often, such as a bracket, starts no run but can be in one."""
 _SHORTEST_LINE: Final = 4
 """Characters; a shorter line means nothing by itself."""
-_SMALL: Final = 0xFFFF
-"""The largest number by which a line that is too short is known."""
+_MEANS_SOMETHING: Final = -1 << 63
+"""The bit that tells the hash of a line from the number of one that is too short: hashes are below 0."""
+_CHARACTER: Final = 21
+"""Bits that tell any character: three of them, which a line that is too short may have, fit beside that bit."""
 _SHIFT: Final = 32
 """A place is a number: the text's number above, the line's below these bits."""
 _NONE: Final = -1
@@ -81,8 +83,22 @@ def hash_lines(text: str) -> Hashed:
 
 
 def _hashes(lines: list[str]) -> array[int]:
-    """Hashes of lines; of those that are too short to mean anything small numbers, by which they are known as such."""
-    return array("q", [hash(line) if len(line) >= _SHORTEST_LINE else hash(line) & _SMALL for line in lines])
+    """Hashes of lines, all below 0; for those that are too short to mean anything numbers that are not.
+
+    Runs are looked for by these alone. Short lines have too many neighbours for a hash of a few bits: some would share
+    one, and others in another process.
+    """
+    return array(
+        "q", [hash(line) | _MEANS_SOMETHING if len(line) >= _SHORTEST_LINE else _number(line) for line in lines]
+    )
+
+
+def _number(line: str) -> int:
+    """A number of its own for each line that is too short to mean anything."""
+    number = 0
+    for character in line:
+        number = (number << _CHARACTER) + ord(character) + 1
+    return number
 
 
 class Repeated:
@@ -105,7 +121,7 @@ class Repeated:
 
     def _lines(self, text: Hashed) -> list[int]:
         seen, mask = self._seen, self._mask
-        return [line for line, key in enumerate(text.keys) if seen[key & mask] == 2 and not 0 <= key <= _SMALL]
+        return [line for line, key in enumerate(text.keys) if key < 0 and seen[key & mask] == 2]
 
 
 class Index:
