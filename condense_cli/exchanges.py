@@ -23,22 +23,33 @@ def cut_before(messages: Sequence[Message], position: int) -> int:
     Positions are indices into `messages`; a cut at p puts messages[:p] on one side.
     """
     position = max(0, min(position, len(messages)))
-    while 0 < position < len(messages) and messages[position].answers_calls:
+    calls = _positions_of_calls(messages)
+    earliest = min(calls[position:], default=position)
+    while 0 < position < len(messages) and (earliest < position or messages[position].answers_calls):
         position -= 1
-    # Where results need not follow at once, words of the assistant may stand between two results of one message.
+        earliest = min(earliest, calls[position])
+    return position
+
+
+def _positions_of_calls(messages: Sequence[Message]) -> list[int]:
+    """For each message the position of the first whose calls it answers: its own where it answers none.
+
+    Where results need not follow at once, words of the assistant may stand between two results of one message.
+    """
     callers: dict[str | None, int] = {}
     on_server: dict[str, int] = {}
-    earliest = position
-    for index, message in enumerate(messages):
+    found: list[int] = []
+    for position, message in enumerate(messages):
+        first = position
         for block in message.blocks:
             if block.kind is BlockKind.TOOL_CALL:
-                callers[block.call_id] = index
-            elif index >= position and block.answers:
-                earliest = min(earliest, callers.get(block.answers, position))
+                callers[block.call_id] = position
+            elif block.answers:
+                first = min(first, callers.get(block.answers, position))
             elif block.server_call:
-                first = on_server.setdefault(block.server_call, index)
-                earliest = min(earliest, first) if index >= position else earliest
-    return position if earliest == position else cut_before(messages, earliest)
+                first = min(first, on_server.setdefault(block.server_call, position))
+        found.append(first)
+    return found
 
 
 def stretches(messages: Sequence[Message]) -> list[range]:

@@ -22,7 +22,9 @@ from build import (
     user,
 )
 
+from condense_cli.exchanges import cut_before
 from condense_cli.passes.receipts import Kept
+from condense_cli.transcript import Block, BlockKind, Message, Place, Role
 
 # --- Selection --------------------------------------------------------------------------------------------------------
 
@@ -67,6 +69,17 @@ def test_a_selection_never_splits_an_exchange() -> None:
         selection = {"type": "preserve_recent", "keep_recent_count": kept}
         condensation = condense(anthropic(*messages), one_pass(selection=selection, individual_config=both))
         assert changed_messages(condensation) == expected
+
+
+# Where results need not follow at once, each call may be open while the one before it is answered.
+def test_an_exchange_that_overlaps_thousands_of_others_is_not_split() -> None:
+    def message(index: int, kind: BlockKind, call: int) -> Message:
+        return Message(index, Role.ASSISTANT, (Block(kind, Place(index, ()), (), call_id=str(call)),))
+
+    calls = [message(2 * n + 1, BlockKind.TOOL_CALL, n) for n in range(3_000)]
+    results = [message(2 * n + 4, BlockKind.TOOL_RESULT, n) for n in range(3_000)]
+    messages = sorted([*calls, *results], key=lambda message: message.index)
+    assert {cut_before(messages, position) for position in (1, 2, 4_000, len(messages) - 1)} == {0}
 
 
 def test_failed_and_superseded_results_can_be_selected() -> None:
