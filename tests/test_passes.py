@@ -92,6 +92,7 @@ def test_overrides_of_single_messages_and_their_thresholds_hold() -> None:
             {"message_index": 4, "operations": {"tool_results": {"operation": "keep"}}},
             {"message_index": -6, "operations": {"tool_results": {"operation": "suppress", "min_tokens": 9_999}}},
             {"message_index": 12, "operations": {"message_text": {"operation": "suppress"}}},
+            {"message_index": -16, "operations": {"tool_results": {"operation": "keep"}}},
         ],
     }
     condensation = condense(anthropic(*conversation()), one_pass(individual_config=config))
@@ -100,7 +101,6 @@ def test_overrides_of_single_messages_and_their_thresholds_hold() -> None:
     assert reasons(condensation, 8) == {Kept.SMALL}
 
 
-# A block that would not become smaller, its marker included, stays as it is.
 # Many tools answer in one line: a limit of lines means lines that somebody can read.
 def test_a_limit_of_lines_bounds_long_lines_too() -> None:
     one_line = json.dumps([{"name": f"part {number}", "price": number} for number in range(400)])
@@ -116,6 +116,7 @@ def test_a_limit_of_lines_bounds_long_lines_too() -> None:
     assert left(max_chars=9_000) == 9_000
 
 
+# A block that would not become smaller, its marker included, stays as it is.
 def test_what_would_not_shrink_stays() -> None:
     messages = [user("a"), *read_turn("1", content="one\ntwo\nthree"), assistant("z")]
     condensation = condense(anthropic(*messages), one_pass(individual_config=cut_to(1)))

@@ -175,9 +175,8 @@ def _candidates(
     individual = config.individual_config or IndividualConfig()
     length = draft.messages[-1].index + 1 if draft.messages else 0
     overrides = {
-        override.message_index % length if override.message_index < 0 else override.message_index: override.operations
+        override.message_index + (length if override.message_index < 0 else 0): override.operations
         for override in individual.overrides
-        if length
     }
     for position, message in enumerate(draft.messages):
         override = overrides.get(message.index)
