@@ -23,8 +23,9 @@ REMOVE: Final = None
 """In place of a literal: the value goes, with its key or list element."""
 
 _scan_once = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
-_ESCAPED: Final = re.compile(rb"\\u(?!00[0-7])")
-"""An escape that a file needs only when it escapes all that is not ASCII."""
+_ESCAPED: Final = re.compile(rb"\\(?:\\|u(?!00[0-7]))")
+"""An escape that a file needs only when it escapes all that is not ASCII; or an escaped backslash, which stands before
+any letter, as in a path to `users`."""
 
 DEEPEST: Final = 600
 """Levels of lists and objects that are read. How many a parser takes depends on the Python, and can be more than what
@@ -34,7 +35,9 @@ _PIECE: Final = 1 << 16
 """Bytes that are decoded at a time to see whether a file is UTF-8."""
 _BEGINNING: Final = 90
 """Bytes of a value by which it is looked for first."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NO_BYTE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""A lone surrogate that stands for no bad byte."""
 _decode = msgspec.json.Decoder().decode
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -92,7 +95,16 @@ def decode(raw: bytes) -> str:
 
 
 def encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+    """The bytes of a JSON text, bad ones as they were read."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return _spelled(_NO_BYTE, text).encode("utf-8", "surrogateescape")
+
+
+def _spelled(surrogates: re.Pattern[str], text: str) -> str:
+    """The JSON text with lone surrogates as escapes: only a string can hold one."""
+    return surrogates.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 class Style(Struct, frozen=True):
@@ -104,7 +116,8 @@ class Style(Struct, frozen=True):
     @classmethod
     def of(cls, data: bytes) -> Style:
         is_ascii = data.isascii()
-        return cls(is_ascii and _ESCAPED.search(data) is not None, is_ascii or is_utf8(data))
+        escapes = is_ascii and any(match[0] != rb"\\" for match in _ESCAPED.finditer(data))
+        return cls(escapes, is_ascii or is_utf8(data))
 
     def literal(self, value: str) -> str:
         """JSON literal of a string."""
@@ -113,10 +126,8 @@ class Style(Struct, frozen=True):
     def dump(self, value: Any) -> str:
         """Shortest JSON text of a value, its strings spelled as the file spells them."""
         text = json.dumps(value, ensure_ascii=self.escapes_non_ascii, separators=(",", ":"))
-        if self.is_utf8 and _SURROGATE.search(text):
-            # Such a text can only have spelled a lone surrogate as an escape.
-            text = _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
-        return text
+        # A text in UTF-8 can only have spelled a lone surrogate as an escape.
+        return _spelled(_SURROGATE, text) if self.is_utf8 else text
 
 
 def is_utf8(raw: bytes) -> bool:

@@ -96,6 +96,8 @@ def test_missing_paths_are_errors(path: tuple[str | int, ...]) -> None:
         (b'"\\u00e9"', "é", '"\\u00e9"'),
         ('"é"'.encode(), "é", '"é"'),
         (b'"plain"', "é", '"é"'),
+        (b'"C:\\\\users"', "é", '"é"'),
+        (b'"C:\\\\\\u00e9"', "é", '"\\u00e9"'),
         ('"é"'.encode(), "\ud800", '"\\ud800"'),
         (b'"\\u00e9"', "\ud800", '"\\ud800"'),
         (b'"\xff"', "\udcff", '"\udcff"'),
@@ -103,6 +105,12 @@ def test_missing_paths_are_errors(path: tuple[str | int, ...]) -> None:
 )
 def test_literals_follow_the_style_of_the_file(data: bytes, value: str, literal: str) -> None:
     assert Style.of(data).literal(value) == literal
+
+
+# A file may hold bad bytes and, as an escape, half of an emoji: both are written as they were read.
+def test_bad_bytes_and_lone_surrogates_are_written() -> None:
+    data = b'["\xff", "\\ud83d"]'
+    assert jsontext.encode(Style.of(data).dump(["\udcff", "\ud83d"])) == data.replace(b" ", b"")
 
 
 # What strict parsers refuse is read all the same, and integers keep every digit.
