@@ -27,6 +27,7 @@ from condense_cli.ledger.shell import Effect, file_effects
         ("echo 'it''s", []),
         ("python -c 'x > 1'", []),
         ("cat <<EOF\nunfinished", []),
+        ("grep x <<<word\nrm a.py", [Effect("deleted", "a.py")]),
         ("grep -n x a.py", []),
     ],
 )

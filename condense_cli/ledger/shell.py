@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-_HEREDOC: Final = re.compile(r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
+_HEREDOC: Final = re.compile(r"(?<!<)<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
 _LONGEST: Final = 4_000
 """A command line of more characters, here documents aside, is a program: nobody can tell what it does to files."""
 
