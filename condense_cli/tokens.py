@@ -47,9 +47,9 @@ class Encoding(Struct, frozen=True):
 
 
 def encoding_for(model: str | None) -> Encoding:
-    """Encoding of a model; routing prefixes such as `openai/` or `azure/` do not matter."""
+    """Encoding of a model; routing prefixes such as `openai/` do not matter, nor does what a fine-tuned one adds."""
     if model:
-        bare = model.lower().rsplit("/", 1)[-1].removeprefix("ft:")
+        bare = model.lower().rsplit("/", 1)[-1].removeprefix("ft:").partition(":")[0]
         for pattern, name in _ENCODING_OF_MODEL:
             if pattern.match(bare):
                 return Encoding(name, exact=True)

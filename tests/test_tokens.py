@@ -149,6 +149,7 @@ def test_a_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
         ("gpt-4.1-nano", "o200k_base", True),
         ("gpt-4-turbo", "cl100k_base", True),
         ("gpt-3.5-turbo-0125", "cl100k_base", True),
+        ("ft:gpt-4:example::abc123", "cl100k_base", True),
         ("claude-opus-5", "o200k_base", False),
         ("o2-unknown", "o200k_base", False),
         ("gpt-4x", "o200k_base", False),
