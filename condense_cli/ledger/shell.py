@@ -21,8 +21,17 @@ _PLAIN: Final = re.compile(r"[^\s$`*?{}\[\]<>|&;()'\"!=,:@]+")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=.*")
 _PREFIXES: Final = frozenset({"sudo", "command", "time", "nohup", "then", "do", "else"})
 _PRINTERS: Final = frozenset({"cat", "head", "tail", "nl", "less", "more", "bat", "Get-Content"})
-_WITH_VALUE: Final = frozenset({"-n", "-c", "-b", "-v", "-w"})
-"""Options of printers whose value is a word of its own."""
+_SCRIPTS: Final = ("-e", "-f", "--expression", "--file")
+"""Options of sed that hold, or name, what to do; without one the first word does."""
+
+_WITH_VALUE: Final = {
+    "head": frozenset({"-n", "-c"}),
+    "tail": frozenset({"-n", "-c"}),
+    "nl": frozenset({"-b", "-n", "-v", "-w"}),
+    "Get-Content": frozenset({"-TotalCount", "-Head", "-First", "-Tail", "-Last", "-Encoding"}),
+    "sed": frozenset(_SCRIPTS),
+}
+"""Options whose value is a word of its own."""
 
 Kind = Literal["read", "written", "edited", "deleted", "moved"]
 
@@ -82,18 +91,16 @@ def _segments(words: Sequence[str]) -> Iterator[list[str]]:
 def _effects(segment: list[str]) -> Iterator[Effect]:
     words, targets = _redirections(segment)
     program, arguments = (words[0], words[1:]) if words else ("", [])
-    if program == "git" and arguments[:1] in (["rm"], ["mv"]):
+    # With --cached it stays on the disk.
+    if program == "git" and arguments[:1] in (["rm"], ["mv"]) and "--cached" not in arguments:
         program, arguments = arguments[0], arguments[1:]
-    files = [word for word in arguments if not word.startswith("-") and _PLAIN.fullmatch(word)]
+    operands = _operands(program, arguments)
+    if program == "sed" and not any(word.startswith(_SCRIPTS) for word in arguments):
+        operands = operands[1:]
+    files = [word for word in operands if _PLAIN.fullmatch(word)]
     if program in _PRINTERS:
-        skipped = {number + 1 for number, word in enumerate(arguments) if word in _WITH_VALUE}
-        named = [word for number, word in enumerate(arguments) if number not in skipped and word in files]
-        yield from (Effect("read", word) for word in named if not word.startswith("+"))
+        yield from (Effect("read", word) for word in files if not word.startswith("+"))
     elif program == "sed":
-        # The first word is what to do, unless an option holds it.
-        if not any(word.startswith(("-e", "-f", "--expression")) for word in arguments):
-            first = next((word for word in arguments if not word.startswith("-")), None)
-            files = [word for word in files if word != first]
         in_place = any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in arguments)
         yield from (Effect("edited" if in_place else "read", word) for word in files)
     elif program == "rm":
@@ -106,6 +113,17 @@ def _effects(segment: list[str]) -> Iterator[Effect]:
     elif program in ("touch", "tee"):
         yield from (Effect("written", word) for word in files)
     yield from (Effect("written", target) for target in targets)
+
+
+def _operands(program: str, arguments: Sequence[str]) -> list[str]:
+    """The words that are neither options nor values of options, as the empty one after `sed -i` on a Mac is."""
+    with_value = _WITH_VALUE.get(program, ())
+    before = ("", *arguments)
+    return [
+        word
+        for option, word in zip(before, arguments, strict=False)
+        if word and not word.startswith("-") and option not in with_value
+    ]
 
 
 def _redirections(segment: Sequence[str]) -> tuple[list[str], list[str]]:
