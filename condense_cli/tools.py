@@ -60,6 +60,9 @@ PATH_ARGUMENTS: Final = (
     "filename",
 )
 
+_LINE_BREAK: Final = re.compile(r"(\\\\)|\\n")
+"""A line break in JSON text; or an escaped backslash, which may stand before any letter."""
+
 _COMMAND_ARGUMENTS: Final = ("command", "cmd", "CommandLine", "commands", "script")
 _RUN: Final = (["-c"], ["-lc"], ["-Command"])
 """The last option before what a shell is to run. Codex gives PowerShell -NoProfile before it."""
@@ -293,6 +296,10 @@ def string_values(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, s
             yield from string_values(item, (*path, index))
 
 
+def _with_line_breaks(text: str) -> str:
+    return _LINE_BREAK.sub(lambda match: match[1] or "\n", text)
+
+
 def readable_arguments(call: Block) -> str:
     """Arguments as a person reads them: one key a line, line breaks of string values as they are."""
     arguments = arguments_of(call)
@@ -300,6 +307,6 @@ def readable_arguments(call: Block) -> str:
         return call.text
     lines = []
     for key, value in arguments.items():
-        text = value if isinstance(value, str) else jsontext.dump_compact(value).replace("\\n", "\n")
+        text = value if isinstance(value, str) else _with_line_breaks(jsontext.dump_compact(value))
         lines.append(f"{key}:\n{text}" if "\n" in text else f"{key}: {text}")
     return "\n".join(lines)

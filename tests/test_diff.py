@@ -11,6 +11,7 @@ from condense_cli import api
 from condense_cli.markers import Gap, SummaryMark
 from condense_cli.report import diff as diffs
 from condense_cli.report.diff import Diff, What, line_hunks
+from condense_cli.report.labels import readable
 from condense_cli.transcript import Transcript
 
 LINE_LISTS = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), max_size=12)
@@ -143,3 +144,10 @@ def test_blocks_are_aligned_by_their_call() -> None:
     after = anthropic(user("a"), assistant([call("1"), call("2")]), user([result("2", "short"), result("1", "cut")]))
     (block,) = difference(before, after).blocks
     assert (block.before, block.after) == (LONG, "cut")
+
+
+# Line breaks of what a call wrote are shown as such; a program that spells one says a backslash and a letter.
+def test_arguments_are_shown_as_a_person_reads_them() -> None:
+    edits = [{"old_string": "a\nb", "new_string": 'print("c\\n")'}]
+    block = anthropic(user("a"), assistant([call("1", "MultiEdit", edits=edits)])).messages[1].blocks[0]
+    assert readable(block) == 'edits:\n[{"old_string":"a\nb","new_string":"print(\\"c\\\\n\\")"}]'
