@@ -7,7 +7,7 @@ vendor documentation; `validate` runs the rules of the transcript's family.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from .blockrules import (
@@ -151,17 +151,25 @@ def thinking_bound_to_prefix(transcript: Transcript) -> Iterator[Violation]:
     """
     if not binds_thinking(transcript.model):
         return
-    first_removed = min((block.place.record for block in transcript.removed), default=None)
-    edited = False
-    for message, block in transcript.blocks():
-        edited = edited or (first_removed is not None and block.place.record > first_removed)
-        if block.kind is BlockKind.THINKING and edited:
-            said = (
-                f"messages.{message.index}: Invalid `signature` in `thinking` block. The block is bound to a different "
-                "conversation."
-            )
-            yield Violation(BOUND_THINKING, message.index, str(block.place), said)
-        edited = edited or block.changed
+    for position, number in thinking_behind_changes(transcript.messages, transcript.removed):
+        message = transcript.messages[position]
+        said = (
+            f"messages.{message.index}: Invalid `signature` in `thinking` block. The block is bound to a different "
+            "conversation."
+        )
+        yield Violation(BOUND_THINKING, message.index, str(message.blocks[number].place), said)
+
+
+def thinking_behind_changes(messages: Sequence[Message], removed: Sequence[Block]) -> Iterator[tuple[int, int]]:
+    """Positions (message, block) of thinking that something before it changed; `removed` are the blocks that went."""
+    first_removed = min((block.place.record for block in removed), default=None)
+    is_edited = False
+    for position, message in enumerate(messages):
+        for number, block in enumerate(message.blocks):
+            is_edited = is_edited or (first_removed is not None and block.place.record > first_removed)
+            if is_edited and block.kind is BlockKind.THINKING:
+                yield position, number
+            is_edited = is_edited or block.changed
 
 
 def tool_calls_answered(transcript: Transcript) -> Iterator[Violation]:

@@ -13,6 +13,7 @@ from typing import Literal
 from ..models import binds_thinking
 from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Block, BlockKind, Message, Role
+from ..validity import thinking_behind_changes
 
 Mode = Literal["auto", "drop", "keep"]
 
@@ -27,25 +28,16 @@ def to_drop(
     binding = binds_thinking(model)
     if mode == "keep" or (mode == "auto" and not binding):
         return [], ""
-    thinking = [
-        (position, number)
-        for position, message in enumerate(messages)
-        for number, block in enumerate(message.blocks)
-        if block.kind is BlockKind.THINKING
-    ]
     if mode == "drop":
-        open_loop = len(messages) if binding else _open_loop(messages)
-        return [place for place in thinking if place[0] < open_loop], WANTED
-    first_removed = min((block.place.record for block in removed), default=None)
-    bound = []
-    is_edited = False
-    for position, message in enumerate(messages):
-        for number, block in enumerate(message.blocks):
-            is_edited = is_edited or (first_removed is not None and block.place.record > first_removed)
-            if is_edited and block.kind is BlockKind.THINKING:
-                bound.append((position, number))
-            is_edited = is_edited or block.changed
-    return bound, BOUND
+        end = len(messages) if binding else _open_loop(messages)
+        thinking = [
+            (position, number)
+            for position, message in enumerate(messages[:end])
+            for number, block in enumerate(message.blocks)
+            if block.kind is BlockKind.THINKING
+        ]
+        return thinking, WANTED
+    return list(thinking_behind_changes(messages, removed)), BOUND
 
 
 def tokens_to_drop(messages: Sequence[Message], mode: Mode, model: str | None, count: Counter) -> int:
