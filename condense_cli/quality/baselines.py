@@ -5,12 +5,12 @@ All of them leave the standing instructions and the first request as they are, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, Literal
 
-from msgspec.structs import replace
-
 from ..config.models import ContentOperation, OperationParams, TruncateParams
+from ..exchanges import stretches
+from ..lossless.encode import Positions, with_blocks
 from ..passes.operations import apply
 from ..transcript import Block, BlockKind, Message
 from .cases import Case, ToTarget, Way, fixed_messages
@@ -24,11 +24,8 @@ _WIDTH: Final = 100
 
 _SUPPRESS: Final = ContentOperation(operation="suppress", min_tokens=_MARKER)
 
-Place = tuple[int, int]
-"""Position of a message and number of a block in it."""
 
-
-def _open_blocks(case: Case) -> Iterator[tuple[Place, Block]]:
+def _open_blocks(case: Case) -> Iterator[tuple[Positions, Block]]:
     """What a way may change."""
     fixed = {id(message) for message in fixed_messages(case.before.messages)}
     for position, message in enumerate(case.before.messages):
@@ -36,18 +33,6 @@ def _open_blocks(case: Case) -> Iterator[tuple[Place, Block]]:
             for number, block in enumerate(message.blocks):
                 if block.kind in (BlockKind.TEXT, BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT):
                     yield (position, number), block
-
-
-def _with(case: Case, changed: dict[Place, Block]) -> list[Message]:
-    return [
-        replace(
-            message,
-            blocks=tuple(changed.get((position, number), block) for number, block in enumerate(message.blocks)),
-        )
-        if message.blocks
-        else message
-        for position, message in enumerate(case.before.messages)
-    ]
 
 
 def _masked(case: Case, block: Block) -> Block | None:
@@ -62,7 +47,7 @@ def mask(case: Case, target: int) -> list[Message]:
         key=lambda found: (found[1].kind is BlockKind.TEXT, found[1].kind is BlockKind.TOOL_CALL, found[0]),
     )
     tokens = case.tokens
-    masked: dict[Place, tuple[Block, int]] = {}
+    masked: dict[Positions, tuple[Block, int]] = {}
     for place, block in order:
         if tokens <= target:
             break
@@ -76,14 +61,14 @@ def mask(case: Case, target: int) -> list[Message]:
         if tokens + saved <= target:
             del masked[place]
             tokens += saved
-    return _with(case, {place: block for place, (block, _) in masked.items()})
+    return with_blocks(case.before.messages, {place: block for place, (block, _) in masked.items()})
 
 
 def mask_but_newest(case: Case) -> list[Message]:
     """Markers in place of all tool results but the newest."""
     results = [found for found in _open_blocks(case) if found[1].kind is BlockKind.TOOL_RESULT]
     masked = {place: _masked(case, block) for place, block in results[:-_KEPT_RESULTS]}
-    return _with(case, {place: block for place, block in masked.items() if block is not None})
+    return with_blocks(case.before.messages, {place: block for place, block in masked.items() if block is not None})
 
 
 def oldest_dropped(case: Case, target: int) -> list[Message]:
@@ -92,37 +77,20 @@ def oldest_dropped(case: Case, target: int) -> list[Message]:
     fixed = {id(message) for message in fixed_messages(messages)}
     tokens = case.tokens
     dropped: set[int] = set()
-    for start, stop in _exchanges(messages):
+    for stretch in stretches(messages):
         if tokens <= target:
             break
-        for position in range(start, stop):
+        for position in stretch:
             if id(messages[position]) not in fixed:
                 dropped.add(position)
                 tokens -= case.count.message(messages[position])
     return [message for position, message in enumerate(messages) if position not in dropped]
 
 
-def _exchanges(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    """Stretches of messages that only go together."""
-    callers: dict[str, int] = {}
-    found: list[tuple[int, int]] = []
-    for position, message in enumerate(messages):
-        start = position
-        for block in message.blocks:
-            if block.kind is BlockKind.TOOL_CALL and block.call_id:
-                callers.setdefault(block.call_id, position)
-            elif block.answers:
-                start = min(start, callers.get(block.answers, position))
-        while found and found[-1][1] > start:
-            start = min(start, found.pop()[0])
-        found.append((start, position + 1))
-    return found
-
-
 def _first_lines(side: Literal["head", "both"]) -> ToTarget:
     """As many lines of every text as fit, the same number of each."""
 
-    def cut(case: Case, lines: int) -> dict[Place, Block]:
+    def cut(case: Case, lines: int) -> dict[Positions, Block]:
         limits = TruncateParams(max_lines=lines, max_chars=lines * _WIDTH, keep=side)
         operation = ContentOperation(operation="truncate", params=OperationParams(truncate=limits), min_tokens=_MARKER)
         found = {place: apply(block, operation, case.count) for place, block in _open_blocks(case)}
@@ -131,7 +99,7 @@ def _first_lines(side: Literal["head", "both"]) -> ToTarget:
     def size(case: Case, lines: int) -> int:
         known = case.remembered.get((side, lines))
         if not isinstance(known, int):
-            known = case.remembered[side, lines] = case.size_of(_with(case, cut(case, lines)))
+            known = case.remembered[side, lines] = case.size_of(with_blocks(case.before.messages, cut(case, lines)))
         return known
 
     def way(case: Case, target: int) -> list[Message]:
@@ -143,7 +111,7 @@ def _first_lines(side: Literal["head", "both"]) -> ToTarget:
                 low = middle
             else:
                 high = middle - 1
-        return _with(case, cut(case, low))
+        return with_blocks(case.before.messages, cut(case, low))
 
     return way
 

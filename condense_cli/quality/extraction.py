@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ..extractive.parts import Key
 from ..extractive.survey import Survey
 from ..extractive.together import shorten_together, summarize
+from ..lossless.encode import Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS
 from ..tools import replace_arguments
 from ..transcript import Block, BlockKind, JsonPath, Message, Place, Role
@@ -50,21 +51,18 @@ def summary(case: Case, target: int) -> list[Message]:
 
 
 def _with_texts(case: Case, survey: Survey, texts: dict[Key, str]) -> list[Message]:
-    edits: dict[tuple[int, int], dict[JsonPath, str]] = {}
+    edits: dict[Positions, dict[JsonPath, str]] = {}
     for key, text in texts.items():
         if text != survey.parts[key].text:
             edits.setdefault(key[:2], {})[key[2]] = text
-    messages = []
-    for position, message in enumerate(case.before.messages):
-        blocks = list(message.blocks)
-        for number, block in enumerate(blocks):
-            changes = edits.get((position, number))
-            if changes and () in changes:
-                blocks[number] = block.with_text(changes[()])
-            elif changes:
-                blocks[number] = block.with_edits(replace_arguments(block, changes), changes)
-        messages.append(replace(message, blocks=tuple(blocks)))
-    return messages
+    changed: dict[Positions, Block] = {}
+    for (position, number), texts_of_block in edits.items():
+        block = case.before.messages[position].blocks[number]
+        if () in texts_of_block:
+            changed[position, number] = block.with_text(texts_of_block[()])
+        else:
+            changed[position, number] = block.with_edits(replace_arguments(block, texts_of_block), texts_of_block)
+    return with_blocks(case.before.messages, changed)
 
 
 EXTRACTION: Final[dict[str, Way]] = {
