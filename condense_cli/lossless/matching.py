@@ -162,10 +162,6 @@ class Index:
             if gone:
                 self._gone[number] = gone
 
-    def text(self, number: int) -> Hashed:
-        """A text that was added."""
-        return self._texts[number]
-
     def remove(self, number: int, gone: bytearray) -> None:
         """More lines of a text do not stand in it any more."""
         self._gone[number] = gone

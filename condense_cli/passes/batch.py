@@ -201,12 +201,12 @@ def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
                 calls_in[position].add(call)
             if block.answers:
                 answered.add(block.answers)
-    is_last = len(messages) - 1
+    newest = len(messages) - 1
     stay = {
         position
         for position in chosen
         for call in calls_in[position]
-        if not exchanges[call] <= chosen or (position == is_last and call not in answered)
+        if not exchanges[call] <= chosen or (position == newest and call not in answered)
     }
     waiting = list(stay)
     while waiting:
