@@ -35,7 +35,7 @@ from .providers.window import Asked, window_of
 from .report.usage import beside_messages, overhead_of
 from .tokens import Counter, encoding_for
 from .transcript import Container, Transcript
-from .validity import validate
+from .validity import Violation, validate
 
 if TYPE_CHECKING:
     from .formats.converting import Conversion
@@ -240,11 +240,16 @@ def dump(result: Condensation | Restoration | Transcript) -> bytes:
     data = formats.serialize(transcript)
     if not transcript.is_changed:
         return data
-    for violation in result.new_violations if isinstance(result, Condensation) else ():
-        raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
+    _refuse(result.new_violations if isinstance(result, Condensation) else [])
     if not reads_back(data, transcript):
         raise BrokenOutputError("The written transcript does not read back as what was meant.", _REPORT)
     return data
+
+
+def _refuse(violations: Sequence[Violation]) -> None:
+    """Raises BrokenOutputError where there are any."""
+    if violations:
+        raise BrokenOutputError(f"The result would be refused: {violations[0].said}", _REPORT)
 
 
 def _transcript_of(result: Condensation | Restoration | Transcript) -> Transcript:
@@ -264,8 +269,7 @@ def convert(result: Condensation | Restoration | Transcript, to: str) -> Convers
     if not transcript.messages:
         raise UsageError("There is no conversation to convert.", "Name a transcript that holds messages.")
     conversion = converted(transcript, to)
-    for violation in validate(formats.parse(conversion.data, format=to)):
-        raise BrokenOutputError(f"The result would be refused: {violation.said}", _REPORT)
+    _refuse(validate(formats.parse(conversion.data, format=to)))
     return conversion
 
 
