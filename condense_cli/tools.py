@@ -174,10 +174,10 @@ def command_lines(call: Block) -> list[str]:
     An action whose first word is no tool of its agent is a command line as it stands.
     """
     name = name_of(call)
-    arguments = arguments_of(call) or {}
     if name not in SHELLS:
-        is_known = name in READERS | WRITERS or name in textactions.TOOLS
-        return [] if not _is_action(call) or is_known else [call.text]
+        is_program = _is_action(call) and not any(name in tools for tools in (READERS, WRITERS, textactions.TOOLS))
+        return [call.text] if is_program else []
+    arguments = arguments_of(call) or {}
     value = next((arguments[key] for key in _COMMAND_ARGUMENTS if arguments.get(key)), None)
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         if name == "run_commands":
