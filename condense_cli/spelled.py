@@ -37,7 +37,10 @@ class Spelled(Struct, frozen=True, eq=False):
         return self.checksum
 
     def __contains__(self, word: str) -> bool:
-        """Whether a word of ASCII characters, none of them a quote, a slash or a control character, is in the text."""
+        """Whether a word of ASCII characters, none of them a quote, a slash or a control character, is in the text.
+
+        The word begins with no letter, which behind a backslash would be half of an escape.
+        """
         literal = bytes(self.literal)
         # Any other spelling of such a character is an escape of its number.
         return word in str(self) if b"\\u00" in literal else word.encode() in literal

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .markers import GO_ON, PREFIX, content_hash, parse_summary
@@ -324,7 +324,7 @@ class Transcript(Struct, frozen=True):
     first_request: FirstRequest | None = None
     removed: tuple[Block, ...] = ()
     slimmed: tuple[Slimmed, ...] = ()
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
 
     def blocks(self) -> Iterator[tuple[Message, Block]]:
         for message in self.messages:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, Final
 
@@ -166,7 +166,7 @@ def _todos(call: Block, results: Results) -> Iterator[Ledger]:
             yield Ledger(todos=(Todo(text, status, number),))
 
 
-def _todo_list(arguments: Any) -> Iterator[Todo]:
+def _todo_list(arguments: Mapping[str, Any]) -> Iterator[Todo]:
     entries = next((arguments[key] for key in ("todos", "plan", "items", "task_list") if key in arguments), ())
     if isinstance(entries, str):
         for line in entries.split("\n"):

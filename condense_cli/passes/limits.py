@@ -20,7 +20,7 @@ def strictnesses(config: PassConfig, target: int | None) -> list[float]:
     """How much of its limits each round of a pass uses: all of them, then ever less while a target is missed."""
     if config.repeat is None or target is None:
         return [1.0]
-    return [config.repeat.threshold_reduction_factor**round for round in range(config.repeat.max_passes)]
+    return [config.repeat.threshold_reduction_factor**number for number in range(config.repeat.max_passes)]
 
 
 def operations_of(config: PassConfig) -> list[ContentOperation | ImageOperation]:

@@ -25,8 +25,6 @@ _NAMES: Final = frozenset({*PATH_ARGUMENTS, "url", "pattern"})
 """Arguments that name what the call is about: they stay whatever their length, unless they have several lines."""
 
 Rewrite = Callable[[str], str]
-
-
 Summaries = Mapping[TextTask, Outcome]
 
 
