@@ -11,7 +11,7 @@ from msgspec import Struct
 from summarizers import Short
 
 from condense_cli import api
-from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.summaries import BatchTask, Outcome, Summarizer, Task, Written
 from condense_cli.transcript import Message, Transcript
 

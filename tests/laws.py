@@ -15,7 +15,7 @@ from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference
 from condense_cli.markers import PREFIX, gaps_in, parse_gap
 from condense_cli.models import binds_thinking
-from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.reconcile import REFER
 from condense_cli.passes.selection import protect

@@ -18,7 +18,7 @@ from rollouts import record as codex_record
 from condense_cli import api
 from condense_cli.markers import GO_ON, find_stretch, parse_summary
 from condense_cli.models import binds_thinking
-from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.condensation import Condensation
 from condense_cli.transcript import BlockKind, Role
 from condense_cli.validity import validate
 

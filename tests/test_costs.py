@@ -9,7 +9,7 @@ from build import anthropic, assistant, call, conversation, cut_to, one_pass, re
 from build import condense as run_passes
 
 from condense_cli.economics import Rewrite
-from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.condensation import Condensation
 from condense_cli.prices import Price
 from condense_cli.report.cost_text import dollars, pays_after
 from condense_cli.report.costs import PriceSource, cost_of, rewrite_of

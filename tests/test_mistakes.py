@@ -40,7 +40,7 @@ from build import (
 from condense_cli import api
 from condense_cli.errors import UnknownFormatError
 from condense_cli.lossless.decode import decode
-from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.predicates import superseded_results
 from condense_cli.transcript import BlockKind, Transcript
 

@@ -10,7 +10,7 @@ from summarizers import Failing, Short, Wordy
 
 from condense_cli import api
 from condense_cli.markers import GO_ON, parse_summary
-from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.native import Refusal

@@ -19,7 +19,7 @@ from condense_cli.formats import format_named, parse
 from condense_cli.jsontext import parse as parse_json
 from condense_cli.lossless.decode import decode
 from condense_cli.markers import content_hash
-from condense_cli.passes.pipeline import Condensation
+from condense_cli.passes.condensation import Condensation
 from condense_cli.report.lookup import Found, find
 from condense_cli.report.slimming import slim_of
 from condense_cli.transcript import Transcript

@@ -9,7 +9,7 @@ import typer
 from ..errors import UsageError
 
 if TYPE_CHECKING:
-    from ..passes.pipeline import Condensation
+    from ..passes.condensation import Condensation
 
 NAMES = ("anthropic", "openai-chat")
 

@@ -13,7 +13,7 @@ from ..config.models import Globs
 from ..config.overrides import Overrides
 from ..nearest import nearest
 from ..transcript import Message
-from .pipeline import Condensation
+from .condensation import Condensation
 from .predicates import matches
 from .receipts import Kept, Receipt
 

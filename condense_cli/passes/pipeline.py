@@ -24,8 +24,6 @@ from .selection import FindSelector, Selected, no_selectors, protect, select
 from .sliding_window import SlidingWindow, drop_older_half
 from .summaries import Outcome, Summarizer, TextTask, is_up_to_date, refused_by_all
 
-__all__ = ["Condensation", "condense"]
-
 PRELUDE = "lossless-prelude"
 THINKING = "thinking"
 REPEATED = "the same lines stand in another block"

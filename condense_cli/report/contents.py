@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..passes.pipeline import Condensation
+from ..passes.condensation import Condensation
 from ..passes.receipts import Receipt
 from ..passes.reconcile import REFER
 from ..passes.summaries import SUMMARIZE

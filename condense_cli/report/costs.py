@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from .. import prices
 from ..economics import NEVER, Economics, Rates, Rewrite, weigh
-from ..passes.pipeline import Condensation
+from ..passes.condensation import Condensation
 from ..prices import Price
 from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Message, Transcript

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from .. import __version__
-from ..passes.pipeline import Condensation
+from ..passes.condensation import Condensation
 from ..passes.receipts import Status
 from ..prices import Price
 from ..tokens import Counter, Encoding

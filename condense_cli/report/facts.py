@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from .. import __version__
-from ..passes.pipeline import Condensation
+from ..passes.condensation import Condensation
 from ..passes.receipts import Receipt
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript

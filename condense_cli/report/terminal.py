@@ -8,7 +8,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..passes.pipeline import NO_TARGET, PRELUDE, SWITCHED_OFF, Condensation
+from ..passes.condensation import Condensation
+from ..passes.pipeline import NO_TARGET, PRELUDE, SWITCHED_OFF
 from ..plurals import plural
 from ..tokens import Counter
 from .contents import by_content
