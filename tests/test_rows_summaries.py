@@ -101,3 +101,26 @@ def test_a_failing_model_shows_in_the_status_of_each_file(folder: Path) -> None:
     with model_server(played.good(BY_MODEL)) as server:
         again = run(folder, server, "session.jsonl", "rows.jsonl", "--out-dir", "out")
     assert again.json["totals"]["done"] == 2, "what fell short is not up to date"
+
+
+# Neither a file that cannot be read nor one that is up to date has anything to tell of the calls before it.
+def test_what_was_spent_is_told_whatever_comes_last(folder: Path) -> None:
+    (folder / "in").mkdir()
+    (folder / "in/a.jsonl").write_bytes(as_lines(session()))
+    (folder / "in/z.jsonl").write_text("no transcript\n")
+    with model_server(played.good(BY_MODEL)) as server:
+        done = run(folder, server, "in", "--out-dir", "out")
+        assert [each["status"] for each in done.json["files"]] == ["done", "failed"]
+        assert spent(done.json) == CALL * server.calls > 0
+
+
+@pytest.mark.parametrize("files", ["rows.jsonl -o small.jsonl", "in --out-dir out"])
+def test_how_many_secrets_were_masked_is_told(folder: Path, files: str) -> None:
+    pytest.importorskip("kingfisher_sdk")
+    (folder / "in").mkdir()
+    secret = b"password=hunter2hunter2"
+    (folder / "in/a.jsonl").write_bytes(as_lines(session()).replace(b"listing", secret))
+    (folder / "rows.jsonl").write_bytes((folder / "rows.jsonl").read_bytes().replace(b"listing", secret))
+    with model_server(played.good(BY_MODEL)) as server:
+        done = run(folder, server, *files.split(), "--redact")
+    assert "1 secret was masked (--redact)." in done.json["warnings"]

@@ -21,7 +21,7 @@ from ..report.visible import visible
 from .console import console, say
 from .one_of_many import Finished, Job, rules_of, work_apart, work_on
 from .rows import may_call, together
-from .summarizing import Told, summaries_for
+from .summarizing import OnDemand, Told, summaries_for, told_of
 from .telling import Telling
 from .work import Treatment
 
@@ -81,12 +81,12 @@ def _work_on_all(
     told = Told()
     processes = min(jobs or usable_processors(), len(tasks))
     try:
-        with _work(treatment, processes) as (work, processes, is_shared), _progress(len(tasks)) as advance:
+        with _work(treatment, processes) as (work, processes, shared), _progress(len(tasks)) as advance:
             for finished in in_order(work, tasks, processes):
                 if folder is not None and finished.entry is not None:
                     add_entry(folder, finished.entry)
                 results.append(finished.result)
-                told = finished.told if is_shared else together(told, finished.told)
+                told = together(told, finished.told) if shared is None else told_of(shared)
                 advance()
     except KeyboardInterrupt:
         if folder is not None:
@@ -97,15 +97,15 @@ def _work_on_all(
 
 
 @contextmanager
-def _work(treatment: Treatment, jobs: int) -> Iterator[tuple[Callable[[Job], Finished], int, bool]]:
-    """What is done to each file, by how many processes, and whether one summarizer serves all."""
+def _work(treatment: Treatment, jobs: int) -> Iterator[tuple[Callable[[Job], Finished], int, OnDemand | None]]:
+    """What is done to each file, by how many processes, and the summarizer if one serves all."""
     if not may_call(treatment.calls):
-        yield partial(work_apart, treatment), jobs, False
+        yield partial(work_apart, treatment), jobs, None
         return
     from ..tokens import Counter
 
     with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
-        yield partial(work_on, treatment, summaries), 1, True
+        yield partial(work_on, treatment, summaries), 1, summaries
 
 
 @contextmanager

@@ -46,6 +46,8 @@ class Job(Struct, frozen=True):
 
 
 class Finished(Struct, frozen=True):
+    """What came of a file; `told` of the summaries where no other file shares the summarizer."""
+
     result: FileResult
     entry: Entry | None = None
     told: Told = Told()
@@ -54,7 +56,7 @@ class Finished(Struct, frozen=True):
 def work_apart(treatment: Treatment, job: Job) -> Finished:
     """Work on a file where no model is ever called."""
     with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
-        return work_on(treatment, summaries, job)
+        return replace(work_on(treatment, summaries, job), told=told_of(summaries))
 
 
 def work_on(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
@@ -113,7 +115,7 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     entry = _entry(job, made_from, transcript.format, result.tokens_before, result.tokens_after)
     end = Status.UNCHANGED if data == transcript.source.data else Status.DONE
     status = status_of_result(result, summaries, treatment)
-    finished = _finished(job, end, entry, told_of(summaries), status, _shortcoming(result, status))
+    finished = _finished(job, end, entry, status, _shortcoming(result, status))
     warnings = (*(result.warnings if result.is_needed else ()), *notes)
     return replace(finished, result=replace(finished.result, warnings=warnings))
 
@@ -142,7 +144,7 @@ def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: Kind, made_
     if tally.bad:
         first = tally.problems[0]
         why = f"{plural(tally.bad, 'bad row')}; line {first.line}: {first.why}"
-    return _finished(job, Status.DONE if tally.changed else Status.UNCHANGED, entry, outcome.told, status, why)
+    return _finished(job, Status.DONE if tally.changed else Status.UNCHANGED, entry, status, why)
 
 
 def _entry(job: Job, made_from: str, format: str, before: int, after: int, rows: int = 0) -> Entry:
@@ -150,10 +152,10 @@ def _entry(job: Job, made_from: str, format: str, before: int, after: int, rows:
     return Entry(job.below, made_from, digest, format, before, after, rows)
 
 
-def _finished(job: Job, status: Status, entry: Entry, told: Told, exit_status: ExitStatus, why: str) -> Finished:
+def _finished(job: Job, status: Status, entry: Entry, exit_status: ExitStatus, why: str) -> Finished:
     """A file with shortcomings is written, but not noted as up to date: another run may do better."""
     result = replace(_result(job, status, entry), exit_status=int(exit_status), why=why)
-    return Finished(result, entry if exit_status is ExitStatus.DONE and job.output is not None else None, told)
+    return Finished(result, entry if exit_status is ExitStatus.DONE and job.output is not None else None)
 
 
 def _result(job: Job, status: Status, entry: Entry) -> FileResult:

@@ -144,14 +144,11 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
             caller,
             is_planned=calls.is_planned,
             installed=_unbound if calls.is_limited else Installed().summarizer,
+            redactor=redactor,
         )
         try:
             yield summaries
         finally:
-            if redactor is not None and redactor.count:
-                summaries.note(
-                    f"{redactor.count} secret{'s were' if redactor.count > 1 else ' was'} masked (--redact)."
-                )
             if cache is not None:
                 cache.close()
 

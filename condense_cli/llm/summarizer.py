@@ -14,6 +14,7 @@ from ..errors import ConfigurationError
 from ..passes.offline import NAME as OFFLINE
 from ..passes.offline import Offline
 from ..passes.summaries import Outcome, Refused, Summarizer, Task, TextTask, Written
+from ..plurals import plural
 from ..tokens import Counter
 from ..transcript import ContentType, Message
 from .access import Choice
@@ -22,6 +23,7 @@ from .flatten import flattened
 from .planning import planned
 from .prompts import PromptTask, Subject
 from .reasons import Failure, Names, Reason, failure
+from .redaction import Redactor
 from .spending import Spent
 from .summaries import summarize
 
@@ -58,7 +60,8 @@ class Summaries:
 
     `choose` gives the profile for the name that a task carries (or None), `caller` what its calls are made with.
     Where it `is_planned`, nothing is called: requests are priced with answers as long as they are expected to be at
-    most, unless the cache has the answer. `installed` finds the summarizers of installed packages.
+    most, unless the cache has the answer. `installed` finds the summarizers of installed packages, `redactor` is the
+    one that the callers use.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Summaries:
         *,
         is_planned: bool = False,
         installed: Installed = none_installed,
+        redactor: Redactor | None = None,
     ) -> None:
         self.count = count
         self.is_planned = is_planned
@@ -79,6 +83,7 @@ class Summaries:
         self._choices: dict[str | None, Choice] = {}
         self._callers: dict[str, Caller] = {}
         self._installed = installed
+        self._redactor = redactor
         self._installed_made: dict[str, Summarizer] = {}
         self._used: dict[str, Used] = {}
         self._notes: dict[str, None] = {}
@@ -95,10 +100,13 @@ class Summaries:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences for the user: what stands in for what, and the state of the cache."""
-        return list(self._notes)
+        """Sentences for the user: what stands in for what, the state of the cache, and what was masked so far."""
+        notes = list(self._notes)
+        if self._redactor is not None and self._redactor.count:
+            notes.append(f"{plural(self._redactor.count, 'secret was', 'secrets were')} masked (--redact).")
+        return notes
 
-    def note(self, sentence: str) -> None:
+    def _note(self, sentence: str) -> None:
         self._notes[sentence] = None
 
     @property
@@ -145,7 +153,7 @@ class Summaries:
     def _by_installed(self, access: Access, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
         """The summaries of an installed package's own code, which may fail in any way."""
         if self.is_planned:
-            self.note(f"The summarizer of the profile {access.name} was not asked; the offline one stands in for it.")
+            self._note(f"The summarizer of the profile {access.name} was not asked; the offline one stands in for it.")
             return self._offline.summarize(tasks, messages)
         try:
             if access.name not in self._installed_made:
@@ -188,7 +196,7 @@ class Summaries:
         """Note what to do about a reason, with what the first failure of it said."""
         if why.reason not in self.failures:
             self.failures.append(why.reason)
-            self.note(f"{why.hint} ({why.detail.strip('()')})" if why.detail else why.hint)
+            self._note(f"{why.hint} ({why.detail.strip('()')})" if why.detail else why.hint)
 
     def _task(self, task: Task, access: Access) -> PromptTask:
         if isinstance(task, TextTask):
