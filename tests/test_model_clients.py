@@ -247,14 +247,41 @@ def test_a_refusal_of_something_else_is_not_worked_round() -> None:
     assert server.calls == 1
 
 
+# Without the effort the model would answer otherwise, and the old name of the limit it may refuse.
+@pytest.mark.parametrize(
+    ("parameter", "code"), [("max_completion_tokens", "invalid_value"), ("reasoning_effort", "unsupported_value")]
+)
+def test_a_refused_value_is_not_worked_round(parameter: str, code: str) -> None:
+    play = played.status(400, code, f"{parameter} cannot have this value", parameter)
+    with model_server(play) as server:
+        result = ask(server.url, "openai", reasoning_effort="low")
+    assert isinstance(result, CallError)
+    assert "cannot have this value" in str(result.failure)
+    assert server.calls == 1
+
+
+CHUNK: dict[str, Any] = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+
+
 def test_a_refusal_in_words() -> None:
     def play(exchange: played.Exchange) -> None:
         exchange.begin()
-        chunk: dict[str, Any] = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
         delta = {"refusal": "I cannot help with that."}
-        exchange.event({**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": "stop"}]})
+        exchange.event({**CHUNK, "choices": [{"index": 0, "delta": delta, "finish_reason": "stop"}]})
 
     assert refused(play, "openai").failure.reason is Reason.REFUSED_BY_MODEL
+
+
+# Some servers tell with each word what was used so far.
+@pytest.mark.parametrize("finish", [None, "stop"])
+def test_usage_that_comes_before_the_end(finish: str | None) -> None:
+    def play(exchange: played.Exchange) -> None:
+        exchange.begin()
+        choice = {"index": 0, "delta": {"content": "Half of an"}, "finish_reason": finish}
+        exchange.event({**CHUNK, "choices": [choice], "usage": played.OPENAI_USAGE})
+
+    result = answered(play, "openai") if finish else refused(play, "openai")
+    assert result.usage == CallUsage(INPUT, OUTPUT, is_whole=finish is not None)
 
 
 # A folder's environment must not send a transcript elsewhere, nor another key with it.

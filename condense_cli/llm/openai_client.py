@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import openai
+from msgspec.structs import replace
 
 from ..config.profiles import Access
 from ..economics import CallUsage
@@ -44,6 +45,9 @@ _WAYS_ROUND: Final[dict[str, Callable[[Parameters], None]]] = {
     "reasoning_effort": _without("reasoning_effort"),
 }
 """What to do about a parameter that a compatible server refuses."""
+
+_OF_VALUE: Final = frozenset({"invalid_value", "unsupported_value"})
+"""Codes of errors about what a parameter says. The server knows the parameter, and the user chose the value."""
 
 
 class OpenAIClient:
@@ -85,7 +89,7 @@ class OpenAIClient:
             reason = Reason.CUT_OFF if heard.chunks else Reason.CONNECTION
             raise self._error(reason, str(error.__cause__ or ""), heard) from error
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            for name in _WAYS_ROUND:
+            for name in _WAYS_ROUND if error.code not in _OF_VALUE else ():
                 if name in parameters and (error.param == name or name in error.message):
                     raise _ParameterRefusedError(name) from None
             raise self._error(reason_of(error.status_code, error.code, error.type), error.message, heard) from error
@@ -139,12 +143,17 @@ class _Heard:
         self.texts: list[str] = []
         self.finish: str | None = None
         self.is_refusal = False
-        self.usage: CallUsage | None = None
+        self._usage: CallUsage | None = None
+
+    @property
+    def usage(self) -> CallUsage | None:
+        """What was used, of an answer that broke off only so far: some servers tell it with every chunk."""
+        return self._usage and replace(self._usage, is_whole=self.finish is not None)
 
     def take(self, chunk: Any) -> None:
         self.chunks += 1
         if chunk.usage is not None:
-            self.usage = _usage(chunk.usage)
+            self._usage = _usage(chunk.usage)
         for choice in chunk.choices:
             self.finish = choice.finish_reason or self.finish
             if choice.delta.content:
