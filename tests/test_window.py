@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from build import LONG, assistant, text, user
 from helpers import as_lines, condense
 
+from condense_cli.formats import estimates
 from condense_cli.prices import context_window
 
 
@@ -93,3 +95,10 @@ def test_the_package_of_prices_knows_the_window_of_a_real_model() -> None:
     """The package's own interface is as it is used."""
     assert context_window("claude-opus-4-5") == 200_000
     assert context_window("no-such-model") is None
+
+
+def test_a_document_takes_as_much_as_its_pages() -> None:
+    pages = b"".join(b"%d 0 obj\n<< /Type /Page /Parent 2 0 R >>\nendobj\n" % number for number in (3, 4, 5))
+    tree = b"<< /Type /Catalog /Pages 2 0 R >> << /Type/Pages /Kids [3 0 R 4 0 R 5 0 R] /Count 3 >>\n"
+    assert estimates.document(base64.b64encode(b"%PDF-1.4\n" + tree + pages).decode()) == 3 * estimates.DOCUMENT_PAGE
+    assert estimates.document(base64.b64encode(b"%PDF-1.4\n" + tree).decode()) == estimates.DOCUMENT_PAGE

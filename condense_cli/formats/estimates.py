@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import io
+import re
 from typing import Any, Final
 
 PIXELS_PER_TOKEN: Final = 750
@@ -14,6 +15,9 @@ LARGEST_IMAGE: Final = 1_600
 UNKNOWN_IMAGE: Final = 1_200
 DOCUMENT_PAGE: Final = 2_000
 """A PDF page costs 1,500 to 3,000 tokens (Anthropic's PDF guide)."""
+
+_PAGE: Final = re.compile(rb"/Type\s*/Page(?!\w)")
+"""A page object, and none of `/Pages`, which hold them."""
 
 _HEADER_CHARS: Final = 65_536 * 4
 
@@ -43,8 +47,7 @@ def document(data: Any) -> int:
         raw = base64.b64decode(data)
     except (binascii.Error, ValueError):
         return DOCUMENT_PAGE
-    pages = raw.count(b"/Type /Page") + raw.count(b"/Type/Page") - raw.count(b"/Pages")
-    return DOCUMENT_PAGE * max(1, pages)
+    return DOCUMENT_PAGE * max(1, len(_PAGE.findall(raw)))
 
 
 def encrypted_thinking(signature: Any) -> int:
