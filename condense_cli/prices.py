@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, Provider
@@ -29,8 +30,12 @@ _ROUTING: Final = re.compile(
     r"(?:anthropic|openai|amazon|meta|mistral|deepseek|cohere|google|qwen|moonshotai?)\."
 )
 """Bedrock names: an inference region and the maker before the model, as in `us.anthropic.claude-…`."""
-_VERSION: Final = re.compile(r"(?:@[\w-]+|-v\d+:\d+(?::\d+k)?|\[\w+\])$")
-"""Bedrock's `-v1:0`, Vertex's `@20250101`, Claude Code's `[1m]`."""
+_VERSION: Final = re.compile(r"(?:@[\w-]+|-v\d+:\d+(?::\d+k)?|\[\w+\])+$")
+"""Bedrock's `-v1:0`, Vertex's `@20250101`, Claude Code's `[1m]`, also one behind another."""
+
+_MILLION: Final = "[1m]"
+"""What Claude Code writes behind the name of a model whose window is to have a million tokens:
+https://code.claude.com/docs/en/model-config"""
 
 _OPENAI_VERSION: Final = re.compile(r"^gpt-(\d+)(?:[.-](\d{1,2})(?!\d))?")
 _OPENAI_CHARGES_WRITES: Final = (5, 6)
@@ -76,14 +81,17 @@ def price_of(model: str | None, when: datetime, input_tokens: int = 0) -> Price 
 
     None where the table does not know the model or the price of its input.
     """
-    found = (
-        None if not model or model.endswith(":free") else _find(model)
-    )  # Free at a reseller is not the maker's price.
-    return _price(*found, when, input_tokens) if found else None
+    if not model or model.endswith(":free"):  # Free at a reseller is not the maker's price.
+        return None
+    found = _find(model)
+    price = _price(*found, when, input_tokens) if found else None
+    return price and replace(price, window=context_window(model))
 
 
 def context_window(model: str | None) -> int | None:
-    """Tokens of a model's context window; None where the table does not know it."""
+    """Tokens of a model's context window; None where neither the name nor the table tells it."""
+    if model and model.lower().endswith(_MILLION):
+        return 1_000_000
     found = _find(model) if model else None
     return found[1].context_window if found else None
 
@@ -125,8 +133,7 @@ def _price(provider: Provider, info: ModelInfo, when: datetime, input_tokens: in
         per_token(prices.output_mtok),
         read,
         write,
-        info.context_window,
-        tuple(assumed),
+        assumed=tuple(assumed),
     )
 
 

@@ -7,9 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from condense_cli import prices
-from condense_cli.prices import Price, bare_name, price_of, table
+from condense_cli.prices import Price, bare_name, context_window, price_of, table
 
 WHEN = datetime(2026, 10, 1, tzinfo=UTC)
 MILLION = Decimal(1_000_000)
@@ -42,7 +43,7 @@ def made_up(provider: str = "anthropic", model: str = "test-1", **per_million: A
         "anthropic.claude-sonnet-4-20250514-v1:0",
         "bedrock/eu.anthropic.claude-sonnet-4-20250514-v1:0:200k",
         "vertex_ai/claude-sonnet-4@20250514",
-        "Claude-Sonnet-4-20250514[1m]",
+        "Claude-Sonnet-4-20250514",
     ],
 )
 def test_routing_and_version_suffixes_do_not_matter(name: str) -> None:
@@ -53,6 +54,7 @@ def test_routing_and_version_suffixes_do_not_matter(name: str) -> None:
     ("name", "bare"),
     [
         ("claude-opus-5[1m]", "claude-opus-5"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0[1m]", "claude-sonnet-4-5-20250929"),
         ("anthropic.claude-3-5-sonnet-20241022-v2:0", "claude-3-5-sonnet-20241022"),
         ("openai/gpt-4.1", "gpt-4.1"),  # The dot of a version is not the dot of a routing prefix.
         ("claude-v1", "claude-v1"),  # A version that is the name.
@@ -61,6 +63,15 @@ def test_routing_and_version_suffixes_do_not_matter(name: str) -> None:
 )
 def test_only_routing_and_suffixes_are_taken_from_a_name(name: str, bare: str) -> None:
     assert bare_name(name) == bare
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5[1m]", "us.anthropic.claude-sonnet-4-5-20250929-v1:0[1M]"])
+def test_a_window_of_a_million_tokens_that_the_name_asks_for(model: str) -> None:
+    usual = known("claude-sonnet-4-5")
+    assert usual.window == context_window("claude-sonnet-4-5") == 200_000
+    assert known(model) == replace(usual, window=1_000_000)
+    assert context_window(model) == 1_000_000
+    assert context_window("a-model-of-mine[1m]") == 1_000_000
 
 
 def test_a_known_model_has_all_its_prices_per_token() -> None:
