@@ -11,7 +11,7 @@ import real
 from build import LONG, condense, configuration, cut_to, one_pass, texts, written
 from generated_configurations import configurations
 from hypothesis import given
-from rollout_items import DONE, HEADER, PATCH, REQUEST, custom, function, items, only, output, reasoning, rollout
+from rollout_items import DONE, HEAD, HEADER, PATCH, REQUEST, custom, function, items, only, output, reasoning, rollout
 from rollouts import message, record, rollout_records
 from strategies import ANY_TURNS, spelled
 from summarizers import Short
@@ -172,6 +172,19 @@ def test_words_that_were_counted_stay_behind_a_new_compaction(selection: dict[st
         result = laws.check_all(rollout(*records), configured, summarizer=Short())
         assert result.transcript.has_new_summary
         assert told["content"][0]["text"] in texts(result.transcript)
+
+
+# The client may be in the middle of a line; the next record is numbered after the last whole one.
+def test_a_summary_behind_a_line_that_is_cut_off() -> None:
+    turns = [message(role, f"{role} {number} {LONG}") for number in range(4) for role in ("assistant", "user")]
+    records = [{**each, "ordinal": number} for number, each in enumerate([HEAD, *items(REQUEST, *turns, DONE)])]
+    whole = "".join(json.dumps(each) + "\n" for each in records)
+    cut_off = whole + '{"timestamp": "2026-01-02", "type": "resp'
+    batch = one_pass(mode="batch", selection={"type": "custom"}, batch_config={"operation": "summarize"})
+    after = api.condense(api.loads(cut_off, lenient=True), configuration(batch), summarizer=Short())
+    *_, last = api.dump(after).decode().removeprefix(f"{cut_off}\n").splitlines()
+    assert json.loads(last)["type"] == "compacted"
+    assert json.loads(last)["ordinal"] == len(records)
 
 
 # Events for the screen stay as they are, whatever becomes of what they repeat.

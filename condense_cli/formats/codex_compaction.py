@@ -12,13 +12,13 @@ from typing import Any
 from .. import jsontext
 from ..transcript import JsonPath, Role
 from .base import Rewrite
-from .codex_history import item_path
+from .codex_history import item_path, records_of
 from .writing import slimmed_source
 
 
 def write(rewrite: Rewrite) -> bytes:
     source = rewrite.transcript.source
-    last = jsontext.parse(source.raw(len(source.spans) - 1))
+    last = next(value for _, value in records_of(source, backwards=True) if isinstance(value, dict))
     summary = next(message.blocks[0].text for message in rewrite.transcript.messages if message.is_inserted)
     payload = {"message": summary, "replacement_history": list(_items(rewrite))}
     record = {"timestamp": last.get("timestamp"), "type": "compacted", "payload": payload}

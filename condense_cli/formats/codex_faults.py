@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .. import jsontext
 from ..transcript import Transcript
 from .base import FileFault, FileRule
 from .codex_history import CALLS, OUTPUTS, History, records_of
@@ -44,9 +43,7 @@ def last_record_has_ordinal(transcript: Transcript) -> Iterator[FileFault]:
     """Where records are numbered, the client counts on from the last one."""
     if _head(transcript)[1].get("history_mode") != "paginated":
         return
-    source = transcript.source
-    record = max(record for record in range(len(source.spans)) if record not in source.unparsed)
-    value = jsontext.parse(source.raw(record))
+    record, value = next(records_of(transcript.source, backwards=True))
     if not isinstance(value, dict) or not isinstance(value.get("ordinal"), int):
         said = "the last record has no ordinal: the client does not resume such a file"
         yield FileFault("last_record_has_ordinal", record, said)

@@ -148,8 +148,9 @@ class History:
         del self._items[cut:]
 
 
-def records_of(source: Source) -> Iterator[tuple[int, Any]]:
+def records_of(source: Source, *, backwards: bool = False) -> Iterator[tuple[int, Any]]:
     """Number and value of every record that is JSON."""
-    for record in range(len(source.spans)):
+    numbers = range(len(source.spans))
+    for record in reversed(numbers) if backwards else numbers:
         if record not in source.unparsed:
             yield record, jsontext.parse(source.raw(record))
