@@ -10,12 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 from helpers import condense, condense_on_terminal
+from provided import Package
 
 from condense_cli.config.models import TruncationConfig
 from condense_cli.errors import ExitStatus
-from condense_cli.providers.registry import BUILT_IN
+from condense_cli.providers.base import Capabilities, Provider
+from condense_cli.providers.registry import BUILT_IN, Registry
 from condense_cli.report.provider_options import options_of
-from condense_cli.report.providers import measured
+from condense_cli.report.providers import comparison, description, facts_of, measured
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 IDS = [provider.id for provider in BUILT_IN]
@@ -89,6 +91,29 @@ def test_settings_have_their_defaults_and_what_they_take() -> None:
     assert smart["lossless_prelude.enabled"] == (False, "true or false")
     assert smart["lossy_phase.target_reduction_percent"] == (50, "number above 0 and below 100")
     assert smart["fallback_phase.multi_pass.max_passes"] == (3, "whole number from 1 to 20")
+
+
+# A package may say little of its provider, and its settings may all be long.
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_provider_of_a_package(width: int) -> None:
+    class Named(msgspec.Struct, frozen=True):
+        pattern: str = "^(error|warning)"
+
+    class Quiet(Provider[Named]):
+        id = "quiet"
+        name = "Says little"
+        description = "Cuts results."
+        capabilities = Capabilities(lossy=True)
+        settings = Named
+
+    entry = Registry(installed=Package({"quiet": Quiet})).entry("quiet")
+    facts = facts_of(entry, measured(), "smart")
+    shown = [line.plain for line in description(entry, facts, width)]
+    assert "pattern" in " ".join(shown)
+    assert "by default ^(error|warning)" in " ".join(" ".join(shown).split())
+    listed = [line.plain for line in comparison([facts], measured(), width)]
+    assert "quiet  Says little." in listed
+    assert not any("est for" in line for line in [*shown, *listed])
 
 
 # What an example shows works.

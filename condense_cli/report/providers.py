@@ -108,7 +108,8 @@ def comparison(entries: Sequence[ProviderFacts], figures: Measured, width: int) 
     names = [f"{entry.id} (default)" if entry.default else entry.id for entry in entries]
     longest = max(map(len, names))
     for name, entry in zip(names, entries, strict=True):
-        yield from _wrapped(name.ljust(longest), f"{entry.name}. Best for {entry.best_for}.", width)
+        best_for = f" Best for {entry.best_for}." if entry.best_for else ""
+        yield from _wrapped(name.ljust(longest), f"{entry.name}.{best_for}", width)
     yield Text()
     for sentence in _footnotes(entries, figures):
         yield from _wrapped("", sentence, width, style="dim")
@@ -182,7 +183,8 @@ def description(entry: Registered, facts: ProviderFacts, width: int) -> Iterator
     yield from _wrapped("", facts.description, width)
     yield Text()
     for label, value in (*_cells(facts).items(), ("best for", facts.best_for), ("version", _version(facts))):
-        yield Text.assemble((f"{label:17}", "dim"), visible(value))
+        if value:
+            yield Text.assemble((f"{label:17}", "dim"), visible(value))
     yield Text()
     options = list(options_of(provider.settings))
     yield from _options(options, width)
@@ -202,7 +204,8 @@ def _options(options: Sequence[Option], width: int) -> Iterator[Text]:
         return
     yield Text("Settings, for --set or in a configuration", style="bold")
     keys = max(len(option.key.rpartition(".")[2]) for option in options)
-    defaults = max(len(text) for option in options if len(text := _plain(option.default)) <= _LONGEST_DEFAULT)
+    texts = [_plain(option.default) for option in options]
+    defaults = max((len(text) for text in texts if len(text) <= _LONGEST_DEFAULT), default=0)
     part = ""
     for option in options:
         inside, _, key = option.key.rpartition(".")
