@@ -274,6 +274,8 @@ def test_without_a_usable_profile_the_first_reason_is_the_error() -> None:
     assert choice.failure is not None
     assert choice.failure.reason is Reason.UNKNOWN_PROFILE
     assert not choice.is_offline
+    (warning,) = choice.warnings
+    assert "gpt-4o-mini needs a key" in warning
 
 
 @pytest.mark.parametrize("environment", [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": "  "}])

@@ -6,7 +6,7 @@ A key in the environment permits nothing. `--profile NAME` permits that profile 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -90,14 +90,11 @@ def _first_usable(
     for name in names:
         opened = open_access(name, user, environment)
         if isinstance(opened, Access):
-            return Choice(opened, warnings=tuple(_fallbacks(failures, name)))
+            warnings = (f"{failed.what} The profile {name} is used instead." for failed in failures)
+            return Choice(opened, warnings=tuple(warnings))
         failures.append(opened)
-    first, name = failures[0], names[0]
+    first, *others = failures
     if is_planned and first.reason is Reason.NO_KEY:
-        return Choice(Access(name, user.profiles[name].profile), warnings=(f"{first.what} {first.hint}",))
-    return Choice(None, first, tuple(_fallbacks(failures[:-1], names[-1])))
-
-
-def _fallbacks(failures: list[Failure], used: str) -> Iterator[str]:
-    for each in failures:
-        yield f"{each.what} The profile {used} is used instead."
+        keyless = Access(names[0], user.profiles[names[0]].profile)
+        return Choice(keyless, warnings=(f"{first.what} {first.hint}",))
+    return Choice(None, first, tuple(failed.what for failed in others))
