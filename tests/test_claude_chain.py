@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from build import call, condense, one_pass, session, text
+from build import call, condense, one_pass, session, text, thinking
 from claude_cases import CASES, OPEN_AT_THE_END
-from claude_tree import GO, answer, record, reply, said
+from claude_tree import GO, answer, boundary, record, reply, said, summary, uuid
 
 from condense_cli import api
 from condense_cli.transcript import BlockKind, Transcript
@@ -48,6 +48,22 @@ def test_without_its_thinking_the_conversation_is_the_same(name: str) -> None:
     )
     left = [[text for text in turn if text not in thoughts] for turn in CASES[name].turns]
     assert turns(api.loads(api.dump(condensation))) == left
+
+
+# Ids of another type than text name no record, neither of a boundary nor of a line.
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"preservedMessages": {"anchorUuid": [6], "uuids": [[3], uuid(4)], "allUuids": [{}]}},
+        {"preservedSegment": {"anchorUuid": {}, "headUuid": uuid(8), "tailUuid": [6]}},
+    ],
+)
+def test_ids_of_another_type_lead_nowhere(kept: dict[str, Any]) -> None:
+    late = [reply(8, 7, "m3", thinking("hm")), reply(9, 8, "m3", text("three"))]
+    stray = said(99, None, "stray") | {"uuid": [1], "parentUuid": {}}
+    records = [GO, reply(2, 1, "m1", text("one")), boundary(5, **kept), summary(6, 5), said(7, 6, "next"), *late, stray]
+    condensation = condense(session(*records), one_pass(selection={"type": "custom"}), thinking="drop")
+    assert turns(api.loads(api.dump(condensation))) == [["the summary", "next"], ["three"]]
 
 
 # A time that is none bridges nothing.

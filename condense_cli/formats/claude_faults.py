@@ -30,10 +30,10 @@ def links_are_whole(transcript: Transcript) -> Iterator[FileFault]:
 
 
 def _missing(links: Mapping[int, Links], rule: str, key: str) -> Iterator[FileFault]:
-    uuids = {found.uuid for found in links.values() if isinstance(found.uuid, str)}
+    uuids = {found.uuid for found in links.values()}
     for record, found in links.items():
         target = getattr(found, key)
-        if not isinstance(target, str) or target in uuids:
+        if target is None or target in uuids:
             continue
         # Older clients open a session file with the summaries of other sessions, whose leaves are in other files.
         is_note = found.type == "summary"
@@ -45,7 +45,7 @@ def _doubled(links: Mapping[int, Links], live: set[int]) -> Iterator[FileFault]:
     """Records that share their uuid with one of the live conversation: the client takes the last it finds."""
     records: dict[str, list[int]] = defaultdict(list)
     for record, found in links.items():
-        if isinstance(found.uuid, str):
+        if found.uuid is not None:
             records[found.uuid].append(record)
     for uuid, doubled in records.items():
         if len(doubled) > 1 and not live.isdisjoint(doubled):

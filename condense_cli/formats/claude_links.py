@@ -7,7 +7,7 @@ that is missing, so every link to a record that went is moved to its nearest anc
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -20,14 +20,14 @@ LINKS: Final = ("parentUuid", "leafUuid", "sourceToolAssistantUUID", "logicalPar
 
 
 class Links(msgspec.Struct):
-    """What one record is called, and the records that it names."""
+    """What one record is called, and the records that it names. A value that is no text names nothing."""
 
-    uuid: Any = None
-    type: Any = None
-    parentUuid: Any = None
-    leafUuid: Any = None
-    sourceToolAssistantUUID: Any = None
-    logicalParentUuid: Any = None
+    uuid: str | None = None
+    type: str | None = None
+    parentUuid: str | None = None
+    leafUuid: str | None = None
+    sourceToolAssistantUUID: str | None = None
+    logicalParentUuid: str | None = None
 
 
 _decode_links = msgspec.json.Decoder(Links).decode
@@ -36,21 +36,28 @@ _decode_links = msgspec.json.Decoder(Links).decode
 def relink(source: Source, edits: RecordEdits, gone: frozenset[int]) -> None:
     """Add edits to every record that names one of the records that go."""
     links = read_links(source)
-    parents = {links[record].uuid: links[record].parentUuid for record in gone if record in links}
+    parents = _parents(found for record, found in links.items() if record in gone)
     for record, found in links.items():
         if record in gone:
             continue
         for key in LINKS:
             target = getattr(found, key)
-            if isinstance(target, str) and target in parents:
+            if target in parents:
                 edits[record][(key,)] = json.dumps(_surviving(target, parents))
         if found.type == "system" and b'"preserved' in source.raw(record):
             metadata = jsontext.parse(source.raw(record)).get("compactMetadata")
-            above = {each.uuid: each.parentUuid for each in links.values()}
-            edits[record].update(_kept_by_boundary(metadata, parents, above))
+            edits[record].update(_kept_by_boundary(metadata, parents, _parents(links.values())))
 
 
-def _kept_by_boundary(metadata: Any, gone: Mapping[Any, Any], above: Mapping[Any, Any]) -> dict[JsonPath, str | None]:
+_Parents = Mapping[str, str | None]
+"""The parent of each record, by its uuid."""
+
+
+def _parents(links: Iterable[Links]) -> _Parents:
+    return {found.uuid: found.parentUuid for found in links if found.uuid is not None}
+
+
+def _kept_by_boundary(metadata: Any, gone: _Parents, above: _Parents) -> dict[JsonPath, str | None]:
     """Edits to what a compact boundary keeps: a list that names one missing record is void as a whole."""
     edits: dict[JsonPath, str | None] = {}
     for key in ("preservedMessages", "preservedSegment"):
@@ -58,26 +65,27 @@ def _kept_by_boundary(metadata: Any, gone: Mapping[Any, Any], above: Mapping[Any
         if not isinstance(kept, dict):
             continue
         path = ("compactMetadata", key)
-        if kept.get("anchorUuid") in gone:
-            edits[*path, "anchorUuid"] = json.dumps(_surviving(kept["anchorUuid"], gone))
+        anchor, head, tail = (str(kept.get(name)) for name in ("anchorUuid", "headUuid", "tailUuid"))
+        if anchor in gone:
+            edits[*path, "anchorUuid"] = json.dumps(_surviving(anchor, gone))
         for name in ("uuids", "allUuids"):
             listed = kept.get(name)
             for position, uuid in enumerate(listed if isinstance(listed, list) else ()):
-                if uuid in gone:
+                if str(uuid) in gone:
                     edits[*path, name, position] = jsontext.REMOVE
-        if kept.get("headUuid") in gone or kept.get("tailUuid") in gone:
-            left = [uuid for uuid in _piece(kept.get("headUuid"), kept.get("tailUuid"), above) if uuid not in gone]
+        if head in gone or tail in gone:
+            left = [uuid for uuid in _piece(head, tail, above) if uuid not in gone]
             if not left:
                 return {path: jsontext.REMOVE}
             edits |= {(*path, "headUuid"): json.dumps(left[0]), (*path, "tailUuid"): json.dumps(left[-1])}
     return edits
 
 
-def _piece(head: Any, tail: Any, above: Mapping[Any, Any]) -> list[Any]:
+def _piece(head: str, tail: str, above: _Parents) -> list[str]:
     """The uuids from head to tail."""
     uuids = [tail]
-    while uuids[-1] != head and above.get(uuids[-1]) is not None and len(uuids) <= len(above):
-        uuids.append(above[uuids[-1]])
+    while uuids[-1] != head and (parent := above.get(uuids[-1])) is not None and len(uuids) <= len(above):
+        uuids.append(parent)
     return uuids[::-1]
 
 
@@ -95,13 +103,13 @@ def _links(source: Source, record: int) -> Links | None:
         value = jsontext.parse(source.raw(record))
         if not isinstance(value, dict):
             return None
-        return Links(**{key: value.get(key) for key in ("uuid", "type", *LINKS)})
+        return Links(**{key: value[key] for key in ("uuid", "type", *LINKS) if isinstance(value.get(key), str)})
 
 
-def _surviving(uuid: str, parents: Mapping[Any, Any]) -> str | None:
-    seen = set()
-    target: Any = uuid
-    while target in parents and target not in seen:
+def _surviving(uuid: str, parents: _Parents) -> str | None:
+    seen: set[str] = set()
+    target: str | None = uuid
+    while target is not None and target in parents and target not in seen:
         seen.add(target)
         target = parents[target]
-    return target if isinstance(target, str) and target not in seen else None
+    return None if target in seen else target
