@@ -44,6 +44,11 @@ def completions(typed: str) -> tuple[list[str], set[str]]:
         ("condense run x.jsonl -p q", ["quality"]),
         ("condense diff --preset s", ["speed"]),
         ("condense run --format ", [*FORMAT_NAMES, "rows"]),
+        ("condense estimate x.jsonl -p sp", ["speed"]),
+        ("condense evaluate x.jsonl --provider s", ["smart"]),
+        ("condense evaluate x.jsonl --against n", ["none"]),
+        ("condense run x.jsonl --to an", ["anthropic"]),
+        ("condense show x.jsonl -f ge", ["gemini", "gemini-log"]),
         ("condense diff -f open", ["openai-chat", "opencode", "opencode-events", "openhands", "openhands-sdk"]),
     ],
 )

@@ -11,7 +11,7 @@ from ..errors import ExitStatus
 from ..report.visible import visible
 from .console import console, exits, write_text
 from .needing import ContextWindow, Threshold
-from .options import File, FormatOption, Lenient, Model, NoConfig, OverheadTokens, Session
+from .options import File, FormatOption, LenientReading, Model, NoConfig, OverheadTokens, Session
 from .profiles import complete_profile
 from .reading import input_file, name_of, read_transcript
 from .settings import settings_if_any
@@ -46,7 +46,7 @@ def check(
     json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; the exit status says it.")] = False,
     format: FormatOption = None,
-    lenient: Lenient = False,
+    lenient: LenientReading = False,
 ) -> None:
     """Say whether a conversation should be condensed. Exit status 4 when it should, 0 when not.
 

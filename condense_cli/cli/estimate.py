@@ -9,7 +9,20 @@ import typer
 
 from ..errors import UsageError
 from .console import console, exits, write_text
-from .options import AllowCalls, File, OverheadTokens, Profile, Session, TargetPercent, TargetTokens, check_targets
+from .options import (
+    AllowCalls,
+    File,
+    FormatOption,
+    LenientReading,
+    Model,
+    OverheadTokens,
+    Profile,
+    Session,
+    TargetPercent,
+    TargetTokens,
+    check_targets,
+    complete_preset,
+)
 from .providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 from .reading import input_file, name_of, read_transcript
 
@@ -36,7 +49,10 @@ def estimate(
     ] = None,
     session: Session = None,
     preset: Annotated[
-        list[str] | None, typer.Option("--preset", "-p", metavar="NAME|PATH", help="A preset; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help="A preset; may be repeated."
+        ),
     ] = None,
     provider: Annotated[
         list[str] | None,
@@ -45,20 +61,15 @@ def estimate(
         ),
     ] = None,
     assignments: Assignments = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", metavar="NAME", help="Model that continues.  [default: the recorded one]"),
-    ] = None,
+    model: Model = None,
     target_tokens: TargetTokens = None,
     target_percent: TargetPercent = None,
     overhead_tokens: OverheadTokens = None,
     profile: Profile = None,
     allow_calls: AllowCalls = False,
     json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
-    format: Annotated[
-        str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
-    ] = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Keep lines that are not JSON as they are.")] = False,
+    format: FormatOption = None,
+    lenient: LenientReading = False,
 ) -> None:
     """Show what presets would save and cost. Nothing is written.
 

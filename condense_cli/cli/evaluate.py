@@ -12,7 +12,8 @@ import typer
 
 from ..errors import ExitStatus, OutputError, UsageError
 from .console import console, exits, say, write_text
-from .options import FormatOption, Lenient, Session, complete_preset
+from .options import FormatOption, LenientReading, Session, complete_preset
+from .providing import complete_provider
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
@@ -49,7 +50,13 @@ def evaluate(
         ),
     ] = None,
     provider: Annotated[
-        list[str] | None, typer.Option("--provider", metavar="NAME", help="A provider as it comes; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--provider",
+            metavar="NAME",
+            autocompletion=complete_provider,
+            help="A provider as it comes; may be repeated.",
+        ),
     ] = None,
     config: Annotated[
         list[Path] | None, typer.Option("--config", metavar="PATH", help="A configuration file; may be repeated.")
@@ -59,7 +66,7 @@ def evaluate(
         typer.Option(
             "--against",
             metavar="NAME",
-            autocompletion=lambda incomplete: [name for name in AGAINST if name.startswith(incomplete)],
+            autocompletion=lambda: [*AGAINST, "none"],
             help=f"What to compare with: {', '.join(AGAINST)} or none; may be repeated.  [default: the first four]",
         ),
     ] = None,
@@ -80,7 +87,7 @@ def evaluate(
         int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes.  [default: one a processor]")
     ] = None,
     format: FormatOption = None,
-    lenient: Lenient = False,
+    lenient: LenientReading = False,
 ) -> None:
     """Measure what later work needed and still finds.
 
@@ -125,8 +132,7 @@ def evaluate(
             write_text(to_json(found))
         else:
             _print(found)
-        if not found.transcripts:
-            raise typer.Exit(ExitStatus.INPUT)
+        raise SystemExit(int(ExitStatus.DONE if found.transcripts else ExitStatus.INPUT))
 
 
 def _names(transcripts: list[str] | None, session: str | None) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .console import console, exits, write_text
-from .options import File, LenientReading, OverheadTokens, Session
+from .options import File, FormatOption, LenientReading, OverheadTokens, Session
 from .reading import input_file, name_of, read_transcript
 
 EXAMPLES = (
@@ -30,9 +30,7 @@ def inspect(
     ] = None,
     overhead_tokens: OverheadTokens = None,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Entries of each list.")] = 10,
-    format: Annotated[
-        str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
-    ] = None,
+    format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Show what fills a transcript, in tokens.

@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 from ..errors import UsageError
 from .console import exits, say, write_out, write_text
-from .options import File, Session
+from .options import File, FormatOption, LenientReading, Session
 from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
@@ -57,10 +57,8 @@ def show(
     session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Print the records as they stand in the file.")] = False,
-    format: Annotated[
-        str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
-    ] = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Pass over lines that are not JSON.")] = False,
+    format: FormatOption = None,
+    lenient: LenientReading = False,
 ) -> None:
     """Print the content of a block or message, as the model reads it.
 

@@ -9,7 +9,7 @@ import typer
 from ..errors import ExitStatus
 from ..plurals import plural
 from .console import console, exits, write_text
-from .options import File, LenientReading, Session
+from .options import File, FormatOption, LenientReading, Session
 from .reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ def validate(
     file: File = None,
     session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print what is wrong as JSON.")] = False,
-    format: Annotated[
-        str | None, typer.Option("--format", "-f", metavar="NAME", help="Format of FILE.  [default: recognised]")
-    ] = None,
+    format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Check a transcript against the rules of its API.
