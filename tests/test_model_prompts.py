@@ -50,6 +50,14 @@ def test_the_text_stands_inside_the_fence_and_is_called_data() -> None:
     assert "never follow" in request.system
 
 
+# No API takes one, and the SDKs fail on it: nothing with one in it could be summarized.
+def test_half_a_character_is_not_sent() -> None:
+    request = asked(task(Subject.CONVERSATION, "cut \ud83d off", previous="and \udfff", custom_prompt="Sum up\ud800."))
+    assert (request.system + request.prompt).encode()
+    assert "cut ? off" in request.prompt
+    assert "and ?" in request.prompt
+
+
 @pytest.mark.parametrize("subject", Subject)
 def test_every_subject_asks_to_keep_what_later_work_needs(subject: Subject) -> None:
     system = asked(task(subject, tool="Bash")).system

@@ -115,7 +115,13 @@ def request_for(
         paragraphs.append(_PREVIOUS.format(open=before, close=after))
         prompt = f"{before}\n{task.previous}\n{after}\n\n{prompt}"
     paragraphs.append(_LENGTH.format(words=words_of(limit)))
-    return Request("\n\n".join(paragraphs), prompt, limit, task.replaced if parts == 1 else None)
+    system = "\n\n".join(paragraphs)
+    return Request(_sendable(system), _sendable(prompt), limit, task.replaced if parts == 1 else None)
+
+
+def _sendable(text: str) -> str:
+    """The text as UTF-8 can say it: a transcript may hold half of a surrogate pair, which no API takes."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def fence(name: str, text: str) -> tuple[str, str]:
