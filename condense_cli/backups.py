@@ -178,15 +178,27 @@ def _drop(backup: Path, target: Path) -> None:
 
 
 def _found(target: Path) -> Iterator[Backup]:
-    with contextlib.suppress(FileNotFoundError), output_errors(target.parent):
+    with output_errors(target.parent), contextlib.suppress(FileNotFoundError):
         for path in target.parent.iterdir():
-            tail = _TAIL.fullmatch(path.name.removeprefix(target.name))
-            # A run that was killed before the replacement leaves a second name of the file itself.
-            if tail is None or not path.name.startswith(target.name) or (target.exists() and path.samefile(target)):
-                continue
-            time, size, digest, kind = tail.groups()
-            made = datetime.strptime(time, _TIME).replace(tzinfo=UTC)
-            yield Backup(path, "backup" if kind == "backup" else "undone", made, path.stat().st_size, int(size), digest)
+            backup = _backup_of(target, path)
+            if backup is not None:
+                yield backup
+
+
+def _backup_of(target: Path, path: Path) -> Backup | None:
+    """The backup of a file that a path names; None where that is something else, or gone by now. Raises OSError."""
+    tail = _TAIL.fullmatch(path.name.removeprefix(target.name))
+    if tail is None or not path.name.startswith(target.name):
+        return None
+    time, size, digest, kind = tail.groups()
+    try:
+        made = datetime.strptime(time, _TIME).replace(tzinfo=UTC)
+        # A run that was killed before the replacement leaves a second name of the file itself.
+        if target.exists() and path.samefile(target):
+            return None
+        return Backup(path, "backup" if kind == "backup" else "undone", made, path.stat().st_size, int(size), digest)
+    except (ValueError, FileNotFoundError):
+        return None
 
 
 def _chosen(path: Path, found: Sequence[Backup], name: str | None) -> Backup:

@@ -105,6 +105,18 @@ def test_a_second_name_of_the_file_itself_is_no_backup(file: Path) -> None:
     assert file.read_bytes() == DATA
 
 
+# Whatever else is named like one hides no backup: a link to what is gone, a time that never was.
+def test_names_that_lead_nowhere_are_no_backups(file: Path) -> None:
+    in_place(file)
+    (backup,) = beside(file)
+    for time in ("20200101T000000.000000Z", "20991231T000000.000000Z"):
+        (file.parent / f"{file.name}.{time}.5-5f2c91d8a1b2.condense-backup").symlink_to("gone")
+    (file.parent / f"{file.name}.20261399T000000.000000Z.5-5f2c91d8a1b2.condense-backup").write_text("no date")
+    assert [found.path for found in backups.backups_of(file)] == [backup]
+    condense("undo", file)
+    assert file.read_bytes() == DATA
+
+
 def test_the_list_of_backups(file: Path) -> None:
     assert "no backup" in condense("undo", file, "--list").text
     in_place(file, "--keep-recent", "12")
@@ -154,6 +166,12 @@ def test_what_undo_refuses(arguments: list[str], status: ExitStatus, said: str, 
     done = condense("undo", file, *arguments)
     assert (done.status, snapshot(file.parent)) == (status, before)
     assert said in done.message
+
+
+def test_undo_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    done = condense("undo", tmp_path / "nowhere" / "session.jsonl")
+    assert done.status == ExitStatus.INPUT
+    assert "no backup" in done.message
 
 
 # Backups of another file whose name begins like this one's are not this one's.
