@@ -80,6 +80,21 @@ def test_estimate_compares_presets_on_all_rows(rows_file: Path) -> None:
     assert "--model" in condense("estimate", rows_file, "speed").text
 
 
+@pytest.mark.parametrize(
+    ("command", "flag"),
+    [
+        ("inspect", "--overhead-tokens=5"),
+        ("estimate", "--overhead-tokens=5"),
+        ("estimate", "--target-tokens=60k"),
+        ("estimate", "--target-percent=50"),
+    ],
+)
+def test_what_is_for_one_transcript_is_refused(rows_file: Path, command: str, flag: str) -> None:
+    done = condense(command, rows_file, flag)
+    assert done.status == ExitStatus.USAGE
+    assert f"is a set of rows, and {flag.partition('=')[0]} is for one transcript." in done.message
+
+
 @pytest.mark.parametrize("arguments", [("diff", "--preset", "speed"), ("show", "1:0")], ids=lambda each: each[0])
 def test_other_commands_say_how_to_take_one_row(rows_file: Path, arguments: tuple[str, ...]) -> None:
     command, *rest = arguments

@@ -25,6 +25,7 @@ from .options import (
 )
 from .providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 from .reading import input_file, name_of, read_transcript
+from .several import check_rows
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
@@ -105,10 +106,10 @@ def estimate(
         calls = calls_of(profile, allow_calls, is_planned=True)
         kind = rows_in(file, format)
         if kind is not None:
-            if target_tokens is not None or target_percent is not None:
-                raise UsageError(f"{name_of(file)} holds many conversations, and a target is for one.")
             from .rows_estimate import estimate_rows
 
+            of_one: dict[str, object] = {"--target-tokens": target_tokens, "--target-percent": target_percent}
+            check_rows(file, of_one | {"--overhead-tokens": overhead_tokens})
             estimate_rows(file, kind, configurations, registry.given, model=model, calls=calls, json=json)
             return
         transcript = read_transcript(file, format, lenient)

@@ -9,6 +9,7 @@ import typer
 from .console import console, exits, write_text
 from .options import File, FormatOption, LenientReading, OverheadTokens, Session
 from .reading import input_file, name_of, read_transcript
+from .several import check_rows
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -50,6 +51,7 @@ def inspect(
         if kind is not None:
             from .rows_inspect import inspect_rows
 
+            check_rows(file, {"--overhead-tokens": overhead_tokens})
             inspect_rows(file, kind, model=model, top=top, json=json)
             return
         transcript = read_transcript(file, format, lenient)
