@@ -10,8 +10,8 @@ from msgspec import Struct
 RESERVED_TOKENS: Final = 8_192
 """Tokens kept free for the answer where no profile says how long one may get."""
 
-_BUFFER_PERCENT: Final = 10
-"""Part of the window that stays free: counts of tokens are estimates for most models."""
+USABLE_PERCENT: Final = 90
+"""Part of the window that may be used. The rest stays free: counts of tokens are estimates for most models."""
 
 
 class Reason(StrEnum):
@@ -87,8 +87,13 @@ def decide(sizes: Sizes) -> Decision:
     percent = limit = None
     if sizes.window is not None:
         percent = 100 * sizes.used / sizes.window
-        limit = sizes.window * (100 - _BUFFER_PERCENT) // 100 - sizes.reserved
+        limit = limit_of(sizes.window, sizes.reserved)
     return Decision(sizes, _reason(sizes, percent, limit), percent, limit)
+
+
+def limit_of(window: int, reserved: int) -> int:
+    """The most tokens that may be in use where `reserved` ones stay free for the answer."""
+    return window * USABLE_PERCENT // 100 - reserved
 
 
 def _reason(sizes: Sizes, percent: float | None, limit: int | None) -> Reason:

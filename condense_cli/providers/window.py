@@ -11,7 +11,7 @@ from ..config.profiles import INHERIT, OFFLINE, Profile, threshold_of
 from ..config.user import UserConfiguration, unknown_profile
 from ..errors import UsageError
 from ..prices import bare_name, context_window
-from .decision import RESERVED_TOKENS, Sizes
+from .decision import RESERVED_TOKENS, Sizes, limit_of
 
 
 class Asked(Struct, frozen=True):
@@ -104,7 +104,7 @@ def _profile_of(model: str, user: UserConfiguration) -> str | None:
 def _said(warning: str | None, tokens: int | None, reserved: int) -> Iterator[str]:
     if warning:
         yield warning
-    if tokens is not None and reserved >= tokens * 9 // 10:
+    if tokens is not None and limit_of(tokens, reserved) <= 0:
         yield (
             f"An answer may take {reserved:,} tokens, which leaves no room in a window of {tokens:,}: "
             "give the profile a smaller max_tokens."

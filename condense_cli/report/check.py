@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from ..providers.decision import Decision
+from ..providers.decision import USABLE_PERCENT, Decision
 from ..providers.window import Window
 from ..tokens import Encoding
 from .usage import ESTIMATED, RECORDED
@@ -109,7 +109,7 @@ def as_lines(check: Check) -> Iterator[str]:
         (
             "limit",
             "?" if check.limit is None else f"{check.limit:,}",
-            f"90 % of the window, less {check.reserved:,} for the answer",
+            f"{USABLE_PERCENT} % of the window, less {check.reserved:,} for the answer",
         ),
     ]
     width = max(len(number) for _, number, _ in rows)

@@ -14,9 +14,9 @@ from .lookup import Hit
 
 
 class FoundBlock(msgspec.Struct, frozen=True):
-    """`found` is position, content, argument, display or marker; `path` leads to the argument or display data meant.
+    """`found` is one of `lookup.Found`; `path` leads to the argument or display data meant.
 
-    `message` and `role` are null where the record is no part of the conversation.
+    `message` is null where the record is no part of the conversation, `role` too where it is no message at all.
     """
 
     found: str
