@@ -106,9 +106,11 @@ def test_after_a_hopeless_failure_the_rest_is_not_tried(reason: Reason) -> None:
     assert len(fake.asked) <= 2 * profile().max_parallel_calls
 
 
-def test_a_server_that_is_down_is_left_alone() -> None:
-    done, fake = run([request(number) for number in range(100)], failing(Reason.CONNECTION))
-    assert set(reasons(done)) == {Reason.CONNECTION}
+# A limit that the model does not take, say, makes it refuse every request.
+@pytest.mark.parametrize("reason", [Reason.CONNECTION, Reason.REQUEST_REFUSED])
+def test_a_server_that_fails_again_and_again_is_left_alone(reason: Reason) -> None:
+    done, fake = run([request(number) for number in range(100)], failing(reason))
+    assert set(reasons(done)) == {reason}
     assert len(fake.asked) <= 2 * profile().max_parallel_calls
 
 

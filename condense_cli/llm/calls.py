@@ -22,12 +22,12 @@ from .budget import Budget, Worst
 from .cache import Cache, Stored, key_of
 from .client import Answer, CallError, Client, Request, connect, max_output, names_of
 from .parts import Count, worst_input
-from .reasons import HOPELESS, LASTING, TRANSPORT, Failure, Reason, failure
+from .reasons import HOPELESS, LASTING, Failure, Reason, failure
 from .redaction import Redactor
 from .spending import Spent, accounting_of, price_for, spent_on
 
 _GIVE_UP_AFTER: Final = 5
-"""Failures one after the other, on the way or by answers of no use, after which the rest is not tried: all are paid."""
+"""Failures one after the other, after which the rest is not tried: it would take long, and may be paid for."""
 
 _LOOK: Final = 0.2
 """Seconds between two looks at the clock while calls are under way; on Windows also the wait for Ctrl-C."""
@@ -237,7 +237,7 @@ class _Run:
             self.outcomes[key] = CallOutcome(None, why, spent)
             if why.reason in LASTING:
                 self._store(key, Stored(reason=why.reason))
-        if why is None or why.reason not in TRANSPORT | LASTING | HOPELESS:
+        if why is None or why.reason is Reason.NOT_SMALLER:  # Which is an answer.
             self._failed_in_a_row = 0
         else:
             self._failed_in_a_row += 1

@@ -48,19 +48,6 @@ HOPELESS: Final = frozenset(
 )
 """After one of these no further call of the same profile can succeed."""
 
-TRANSPORT: Final = frozenset(
-    {
-        Reason.RATE_LIMITED,
-        Reason.OVERLOADED,
-        Reason.SERVER_ERROR,
-        Reason.TIMEOUT,
-        Reason.CONNECTION,
-        Reason.CUT_OFF,
-        Reason.MALFORMED,
-    }
-)
-"""The call failed on its way, the SDK's own retries included. Another time it may succeed."""
-
 LASTING: Final = frozenset({Reason.EMPTY, Reason.OVER_LIMIT, Reason.REFUSED_BY_MODEL})
 """The model answered in full, and the answer is of no use: the cache keeps that, so that nobody pays for it twice."""
 
