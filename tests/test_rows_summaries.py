@@ -124,3 +124,14 @@ def test_how_many_secrets_were_masked_is_told(folder: Path, files: str) -> None:
     with model_server(played.good(BY_MODEL)) as server:
         done = run(folder, server, *files.split(), "--redact")
     assert "1 secret was masked (--redact)." in done.json["warnings"]
+
+
+# What is known of the server after one row is known for all that follow.
+@pytest.mark.parametrize(("status", "calls"), [(401, 1), (400, 5)])
+def test_a_server_that_fails_is_left_alone_for_all_rows(folder: Path, status: int, calls: int) -> None:
+    (folder / "rows.jsonl").write_bytes(as_lines(rows(*[LONG] * 12)))
+    with model_server(played.status(status)) as server:
+        done = run(folder, server, "rows.jsonl", "-o", "small.jsonl")
+    assert done.status == ExitStatus.CALLS_FAILED
+    assert done.json["summaries"][0]["refused"] == 12
+    assert server.calls == calls

@@ -14,7 +14,7 @@ from datetime import datetime
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..config.profiles import Access
 from ..economics import Accounting, CallUsage
@@ -63,8 +63,25 @@ class Progress(Struct, frozen=True):
     spent: Spent
 
 
+class Patience:
+    """Counts calls that failed one after the other. `lost` is why no further one is tried."""
+
+    def __init__(self) -> None:
+        self.lost: Failure | None = None
+        self._failed = 0
+
+    def take(self, why: Failure | None) -> None:
+        """Note what became of a call."""
+        if why is None or why.reason is Reason.NOT_SMALLER:  # Which is an answer.
+            self._failed = 0
+            return
+        self._failed += 1
+        if why.reason in HOPELESS or self._failed >= _GIVE_UP_AFTER:
+            self.lost = why
+
+
 class Caller(Struct, frozen=True):
-    """What requests are fulfilled with. One serves a whole run, so that its budget and cache are shared.
+    """What requests are fulfilled with. One serves a whole run, so that its budget, cache and patience are shared.
 
     `count` counts with our vocabulary, which is that of the model if it is `exact`. `when` dates the prices.
     `max_parallel_calls` are allowed at a time where the profile allows more.
@@ -78,6 +95,7 @@ class Caller(Struct, frozen=True):
     budget: Budget | None = None
     cache: Cache | None = None
     redactor: Redactor | None = None
+    patience: Patience = field(default_factory=Patience)
     max_parallel_calls: int | None = None
     progress: Callable[[Progress], None] | None = None
     clock: Callable[[], float] = time.monotonic
@@ -148,10 +166,10 @@ class _Run:
         self._running: dict[bytes, _Call] = {}
         self._results: SimpleQueue[tuple[bytes, Answer | CallError]] = SimpleQueue()
         self._client: Client | None = None
-        self._failed_in_a_row = 0
 
     def work(self) -> None:
         self._look_up()
+        self._stop_if_lost()
         while self._waiting or self._running:
             while self._waiting and len(self._running) < self._at_once:
                 if not self._start(self._waiting[0]):
@@ -160,9 +178,8 @@ class _Run:
             if self._running:
                 self._listen()
 
-    def stop(self, reason: Reason, why: Failure | None = None) -> None:
+    def stop(self, why: Failure) -> None:
         """Start no further call; those under way go on."""
-        why = why or failure(reason, self._names)
         for key in self._waiting:
             self.outcomes[key] = CallOutcome(None, why)
         self._waiting.clear()
@@ -199,13 +216,13 @@ class _Run:
         if not self._budget.covers(worst):
             if not self._running:  # Else one that ends may leave enough.
                 unpriced = self._budget.max_cost is not None and worst.cost is None
-                self.stop(Reason.UNPRICED if unpriced else Reason.BUDGET_SPENT)
+                self.stop(failure(Reason.UNPRICED if unpriced else Reason.BUDGET_SPENT, self._names))
             return False
         if self._client is None:
             try:
                 self._client = self._caller.opened(access)
             except CallError as error:
-                self.stop(error.failure.reason, error.failure)
+                self.stop(error.failure)
                 return False
         self._budget.reserve(worst)
         self._running[key] = _Call(worst, self._caller.clock() + access.profile.total_seconds)
@@ -237,13 +254,13 @@ class _Run:
             self.outcomes[key] = CallOutcome(None, why, spent)
             if why.reason in LASTING:
                 self._store(key, Stored(reason=why.reason))
-        if why is None or why.reason is Reason.NOT_SMALLER:  # Which is an answer.
-            self._failed_in_a_row = 0
-        else:
-            self._failed_in_a_row += 1
-            if why.reason in HOPELESS or self._failed_in_a_row >= _GIVE_UP_AFTER:
-                self.stop(why.reason, why)
+        self._caller.patience.take(why)
+        self._stop_if_lost()
         self._tell()
+
+    def _stop_if_lost(self) -> None:
+        if self._caller.patience.lost is not None:
+            self.stop(self._caller.patience.lost)
 
     def _settle(self, worst: Worst, usage: CallUsage | None) -> Spent:
         profile = self._caller.access.profile
