@@ -21,3 +21,16 @@ def test_a_name_where_a_command_should_stand_leads_to_show(group: str, name: str
     assert f"No such command '{name}'. Did you mean 'condense {group} show {name}'?" in done.message
     assert condense(group, "show", name).status == ExitStatus.DONE
     assert "Did you mean 'show'?" in condense(group, "shwo").message
+
+
+# --- Groups -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("group", "command"), [("presets", "list"), ("providers", "list"), ("profiles", "list"), ("cache", "info")]
+)
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_a_group_alone_is_its_first_command(group: str, command: str, flags: tuple[str, ...]) -> None:
+    alone = condense(group, *flags)
+    assert alone.status == ExitStatus.DONE
+    assert alone == condense(group, command, *flags)

@@ -10,19 +10,14 @@ from ..errors import OutputError
 from ..plurals import plural
 from ..report.visible import visible
 from .console import exits, write_text
+from .named_things import group_of
 
 cache_app = typer.Typer(
+    cls=group_of("info"),
     help="Show or clear the cache of summaries.",
     epilog="Examples:\n\n\b\ncondense cache\ncondense cache clear",
-    invoke_without_command=True,
     rich_markup_mode=None,
 )
-
-
-@cache_app.callback()
-def cache(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        info()
 
 
 @cache_app.command("info")

@@ -19,21 +19,14 @@ if TYPE_CHECKING:
     from ..config.presets import Presets
 
 presets_app = typer.Typer(
-    cls=group_of(lambda: presets_here().names()),
+    cls=group_of("list", lambda: presets_here().names()),
     help="List presets, show one, or write a configuration of your own.",
     epilog="Examples:\n\n\b\ncondense presets\ncondense presets show cost\ncondense presets new mine.yaml\n"
     "condense presets new mine.yaml --from speed",
-    invoke_without_command=True,
     rich_markup_mode=None,
 )
 
 _WIDTH = 100
-
-
-@presets_app.callback()
-def presets(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        list_presets()
 
 
 @presets_app.command("list")

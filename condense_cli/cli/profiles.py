@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from ..report.profiles import ProfileFacts
 
 profiles_app = typer.Typer(
-    cls=group_of(lambda: complete_profile("")),
+    cls=group_of("list", lambda: complete_profile("")),
     help="List the profiles of models, show one, or test one.",
     epilog="Examples:\n\n\b\ncondense profiles\ncondense profiles show gpt-4o-mini\ncondense profiles test gpt-4o-mini",
-    invoke_without_command=True,
     rich_markup_mode=None,
 )
 
@@ -41,12 +40,6 @@ def complete_profile(incomplete: str) -> list[str]:
 
 Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_profile, help="Name of a profile.")]
 Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
-
-
-@profiles_app.callback()
-def profiles(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        list_profiles()
 
 
 @profiles_app.command("list")
@@ -94,7 +87,7 @@ def show(name: Name, json: Json = False) -> None:
 
     \b
     condense profiles show claude-haiku-4-5
-    condense profiles show gpt-4o-mini --json | jq .price
+    condense profiles show gpt-4o-mini --json | jq .profile.price
     """
     with exits():
         from ..config.user import load_user_configuration

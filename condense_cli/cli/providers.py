@@ -23,21 +23,14 @@ def _names() -> list[str]:
 
 
 providers_app = typer.Typer(
-    cls=group_of(_names),
+    cls=group_of("list", _names),
     help="Compare the providers, or show one with its settings.",
     epilog="Examples:\n\n\b\ncondense providers\ncondense providers show truncation\n"
-    "condense providers list --json | jq -r '.providers[].id'",
-    invoke_without_command=True,
+    "condense providers --json | jq -r '.providers[].id'",
     rich_markup_mode=None,
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
-
-
-@providers_app.callback()
-def providers(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        list_providers()
 
 
 @providers_app.command("list")
