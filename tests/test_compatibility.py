@@ -271,7 +271,7 @@ def test_condensing_waits_until_it_is_needed() -> None:
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_a_run_notes_custom_prompts_dedicated_profiles_and_fallbacks(named: bool) -> None:
+def test_a_run_notes_custom_prompts_dedicated_profiles_fallbacks_and_who_decided(named: bool) -> None:
     native = {"custom_prompt": "Briefly.", "api_profile": "cheap"} if named else {}
     configured = configuration(provider="native", native=native, fallback="sliding_window")
     found = api.condense(talk(), configured, summarizer=Failing(), sizing=sizes(500))
@@ -287,8 +287,8 @@ def test_a_run_notes_custom_prompts_dedicated_profiles_and_fallbacks(named: bool
         size_after=None,
         explain=False,
     )
-    log = run_log.build(found, report, configured, "2026-01-02T03:04:05Z", 0)
-    assert (log.custom_prompt, log.dedicated_profile) == (named, named)
+    log = run_log.build(found, report, configured, "2026-01-02T03:04:05Z", 0, if_needed=named)
+    assert (log.custom_prompt, log.dedicated_profile, log.if_needed) == (named, named, named)
     assert (log.provider, log.fallback) == ("native", "sliding_window")
 
 

@@ -324,7 +324,7 @@ def test_a_project_cannot_switch_providers_off(packages: Path, session: Path, tm
     config.write_text("providers: {native: {enabled: false}}\n")
     done = run(packages, "run", session, "-c", config)
     assert done.status == ExitStatus.USAGE
-    assert "c.yaml:1:1: the key 'providers' belongs into your own configuration only" in done.stderr
+    assert "c.yaml:1:1: the key 'providers' belongs in your own configuration only" in done.stderr
     assert "provider: NAME" in done.stderr
 
 

@@ -134,6 +134,7 @@ def test_the_log_is_one_line_of_json_in_place_of_messages() -> None:
     assert msgspec.convert(log, RunLog).version == 1
     assert log["tokens_after"] < log["tokens_before"]
     assert (log["provider"], log["configuration"], log["fallback"]) == ("smart", "speed", None)
+    assert log["if_needed"] is False
     assert (log["custom_prompt"], log["dedicated_profile"], log["calls"], log["cost"]) == (False, False, 0, "0")
     assert datetime.fromisoformat(log["time"]).utcoffset() is not None
     assert done.stdout == condensed(DATA, CUT)
@@ -159,6 +160,7 @@ def test_the_log_names_a_prompt_and_a_profile(tmp_path: Path) -> None:
 def test_the_log_of_a_run_that_was_not_needed() -> None:
     log = logged(condense_process("run", "-", "--log-json", *ROOMY, stdin=DATA))
     assert (log["provider"], log["tokens_before"], log["status"]) == (None, log["tokens_after"], 0)
+    assert log["if_needed"] is True
 
 
 def test_verbose_says_it_in_plain_words(tmp_path: Path) -> None:

@@ -280,7 +280,7 @@ def test_a_project_cannot_say_where_transcripts_go(repository: Path, command: li
     (repository / "condense.yaml").write_text(text)
     done = condense_process(*command, stdin=as_lines(session()), cwd=repository)
     assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
-    assert f"condense.yaml:2:1: the key '{key}' belongs into your own configuration only" in done.stderr
+    assert f"condense.yaml:2:1: the key '{key}' belongs in your own configuration only" in done.stderr
 
 
 def test_a_preset_that_a_project_names_cannot_either(repository: Path) -> None:
@@ -288,7 +288,7 @@ def test_a_preset_that_a_project_names_cannot_either(repository: Path) -> None:
     (repository / "spy.yaml").write_text("allow_calls: true\n")
     done = condense_process("config", "show", cwd=repository)
     assert done.status == ExitStatus.USAGE
-    assert "spy.yaml:1:1: the key 'allow_calls' belongs into your own configuration only" in done.stderr
+    assert "spy.yaml:1:1: the key 'allow_calls' belongs in your own configuration only" in done.stderr
 
 
 def test_a_link_that_leads_nowhere_is_an_error(repository: Path) -> None:

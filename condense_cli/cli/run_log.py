@@ -9,24 +9,22 @@ import typer
 from .console import say
 
 if TYPE_CHECKING:
-    from ..config.models import Configuration
     from ..errors import ExitStatus
     from ..passes.condensation import Condensation
     from ..report.facts import Report
+    from .work import Work
 
 LogJson = Annotated[
     bool, typer.Option("--log-json", help="One line of JSON about the run on standard error, in place of messages.")
 ]
 
 
-def log_run(
-    result: Condensation, report: Report, configuration: Configuration, status: ExitStatus, *, as_json: bool
-) -> None:
+def log_run(result: Condensation, report: Report, work: Work, status: ExitStatus, *, as_json: bool) -> None:
     from datetime import UTC, datetime
 
     from ..report import run_log
     from ..report.facts import to_json_line
 
     time = datetime.now(UTC).isoformat(timespec="milliseconds")
-    log = run_log.build(result, report, configuration, time, int(status))
+    log = run_log.build(result, report, work.configuration, time, int(status), if_needed=work.if_needed)
     say(to_json_line(log) if as_json else f"condense: {run_log.as_line(log)}")

@@ -69,7 +69,7 @@ def run_one(file: str, treatment: Treatment, telling: Telling, to: Destination, 
     report = _report(ran, treatment, telling, to)
     telling.tell(report, lambda: _show(ran, report, telling, to))
     if telling.log_json or telling.verbose:
-        log_run(result, report, work.configuration, status, as_json=telling.log_json)
+        log_run(result, report, work, status, as_json=telling.log_json)
     return status
 
 

@@ -206,7 +206,7 @@ def _unknown_key(
     """The error for a key `inside` a part of the file that knows none of that name."""
     path = (*inside, key)
     if "profiles" not in root.__struct_fields__ and key in _OF_THE_USER:
-        what = f"the key {positions.spelling(path)!r} belongs into your own configuration only"
+        what = f"the key {positions.spelling(path)!r} belongs in your own configuration only"
         return positions.error(path, what, _OF_THE_USER[key])
     known = sorted(_fields_at(root, inside))
     near = nearest(key, known)

@@ -21,7 +21,8 @@ SHAPE: Final = 1
 class RunLog(msgspec.Struct, frozen=True):
     """`time` is when the run ended, in ISO form and UTC. `provider` is null where none ran, because none was needed.
 
-    `cost` are the dollars that are known, as digits; `cost_at_least` says that some calls cost more than is known.
+    `if_needed` tells a run that was to decide for itself from one that somebody asked for. `cost` are the dollars that
+    are known, as digits; `cost_at_least` says that some calls cost more than is known.
     """
 
     version: int
@@ -31,6 +32,7 @@ class RunLog(msgspec.Struct, frozen=True):
     input: str
     output: str | None
     configuration: str
+    if_needed: bool
     provider: str | None
     provider_version: str | None
     seconds: float
@@ -50,7 +52,9 @@ class RunLog(msgspec.Struct, frozen=True):
     status: int
 
 
-def build(result: Condensation, report: Report, configuration: Configuration, time: str, status: int) -> RunLog:
+def build(
+    result: Condensation, report: Report, configuration: Configuration, time: str, status: int, *, if_needed: bool
+) -> RunLog:
     metrics = result.metrics
     used = [summarized for summarized in report.summaries if not summarized.planned]
     named = set(_named(msgspec.to_builtins(configuration)))
@@ -62,6 +66,7 @@ def build(result: Condensation, report: Report, configuration: Configuration, ti
         report.input,
         report.output,
         report.configuration,
+        if_needed,
         metrics.provider if metrics else None,
         metrics.version if metrics else None,
         round(metrics.seconds, 4) if metrics else 0.0,
