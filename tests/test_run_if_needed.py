@@ -72,6 +72,13 @@ def test_an_unknown_window_writes_nothing() -> None:
     assert "--context-window" in done.stderr
 
 
+def test_a_threshold_alone_is_refused() -> None:
+    """Who gives one expects a run that waits for it."""
+    done = condense_process("run", "-", "--threshold", "80", stdin=DATA)
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+    assert "--threshold needs --if-needed." in done.message
+
+
 def test_the_report_says_that_nothing_was_needed() -> None:
     done = condense_process("run", "-", "--json", *ROOMY, stdin=DATA)
     report = json.loads(done.stdout)

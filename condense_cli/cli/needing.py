@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from ..errors import UsageError
+
 ContextWindow = Annotated[
     int | None,
     typer.Option(
@@ -22,3 +24,9 @@ IfNeeded = Annotated[
     bool,
     typer.Option("--if-needed", help="Do nothing while condense check says no; the transcript is written as it is."),
 ]
+
+
+def check_threshold(threshold: float | None, *, if_needed: bool) -> None:
+    """Raises UsageError for a threshold of a run that does not ask whether it is needed."""
+    if threshold is not None and not if_needed:
+        raise UsageError("--threshold needs --if-needed.", "Without it a run condenses in any case.")

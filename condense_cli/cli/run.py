@@ -9,7 +9,7 @@ import typer
 
 from . import converting
 from .console import exits
-from .needing import ContextWindow, IfNeeded, Threshold
+from .needing import ContextWindow, IfNeeded, Threshold, check_threshold
 from .options import (
     AllowCalls,
     AllowPartial,
@@ -153,6 +153,7 @@ def run(
     """
     with exits():
         check_targets(target_tokens, target_percent)
+        check_threshold(threshold, if_needed=if_needed)
         converting.check(to_format, in_place=in_place, new_session=new_session)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
