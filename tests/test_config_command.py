@@ -80,9 +80,10 @@ def test_your_own_configuration_as_json(tmp_path: Path) -> None:
     assert (found["valid"], found["own"], found["passes"]) == (True, True, None)
 
 
-def test_what_is_allowed_and_probably_not_wanted_is_a_warning(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["message_text", "assistant_reasoning", "user_messages"])
+def test_what_is_allowed_and_probably_not_wanted_is_a_warning(tmp_path: Path, text: str) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text(MINE.replace("tool_results: {op", "message_text: {op"))
+    path.write_text(MINE.replace("tool_results: {op", f"{text}: {{op"))
     done = condense_process("config", "validate", path)
     assert done.status == ExitStatus.DONE
     assert "warning" in done.stderr

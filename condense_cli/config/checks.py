@@ -10,6 +10,7 @@ from .models import (
     ContentOperation,
     ContentTypeOperations,
     ExtractConfig,
+    IndividualConfig,
     PartialOperations,
     PassConfig,
     Predicates,
@@ -20,7 +21,8 @@ Problem = tuple[tuple[str | int, ...], str, str]
 """Path of the key, what is wrong, what to do."""
 
 _TAG = re.compile(r"[A-Za-z_][\w.:-]*")
-CONTENT_TYPES = ("message_text", "tool_parameters", "tool_results", "assistant_reasoning", "user_messages")
+_TEXT = ("message_text", "assistant_reasoning", "user_messages")
+CONTENT_TYPES = (*_TEXT, "tool_parameters", "tool_results")
 _USUAL = (
     ("truncation", "preserve_recent_count", 1, 20),
     ("truncation", "max_tool_result_lines", 1, 50),
@@ -74,11 +76,18 @@ def warnings(configuration: Configuration) -> list[str]:
         )
     if any(0 < (config.selection.keep_percentage or 0) < 1 for config in configuration.passes):
         found.append("A keep_percentage below 1 means less than one percent; 20 means a fifth.")
-    for config in configuration.passes:
-        individual = config.individual_config
-        if individual and individual.defaults.message_text.operation == "suppress":
-            found.append(f"Pass {config.id} suppresses message text: what the user and the assistant said is left out.")
+    found += [
+        f"Pass {config.id} suppresses message text: what the user and the assistant said is left out."
+        for config in configuration.passes
+        if config.individual_config and _suppresses_text(config.individual_config)
+    ]
     return found + section_warnings(configuration)
+
+
+def _suppresses_text(config: IndividualConfig) -> bool:
+    operations = [config.defaults, *(override.operations for override in config.overrides)]
+    texts = [getattr(each, kind) for each in operations for kind in _TEXT]
+    return any(isinstance(text, ContentOperation) and text.operation == "suppress" for text in texts)
 
 
 def target_warnings(configuration: Configuration) -> list[str]:
