@@ -75,7 +75,7 @@ DIFF_SHAPE: dict[str, Any] = {
     "version": int,
     "messages": {"before": int, "after": int},
     "messages_changed": int,
-    "tokens": {"before": int, "after": int},
+    "tokens": {"before": int, "after": int, "encoding": str, "exact": bool},
     "counts": {
         "cut": int,
         "suppressed": int,

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import real
 from helpers import CUT, DATA, SMALLER, as_lines, condense, session, snapshot
 from json_shapes import DIFF_SHAPE, check_shape
 
@@ -40,8 +41,17 @@ def test_diff_stat_is_one_line(file: Path, small: Path) -> None:
     """`--stat` gives the sizes and counts alone."""
     done = condense("diff", file, small, "--stat", env={"COLUMNS": "200"})
     assert re.fullmatch(
-        r"[\d,]+ → [\d,]+ tokens \(\+?\d+\.\d % saved\) +6 of 18 messages differ; blocks: 6 cut\n", done.text
+        r"[\d,]+ → [\d,]+ tokens \(\+?\d+\.\d % saved, estimated\) +6 of 18 messages differ; blocks: 6 cut\n", done.text
     )
+
+
+@pytest.mark.parametrize(("model", "is_exact"), [("gpt-4o", True), ("claude-sonnet-4-5", False)])
+def test_diff_says_whether_its_counts_are_exact(tmp_path: Path, model: str, is_exact: bool) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(real.SESSION.read_bytes().replace(b"claude-sonnet-4-5-20250929", model.encode()))
+    for other in (("--preset", "speed"), (path,)):
+        assert ("estimated" in condense("diff", path, *other, "--stat").text) is not is_exact
+        assert condense("diff", path, *other, "--json").json["tokens"]["exact"] is is_exact
 
 
 def test_diff_json_has_the_documented_shape(file: Path, small: Path) -> None:

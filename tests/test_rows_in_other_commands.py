@@ -57,6 +57,10 @@ def test_validate_names_the_rows_that_break_a_rule(tmp_path: Path) -> None:
     assert condense("validate", path, "--lenient").status == ExitStatus.DONE
 
 
+def test_inspect_says_which_counts_are_estimates() -> None:
+    assert "estimates for others" in condense("inspect", "-", stdin=DATA).text
+
+
 def test_inspect_adds_the_rows_up() -> None:
     told = condense("inspect", "-", "--json", stdin=DATA).json
     alone = [condense("inspect", "-", "--json", stdin=line).json for line in DATA.splitlines()]

@@ -17,6 +17,7 @@ from ..many.record import add_entry, read_record
 from ..parallel import in_order, usable_processors
 from ..plurals import plural
 from ..report.cost_text import digits, dollars
+from ..report.token_text import OF_SEVERAL
 from ..report.visible import visible
 from .console import console, say
 from .one_of_many import Finished, Job, rules_of, work_apart, work_on
@@ -138,6 +139,7 @@ def _show(report: facts.ManyReport, below: dict[str, str]) -> None:
     if rows:
         table = fitted_table(columns, rows, (1, 2, 3), screen.width, flexible=0, is_path=True, styles=styles)
         screen.print(table)
+        screen.print(OF_SEVERAL, style="dim", soft_wrap=True)
     for line in _first(_reasons(report, below)):
         screen.print(visible(line), style="red", soft_wrap=True)
     for line in _first(f"{below[each.input]}: {warning}" for each in report.files for warning in each.warnings):

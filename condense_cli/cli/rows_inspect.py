@@ -13,6 +13,7 @@ from ..report import facts
 from ..report.inspection import CONTENT_TYPES
 from ..report.inspection_terminal import with_bars
 from ..report.shares import Share, ToolShare, percent, tool_shares
+from ..report.token_text import OF_SEVERAL
 from ..report.visible import visible
 from ..rows.condensing import Counters
 from ..rows.surveys import Contents, LargeRow, Look, survey, weigh_row
@@ -118,5 +119,7 @@ def _show(found: RowsInspection) -> None:
         screen.print()
         bars = [each.tokens for each in found.largest_rows]
         screen.print(with_bars(("largest rows", "tokens", "share"), largest, (1, 2), bars, screen.width))
+    screen.print()
+    screen.print(OF_SEVERAL, style="dim", soft_wrap=True)
     for line in bad_rows(found.problems, found.bad, found.input):
         screen.print(visible(line), style="red", soft_wrap=True)

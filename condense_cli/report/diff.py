@@ -11,9 +11,10 @@ from msgspec import Struct
 from ..exchanges import calls_by_id
 from ..lossless.references import parse_reference
 from ..markers import content_hash, parse_gap
-from ..tokens import Counter
+from ..tokens import Counter, Encoding, encoding_for
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, Message, Role, Transcript
+from .facts import estimated_tokens
 from .labels import call_label, readable
 
 _DIFFLIB_LINES = 5_000
@@ -88,12 +89,16 @@ def _lines(text: str) -> list[str]:
 
 
 class Diff(Struct, frozen=True):
+    """`exact`: the model's own vocabulary counted, and nothing was estimated."""
+
     blocks: tuple[BlockDiff, ...]
     messages_before: int
     messages_after: int
     messages_changed: int
     tokens_before: int
     tokens_after: int
+    encoding: str
+    exact: bool
 
     def count(self, what: What) -> int:
         return sum(block.what is what for block in self.blocks)
@@ -116,6 +121,8 @@ def compare(before: Transcript, after: Transcript, count: Counter) -> Diff:
         len({block.message for block in blocks if block.old or block.is_summarized}),
         count.transcript(before),
         count.transcript(after),
+        count.encoding,
+        encoding_for(before.model) == Encoding(count.encoding, exact=True) and not estimated_tokens(before),
     )
 
 

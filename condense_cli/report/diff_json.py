@@ -8,6 +8,13 @@ from .diff import Diff, What
 from .facts import SHAPE, Pair
 
 
+class Counted(Pair, frozen=True):
+    """Tokens before and after, and how they were counted."""
+
+    encoding: str
+    exact: bool
+
+
 class Lines(msgspec.Struct, frozen=True):
     """Neighbouring lines with one fate: `sign` is "-" or "+", `line` counts from 1 in the older text."""
 
@@ -30,7 +37,7 @@ class DiffReport(msgspec.Struct, frozen=True):
     version: int
     messages: Pair
     messages_changed: int
-    tokens: Pair
+    tokens: Counted
     counts: dict[str, int]
     blocks: list[ChangedBlock]
 
@@ -40,7 +47,7 @@ def as_report(diff: Diff, *, with_lines: bool) -> DiffReport:
         SHAPE,
         Pair(diff.messages_before, diff.messages_after),
         diff.messages_changed,
-        Pair(diff.tokens_before, diff.tokens_after),
+        Counted(diff.tokens_before, diff.tokens_after, diff.encoding, diff.exact),
         {what.value: diff.count(what) for what in What},
         [
             ChangedBlock(

@@ -11,6 +11,7 @@ from ..plurals import plural
 from ..quality.curves import MEASURES, Mean
 from .evaluation import Evaluation
 from .fitted_table import GAP, column_widths, fitted_table
+from .token_text import OF_SEVERAL
 from .visible import visible
 
 _NONE = "–"
@@ -132,7 +133,8 @@ def _notes(found: Evaluation) -> Iterator[str]:
         yield (
             "Facts that the assistant wrote after the cut, lines that its edits had to match, files with what became "
             "of them: percent that still stand before it, means over all cuts. named: facts that do not stand, but are "
-            "in a ledger or in the words of a summary. size: percent of the tokens. seconds: of the processor."
+            "in a ledger or in the words of a summary. size: percent of the tokens. seconds: of the processor. "
+            f"{OF_SEVERAL}"
         )
         if any(getattr(at, measure) is None for at in found.total.at_size for measure in MEASURES):
             yield f"{_NONE} is where a way does not get so small, or nothing was asked."

@@ -210,13 +210,17 @@ def render_diff_line(diff: Diff) -> Text:
     percent = 100 * saved / diff.tokens_before if diff.tokens_before else 0.0
     text = Text()
     if not diff.blocks:
-        return text.append(f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens.")
+        estimated = "" if diff.exact else " (estimated)"
+        return text.append(
+            f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens{estimated}."
+        )
     what = (
         f"{percent:.1f} % saved"
         if saved >= 0
         else f"{diff.tokens_after / max(1, diff.tokens_before):.1f} times as many"
     )
-    text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what})", style="bold")
+    estimated = "" if diff.exact else ", estimated"
+    text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what}{estimated})", style="bold")
     text.append(
         f"   {diff.messages_changed:,} of {plural(diff.messages_before, 'message')} "
         f"{'differs' if diff.messages_changed == 1 else 'differ'}; blocks: {', '.join(counts)}"

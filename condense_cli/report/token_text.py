@@ -10,6 +10,9 @@ _SOURCES: Final = {
     "option": "--overhead-tokens",
 }
 
+OF_SEVERAL: Final = "Tokens are exact for models of OpenAI, and estimates for others."
+"""For what is about transcripts of several models."""
+
 
 def counted(model: str | None, encoding: str, *, exact: bool, estimated: int) -> str:
     """Whether counts are exact. `estimated` tokens stand for what has no text to count."""
