@@ -62,7 +62,7 @@ passes:
 #      min_tokens: 100
 #      superseded: true
     individual_config:
-      # An operation for each content type: keep, suppress or truncate. Images: keep or suppress.
+      # An operation for each content type: keep, suppress, truncate or summarize. Images: keep or suppress.
       defaults:
         message_text: {operation: keep}
         tool_parameters: {operation: suppress, min_tokens: 50}
