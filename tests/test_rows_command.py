@@ -119,6 +119,8 @@ def test_a_row_without_a_window_is_bad_where_the_window_decides() -> None:
     assert done.status == ExitStatus.INPUT
     assert "standard input:2: The context window is not known: the transcript names no model." in done.stderr
     assert done.stdout == expected(named) + DATA
+    without = condense("run", "-", *SPEED, "--if-needed", "--json", stdin=DATA).json
+    assert "No row could be worked on." in without["warnings"]
 
 
 def test_flags_hold_for_every_row() -> None:

@@ -138,7 +138,7 @@ def _shortcomings(tally: Tally) -> list[str]:
         blocks = plural(tally.not_summarized, "block")
         found.append(f"Not summarized, so left as it was: {blocks}.")
     if tally.rows and not tally.rows - tally.bad:
-        found.append("No conversation was found in any row.")
+        found.append("No row could be worked on.")
     return found
 
 
