@@ -112,6 +112,7 @@ def condense(
     the place of both. Raises ConfigurationError, and UsageError for what cannot be, or where the window would decide
     and is not known; an error inside a provider is the result's `error`.
     """
+    transcript = a_transcript(transcript)
     configuration = _configuration(configuration, preset)
     if target_tokens is not None:
         if target_tokens < 0:
@@ -188,6 +189,7 @@ def estimate(
     from .report import estimate as facts
     from .report.costs import PriceSource
 
+    transcript = a_transcript(transcript)
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = Counter.of(transcript)
@@ -220,7 +222,7 @@ class Restoration(Struct, frozen=True):
 
 def restore(transcript: Transcript) -> Restoration:
     """Undo every reference of a condensed transcript, from the transcript alone."""
-    found = decode(transcript.messages)
+    found = decode(a_transcript(transcript).messages)
     restored = replace(transcript, messages=found.messages)
     elsewhere = 0
     if SPELLED.search(transcript.source.data):
@@ -253,7 +255,18 @@ def _refuse(violations: Sequence[Violation]) -> None:
 
 
 def _transcript_of(result: Condensation | Restoration | Transcript) -> Transcript:
-    return result if isinstance(result, Transcript) else result.transcript
+    return result.transcript if isinstance(result, Condensation | Restoration) else a_transcript(result)
+
+
+def a_transcript(given: Any) -> Transcript:
+    """What was given; it has to be a transcript. Raises UsageError; a path, or messages, is what one tries first."""
+    if isinstance(given, Transcript):
+        return given
+    has_one = isinstance(given, Condensation | Restoration)
+    raise UsageError(
+        f"A transcript is needed, not a {type(given).__name__}.",
+        "Give its .transcript." if has_one else "load(path) reads a file, loads(messages) a list of messages.",
+    )
 
 
 def convert(result: Condensation | Restoration | Transcript, to: str) -> Conversion:
@@ -286,4 +299,4 @@ def diff(before: Transcript, after: Transcript, counter: Counter | None = None) 
     """What differs between two transcripts, message by message and block by block."""
     from .report.diff import compare
 
-    return compare(before, after, counter or Counter.of(before))
+    return compare(a_transcript(before), a_transcript(after), counter or Counter.of(before))

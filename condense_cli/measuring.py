@@ -89,7 +89,7 @@ def evaluate(
         presets = preset_names()
     named = {name: load_preset(name) for name in presets} | dict(configurations or {})
     plan = Plan(tuple(named.items()), tuple(against), tuple(budgets), tuple(cuts), smallest)
-    return measured(_measured("", transcript, plan, lambda share: None), budgets)
+    return measured(_measured("", api.a_transcript(transcript), plan, lambda share: None), budgets)
 
 
 def evaluate_files(

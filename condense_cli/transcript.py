@@ -1,8 +1,7 @@
 """The values that everything else works on: a transcript, its messages and their blocks.
 
-All of them are frozen. A pass does not edit a transcript; it makes a new one that shares every
-block it left alone. The bytes of the file stay in `Source`, so that what nobody changed is
-written back as it was.
+All of them are frozen. A pass does not edit a transcript; it makes a new one that shares every block it left alone. The
+bytes of the file stay in `Source`, so that what nobody changed is written back as it was.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .markers import GO_ON, PREFIX, content_hash, parse_summary
+from .plurals import plural
 from .spelled import LONG as LONG
 from .spelled import Spelled as Spelled
 from .spelled import Text as Text
@@ -325,6 +325,9 @@ class Transcript(Struct, frozen=True):
     removed: tuple[Block, ...] = ()
     slimmed: tuple[Slimmed, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Transcript: {self.format}, {plural(len(self.messages), 'message')}>"
 
     def blocks(self) -> Iterator[tuple[Message, Block]]:
         for message in self.messages:

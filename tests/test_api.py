@@ -141,3 +141,29 @@ def test_the_seconds_of_a_run_are_measured() -> None:
 def test_compressed_bytes_are_unpacked() -> None:
     data = b'[{"role": "user", "content": "Hello"}]'
     assert condense_cli.loads(gzip.compress(data)) == condense_cli.loads(data)
+
+
+# What one tries first: a path, the messages themselves, or the result in place of its transcript.
+@pytest.mark.parametrize("name", ["condense", "convert", "dump", "dump_messages", "estimate", "evaluate", "restore"])
+@pytest.mark.parametrize("given", ["session.jsonl", [{"role": "user", "content": "Hi."}]])
+def test_what_is_no_transcript_is_refused_with_what_reads_one(name: str, given: Any) -> None:
+    more = ["anthropic"] if name == "convert" else []
+    with pytest.raises(UsageError, match=f"A transcript is needed, not a {type(given).__name__}") as refused:
+        getattr(condense_cli, name)(given, *more)
+    assert "loads(messages)" in refused.value.hint
+
+
+def test_a_result_in_place_of_a_transcript_is_refused_with_where_it_has_one() -> None:
+    transcript = condense_cli.loads([{"role": "user", "content": "Hi."}])
+    with pytest.raises(UsageError, match="not a Condensation") as refused:
+        condense_cli.diff(transcript, condense_cli.condense(transcript))  # type: ignore[arg-type]
+    assert refused.value.hint == "Give its .transcript."
+
+
+# They hold whole files: a prompt, a log or a failed assertion must not print those.
+def test_transcripts_and_results_print_in_a_line() -> None:
+    transcript = condense_cli.load(PROJECT / "sample_transcripts" / "bugfix-session.jsonl")
+    result = condense_cli.condense(transcript, preset="speed")
+    assert repr(transcript) == "<Transcript: claude-code, 160 messages>"
+    assert repr(result) == "<Condensation: 28,212 -> 8,229 tokens, 100 changes>"
+    assert len(repr(condense_cli.restore(result.transcript))) < 300

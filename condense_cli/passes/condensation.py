@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..lossless.encode import with_blocks
+from ..plurals import plural
 from ..transcript import Transcript
 from ..validity import BOUND_THINKING, Violation, validate
 from .prelude import key_of
@@ -64,6 +65,10 @@ class Condensation(Struct, frozen=True, dict=True):
     """Whether anything was to be done; if not, `metrics` are None."""
     error: RunError | None = None
     """What stopped the provider; the transcript is then as it was."""
+
+    def __repr__(self) -> str:
+        tokens = f"{self.tokens_before:,} -> {self.tokens_after:,} tokens"
+        return f"<Condensation: {tokens}, {plural(len(self.changes), 'change')}>"
 
     @property
     def changes(self) -> list[Receipt]:
