@@ -182,6 +182,18 @@ def test_no_is_status_0_and_yes_is_status_4() -> None:
     assert re.search(rb"overhead +99,000  option", yes.stdout)
 
 
+# As --target-tokens takes them.
+def test_tokens_of_window_and_overhead_are_written_as_people_write_them() -> None:
+    yes = checked("--context-window", "0.1M", "--overhead-tokens", "99k")
+    assert yes.status == ExitStatus.SHOULD_CONDENSE
+    assert re.search(rb"overhead +99,000  option\n.*\nwindow +100,000  option", yes.stdout)
+    assert checked("--context-window", "200k", "--overhead-tokens", "0").status == ExitStatus.DONE
+    for wrong in (("--context-window", "0"), ("--context-window", "big"), ("--overhead-tokens", "-1")):
+        refused = checked(*wrong)
+        assert refused.status == ExitStatus.USAGE
+        assert "Write 60000, 60k" in refused.stderr
+
+
 # `check || run` would condense as well where check could not tell: statuses 2 and 3 are no yes.
 def test_help_shows_how_to_condense_only_where_it_should() -> None:
     shown = condense_process("check", "--help").text

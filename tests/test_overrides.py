@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from summarizers import Short
 
 from condense_cli import api
-from condense_cli.cli.options import parse_tokens
+from condense_cli.cli.options import parse_target
 from condense_cli.config.models import Configuration, Globs, IndexRange, Predicates
 from condense_cli.config.overrides import Overrides, apply, overrides_from, parse_range
 from condense_cli.config.presets import load_preset, preset_names
@@ -38,13 +38,13 @@ def changed(configuration: Configuration, **flags: Any) -> list[int]:
     [("60000", 60_000), ("60k", 60_000), ("1.5M", 1_500_000), ("1.001M", 1_001_000), ("60,000", 60_000)],
 )
 def test_a_number_of_tokens_is_written_as_people_write_it(text: str, tokens: int) -> None:
-    assert parse_tokens(text) == tokens
+    assert parse_target(text) == tokens
 
 
 @pytest.mark.parametrize("text", ["", "0", "-5", "k", "1.5", "1,5M", "60 k", "50%", "٣k", "1e3"])
 def test_what_is_no_number_of_tokens_is_told_how_to_write_one(text: str) -> None:
     with pytest.raises(typer.BadParameter, match=r"60k.*--target-percent"):
-        parse_tokens(text)
+        parse_target(text)
 
 
 @pytest.mark.parametrize("preset", preset_names())

@@ -21,7 +21,7 @@ EXAMPLES = (
     "condense check session.jsonl\n"
     "condense check --session latest --threshold 80\n"
     "condense run session.jsonl --if-needed --in-place   only where it should\n"
-    "condense check session.jsonl --context-window 1000000 --overhead-tokens 25000\n"
+    "condense check session.jsonl --context-window 1M --overhead-tokens 25k\n"
     "condense check session.jsonl --json | jq .percent"
 )
 

@@ -7,11 +7,15 @@ from typing import Annotated
 import typer
 
 from ..errors import UsageError
+from .options import parse_tokens
 
 ContextWindow = Annotated[
     int | None,
     typer.Option(
-        "--context-window", metavar="N", min=1, help="Tokens of the model's context window.  [default: looked up]"
+        "--context-window",
+        metavar="N",
+        parser=parse_tokens,
+        help="Tokens of the model's context window (200000, 200k).  [default: looked up]",
     ),
 ]
 Threshold = Annotated[

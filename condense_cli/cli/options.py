@@ -67,15 +67,23 @@ _TOKENS: Final = re.compile(r"(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,6})?)([kKmM]
 _UNITS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
-def parse_tokens(text: str) -> int:
+def parse_tokens(text: str, least: int = 1, hint: str = "") -> int:
     """A number of tokens as people write it: 60000, 60,000, 60k, 1.5M."""
     match = _TOKENS.fullmatch(text)
-    number = round(float(match[1].replace(",", "")) * _UNITS[match[2].lower()], 3) if match else 0.0
-    if number < 1 or not number.is_integer():
-        raise typer.BadParameter(
-            f"{text!r} is no number of tokens. Write 60000, 60k or 1.5M; condense run --target-percent takes a share."
-        )
+    number = round(float(match[1].replace(",", "")) * _UNITS[match[2].lower()], 3) if match else -1.0
+    if number < least or not number.is_integer():
+        raise typer.BadParameter(f"{text!r} is no number of tokens. Write 60000, 60k or 1.5M{hint}.")
     return int(number)
+
+
+def parse_target(text: str) -> int:
+    """As `parse_tokens`; who writes a share is told where that goes."""
+    return parse_tokens(text, hint="; condense run --target-percent takes a share")
+
+
+def parse_tokens_or_none(text: str) -> int:
+    """As `parse_tokens`, where there may be none: 0."""
+    return parse_tokens(text, least=0)
 
 
 File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="Transcript; - reads standard input.")]
@@ -134,7 +142,7 @@ NoConfig = Annotated[
 TargetTokens = Annotated[
     int | None,
     typer.Option(
-        "--target-tokens", metavar="N", parser=parse_tokens, help="Get down to N tokens (60000, 60k), and no further."
+        "--target-tokens", metavar="N", parser=parse_target, help="Get down to N tokens (60000, 60k), and no further."
     ),
 ]
 TargetPercent = Annotated[
@@ -147,7 +155,10 @@ DropThinking = Annotated[bool, typer.Option("--drop-thinking", help="Leave out a
 OverheadTokens = Annotated[
     int | None,
     typer.Option(
-        "--overhead-tokens", metavar="N", min=0, help="Tokens of system prompt and tools.  [default: recorded]"
+        "--overhead-tokens",
+        metavar="N",
+        parser=parse_tokens_or_none,
+        help="Tokens of system prompt and tools.  [default: recorded]",
     ),
 ]
 FormatOption = Annotated[
@@ -186,7 +197,9 @@ MaxCost = Annotated[
 ]
 MaxSummaryTokens = Annotated[
     int | None,
-    typer.Option("--max-summary-tokens", metavar="N", min=1, help="Read and write at most N tokens in calls."),
+    typer.Option(
+        "--max-summary-tokens", metavar="N", parser=parse_tokens, help="Read and write at most N tokens in calls."
+    ),
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep answers of models.")]
 Redact = Annotated[bool, typer.Option("--redact", help="Mask secrets before anything is sent to a model.")]
