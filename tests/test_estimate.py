@@ -51,6 +51,23 @@ def test_a_configuration_file_is_a_preset_too(file: Path, tmp_path: Path) -> Non
     assert [option["saved"] > 0 for option in estimate(file, str(config))["presets"]] == [True]
 
 
+# A target or pins of the project make a run do what no preset does, and the figures would contradict its report.
+def test_settings_that_are_none_of_the_presets_are_said(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    project = tmp_path / "condense.yaml"
+    project.write_text("preset: speed\ntarget_tokens: 500\n")
+    (tmp_path / ".git").mkdir()
+    said = "condense: warning: A run here uses speed with condense.yaml, which is none of these"
+    assert condense("estimate", file, "speed").stderr.startswith(said)
+    named = condense("estimate", file, "condense.yaml", "--json")
+    assert named.stderr == ""
+    assert named.json["presets"][0]["tokens_after"] == condense("run", file, "--json").json["tokens"]["after"]
+    project.write_text("preset: speed\n")
+    assert condense("estimate", file, "cost").stderr == ""
+
+
 def test_the_prices_are_those_of_the_named_model(file: Path) -> None:
     found = estimate(file, "speed", *OPUS)
     assert found["model"] == "claude-opus-4-5"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import UsageError
-from .console import console, exits, write_text
+from .console import console, exits, say, write_text
 from .options import (
     AllowCalls,
     File,
@@ -103,6 +103,7 @@ def estimate(
             names = presets_here().names()
         configurations = [(name, checked(presets_here().named(name), registry)) for name in names]
         configurations += _of_providers(provider or [], assignments, registry)
+        _warn_of_settings(names)
         calls = calls_of(profile, allow_calls, is_planned=True)
         kind = rows_in(file, format)
         if kind is not None:
@@ -168,3 +169,15 @@ def _of_providers(
         )
     for id in dict.fromkeys(ids):
         yield id, provider_with(id, assignments, registry)
+
+
+def _warn_of_settings(names: list[str]) -> None:
+    """Say so where a plain run here does what none of the presets does: its figures would contradict these."""
+    from .settings import presets_here, settings_if_any
+
+    settings = settings_if_any()
+    if settings is not None and not {settings.name, *settings.files} & {*names, *presets_here().names()}:
+        say(
+            f"condense: warning: A run here uses {settings.name}, which is none of these; "
+            "condense run FILE --dry-run shows what it does."
+        )
