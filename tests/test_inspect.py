@@ -125,6 +125,14 @@ def test_an_image_in_a_result_is_a_cost_of_its_tool() -> None:
     assert found.files[0].tokens == found.tools[0].tokens
 
 
+def test_what_is_neither_text_nor_image_is_named_by_its_type() -> None:
+    source = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"}
+    told = {"type": "text", "media_type": "text/plain", "data": "Minutes of the meeting."}
+    documents = [{"type": "document", "source": source}, {"type": "document", "source": told}]
+    found = inspected(anthropic({"role": "user", "content": documents}))
+    assert {entry.label for entry in found.largest_blocks} == {"document", "Minutes of the meeting."}
+
+
 def test_of_calls_that_share_an_id_each_has_its_own_file() -> None:
     """The result belongs to the first."""
     found = inspected(anthropic(user("go"), *read_turn("1", "a.py"), assistant([call("1", "Read", file_path="b.py")])))

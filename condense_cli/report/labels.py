@@ -14,10 +14,10 @@ _BEGINNING: Final = 200
 
 
 def call_label(block: Block, calls: Mapping[str, Block]) -> str:
-    """Tool and main argument of a call, or of the call that a result answers; empty for other blocks."""
+    """Tool and main argument of a call, or of the call that a result answers; the type if it is opaque; or nothing."""
     call = block if block.kind is BlockKind.TOOL_CALL else calls.get(block.answers or "")
     if call is None:
-        return block.tool or ""
+        return block.tool or ("" if block.is_readable else block.api_type)
     return f"{call.tool} {main_argument(call)}".strip()
 
 
