@@ -92,7 +92,7 @@ def test_in_a_pipe_there_are_no_colours_and_no_progress(folder: Path) -> None:
 def test_many_budgets_stand_below_each_other(folder: Path) -> None:
     done = condense("evaluate", folder, *QUICK, "--budgets", "0.9,0.8,0.7,0.6,0.5,0.4,0.3", env={"COLUMNS": "80"})
     for measure in ("facts", "edits", "files"):
-        assert re.search(rf"^{measure} at the same size +90 % +80 %", done.text, re.MULTILINE)
+        assert re.search(rf"^\n{measure} at the same size +90 % +80 %", done.text, re.MULTILINE)
 
 
 def test_standard_input_is_a_transcript() -> None:

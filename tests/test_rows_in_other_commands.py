@@ -72,6 +72,8 @@ def test_inspect_adds_the_rows_up() -> None:
     text = condense("inspect", "-", "--top", "1", stdin=DATA, env={"COLUMNS": "80"}).text
     assert "largest rows" in text
     assert max(map(len, text.splitlines())) <= 80
+    bad = condense("inspect", "-", stdin=DATA + b"no row\n").text
+    assert "█\n\nstandard input:" in bad  # A line of its own between the table and what is wrong.
 
 
 def test_estimate_compares_presets_on_all_rows(rows_file: Path) -> None:

@@ -121,5 +121,7 @@ def _show(found: RowsInspection) -> None:
         screen.print(with_bars(("largest rows", "tokens", "share"), largest, (1, 2), bars, screen.width))
     screen.print()
     screen.print(OF_SEVERAL, style="dim", soft_wrap=True)
+    if found.bad:
+        screen.print()
     for line in bad_rows(found.problems, found.bad, found.input):
         screen.print(visible(line), style="red", soft_wrap=True)

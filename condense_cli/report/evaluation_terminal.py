@@ -80,6 +80,8 @@ def _at_size(found: Evaluation, width: int) -> Iterator[RenderableType]:
     for number, measure in enumerate(MEASURES):
         start = 1 + number * len(sizes)
         part = [[row[0], *row[start : start + len(sizes)]] for row in rows]
+        if number:
+            yield ""
         yield fitted_table([f"{measure} at the same size", *sizes], part, range(1, 1 + len(sizes)), width, flexible=0)
 
 
