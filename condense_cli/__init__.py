@@ -16,19 +16,26 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "Condensation", "Configuration", "Conversion", "Diff", "Restoration", "Transcript", "__version__",
-    "condense", "convert", "diff", "dump", "dump_messages", "estimate", "evaluate", "load", "loads", "restore",
+    "condense", "convert", "diff", "dump", "dump_messages", "estimate", "evaluate", "load", "loads", "overrides_from",
+    "restore",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from .api import Restoration, condense, convert, diff, dump, dump_messages, estimate, load, loads, restore
     from .config.models import Configuration
+    from .config.overrides import overrides_from
     from .formats.converting import Conversion
     from .measuring import evaluate
     from .passes.condensation import Condensation
     from .report.diff import Diff
     from .transcript import Transcript
 
-_HOMES = {"evaluate": ".measuring", "Conversion": ".formats.converting", "Diff": ".report.diff"}
+_HOMES = {
+    "evaluate": ".measuring",
+    "overrides_from": ".config.overrides",
+    "Conversion": ".formats.converting",
+    "Diff": ".report.diff",
+}
 
 
 def __dir__() -> list[str]:

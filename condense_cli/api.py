@@ -106,7 +106,7 @@ def condense(
     With `target_tokens` the passes work only until the target is reached. `model` is the model that
     will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
     on top, what only a client shows; the conversation is the same with and without. `clock` gives the seconds of the
-    receipts, `overrides` are the flags of a run, `registry` the providers there are.
+    receipts, `overrides` are the flags of a run (`overrides_from`), `registry` the providers there are.
     With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
     too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
     the place of both. Raises ConfigurationError, and UsageError for what cannot be, or where the window would decide
@@ -150,6 +150,9 @@ def _configuration(given: Configuration | Mapping[str, Any] | None, preset: str 
         )
     if isinstance(given, Configuration):
         return given
+    if isinstance(given, str | Path):
+        name = repr(str(given))
+        raise UsageError(f"A configuration is needed, not the name or path {name}.", f"Give it as preset={name}.")
     try:
         text = json.dumps(given)
     except (TypeError, ValueError, RecursionError) as error:  # RecursionError: it holds itself, far down.

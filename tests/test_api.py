@@ -167,3 +167,10 @@ def test_transcripts_and_results_print_in_a_line() -> None:
     assert repr(transcript) == "<Transcript: claude-code, 160 messages>"
     assert repr(result) == "<Condensation: 28,212 -> 8,229 tokens, 100 changes>"
     assert len(repr(condense_cli.restore(result.transcript))) < 300
+
+
+@pytest.mark.parametrize("given", ["speed", Path("mine.yaml")])
+def test_a_name_or_path_in_place_of_a_configuration_is_refused_with_where_it_goes(given: Any) -> None:
+    with pytest.raises(UsageError, match=f"not the name or path '{given}'") as refused:
+        condense_cli.condense(condense_cli.loads(conversation()), given)
+    assert refused.value.hint == f"Give it as preset='{given}'."
