@@ -41,6 +41,14 @@ def test_a_run_that_changes_nothing_says_why(tmp_path: Path) -> None:
     assert "skipped" not in written.text + written.stderr
 
 
+# Claude Code shows what the API counted, and that is where a target comes from.
+def test_a_target_between_the_two_counts_is_told_that_there_are_two() -> None:
+    between, above = (condense("run", SAMPLE, "--target-tokens", target, "-n").text for target in ("40k", "43k"))
+    said = "A target is for the messages as they are counted here; 42,118 are in use by the API's count"
+    assert said in " ".join(between.split())
+    assert "API" not in above
+
+
 def checked(text: str, tmp_path: Path) -> tuple[int, str]:
     file = tmp_path / "own.yaml"
     file.write_text(text)

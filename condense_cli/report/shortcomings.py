@@ -14,7 +14,9 @@ from ..passes.pipeline import NO_TARGET, SWITCHED_OFF
 from ..passes.receipts import Kept
 from ..passes.summaries import SUMMARIZE
 from ..plurals import plural
+from ..tokens import Counter
 from ..transcript import BlockKind
+from .usage import RECORDED, in_use
 
 
 def warnings_of(condensation: Condensation) -> list[str]:
@@ -97,9 +99,14 @@ def _not_told(condensation: Condensation) -> list[str]:
 
 
 def within_target(condensation: Condensation) -> str:
-    """Why nothing was done, where that is so."""
-    before = plural(condensation.tokens_before, "token is", "tokens are")
-    return f"{before} within the target of {condensation.target:,} already."
+    """Why nothing was done, where that is so. Who took the target from what the client shows expected something."""
+    before, target = plural(condensation.tokens_before, "token is", "tokens are"), condensation.target or 0
+    said = f"{before} within the target of {target:,} already."
+    used = in_use(condensation.before, Counter.of(condensation.before))
+    if used.source != RECORDED or used.tokens <= target:
+        return said
+    by_api = f"{used.tokens:,} are in use by the API's count, with system prompt and tools"
+    return f"{said} A target is for the messages as they are counted here; {by_api}."
 
 
 NOTHING_MORE: Final = "Nothing was changed: the transcript was condensed before, and there is nothing more to do."
