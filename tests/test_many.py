@@ -130,6 +130,11 @@ def test_a_named_file_that_is_no_transcript_fails(tree: Path, tmp_path: Path) ->
     assert all(each["why"] for each in done.json["files"] if each["status"] == "failed")
 
 
+def test_written_is_said_where_something_was(tree: Path, tmp_path: Path) -> None:
+    assert "Written" not in run("in/package.json", "in/missing.jsonl", "--out-dir", "out", cwd=tmp_path).text
+    assert "Written below out" in run("in/package.json", "in/short.jsonl", "--out-dir", "out", cwd=tmp_path).text
+
+
 def test_a_file_that_cannot_be_written_fails_alone(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "out/a/session.jsonl").mkdir(parents=True)
     done = run("in", "--out-dir", "out", "--json", cwd=tmp_path)

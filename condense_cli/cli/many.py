@@ -191,7 +191,7 @@ def _show_notes(report: facts.ManyReport, below: dict[str, str], screen: Console
         screen.print(f"Summaries cost {dollars(report.spent)}.", soft_wrap=True)
     for warning in report.warnings:
         screen.print(visible(f"Warning: {warning}"), style="yellow", soft_wrap=True)
-    if report.out_dir is not None:
-        screen.print(f"Written below {visible(report.out_dir)}", style="bold", soft_wrap=True)
-    else:
+    if report.out_dir is None:
         screen.print("Nothing was written; --out-dir DIR writes the files there.", style="dim", soft_wrap=True)
+    elif totals.failed + totals.passed_over < totals.files:
+        screen.print(f"Written below {visible(report.out_dir)}", style="bold", soft_wrap=True)
