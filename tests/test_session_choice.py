@@ -98,6 +98,15 @@ def test_a_file_and_a_session_are_one_too_many(machine: Machine, arguments: list
     assert "cannot be used together" in outcome.message
 
 
+@pytest.mark.parametrize("name", ["latest", "aaaaaaaa", ONE])
+def test_a_session_in_place_of_a_file_is_told_where_it_goes(machine: Machine, tmp_path: Path, name: str) -> None:
+    refused = run(machine, "run", name, cwd=tmp_path)
+    assert refused.status == ExitStatus.INPUT
+    assert refused.stderr.endswith(f"There is no file {name}.\nA session is named so: --session {name}.\n")
+    (tmp_path / name).write_bytes(b"")
+    assert "is empty" in run(machine, "run", name, cwd=tmp_path).stderr
+
+
 def test_enough_of_an_id_is_enough(machine: Machine) -> None:
     """As much as the list shows, or less."""
     short = {row["id"]: row["short"] for row in machine.rows()}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..errors import UsageError
+from ..errors import UnreadableError, UsageError
 from .console import say
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 _LARGE: Final = 4_000_000
 """Bytes of a file that takes seconds to work on."""
+_SESSION: Final = re.compile(r"latest|[0-9a-f]{6,8}(?:-[0-9a-f-]{0,28})?")
+"""What a session is called: `latest`, or its id, or enough of that."""
 _TITLE: Final = 50
 """Characters of a session's title in the line that says which it is."""
 
@@ -27,6 +31,7 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
         raise UsageError("FILE and --session cannot be used together.", "Name one transcript.")
     if file is not None:
         check_piped(file)  # Before anything looks whether it is a set of rows, which would wait for it.
+        _check_session(file)
         return file
     if session is None:
         raise UsageError(
@@ -43,6 +48,12 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
         title = f" {shortened(choice.title, _TITLE)!r}" if choice.title else ""
         say(f"condense: the newest session{where} is{title} ({choice.file.client}): {tilde(choice.file.path)}")
     return choice.file.path
+
+
+def _check_session(file: str) -> None:
+    """Raises UnreadableError where there is no such file, and what was given looks like a session."""
+    if _SESSION.fullmatch(file) and not os.path.lexists(file):
+        raise UnreadableError(f"There is no file {file}.", f"A session is named so: --session {file}.")
 
 
 def check_piped(file: str) -> None:
