@@ -52,6 +52,12 @@ def test_names_of_models_are_whole(own: Path, columns: str) -> None:
     assert ("api.anthropic.com" in done.text) == (columns == "120")
 
 
+def test_prices_and_windows_are_whole_where_there_is_little_room(own: Path) -> None:
+    head, *rows = condense_process("profiles", env={"COLUMNS": "60"}).text.splitlines()
+    assert head.split() == ["profile", "key", "$", "in", "$", "out", "window"]
+    assert ["5", "25", "1,000,000"] in [row.split()[-3:] for row in rows]
+
+
 def test_the_list_as_json(own: Path) -> None:
     own.write_text("allow_calls: true\n" + local("http://localhost:1"))
     done = condense_process("profiles", "list", "--json", env={"OPENAI_API_KEY": "top-secret"})

@@ -38,6 +38,9 @@ def complete_profile(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
+_SHORTEST_MODEL = 10
+"""Room for a column of models; where prices and windows leave less, they are what the list is for."""
+
 Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_profile, help="Name of a profile.")]
 Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
@@ -69,11 +72,15 @@ def list_profiles(json: Json = False) -> None:
         from ..report.fitted_table import fits, fitted_table
 
         screen = console()
-        columns = ("profile", "model", "key", "$ in", "$ out", "window")
+        columns: tuple[str, ...] = ("profile", "model", "key", "$ in", "$ out", "window")
         rows = [_row(entry, has_host=True) for entry in entries]
         if not fits(columns, rows, screen.width):
             rows = [_row(entry, has_host=False) for entry in entries]
-        screen.print(fitted_table(columns, rows, (3, 4, 5), screen.width, flexible=1))
+        others = [[row[0], *row[2:]] for row in rows]
+        if not fits(columns[:1] + columns[2:], others, screen.width - _SHORTEST_MODEL):
+            columns, rows = columns[:1] + columns[2:], others
+        right = range(len(columns) - 3, len(columns))
+        screen.print(fitted_table(columns, rows, right, screen.width, flexible=1))
         own = visible(str(user_configuration_path()))
         needed = "" if user.allow_calls else "Calls need --profile or --allow-calls; "
         screen.print(f"{needed}{own} allows {'calls' if user.allow_calls else 'none'}.", style="dim", soft_wrap=True)
