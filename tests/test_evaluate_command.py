@@ -228,5 +228,5 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_measured(folder:
 def test_what_is_left_out_is_said(folder: Path) -> None:
     done = condense("evaluate", folder, "-p", "speed", "-j", "1")
     assert done.status == ExitStatus.DONE
-    assert "Left out (2): the transcript is too small." in done.text
+    assert "Left out (2): the transcript is too small for --min-tokens." in done.text
     assert json.loads(condense("evaluate", folder, "-p", "speed", "-j", "1", "--json").text)["total"]["cuts"] == 0

@@ -84,7 +84,7 @@ class Evaluation(msgspec.Struct, frozen=True):
         for transcript in self.transcripts:
             for left in transcript.left_out:
                 # The reason of a whole transcript names its size, which differs from one to the next.
-                reasons[left.reason if left.at is not None else "the transcript is too small"] += 1
+                reasons[left.reason if left.at is not None else "the transcript is too small for --min-tokens"] += 1
         return reasons.most_common()
 
 
