@@ -197,7 +197,8 @@ def _explained(message: str, positions: Positions, value: Any, root: type[Struct
         near = nearest(str(found), choices)
         hint = f"Did you mean {near}?" if near else ""
         return positions.error((*at, *path), f"{found!r} is not one of {', '.join(choices)}", hint)
-    return positions.error((*at, *path), in_words(what))
+    keys = sorted(_fields_at(root, path)) if what.startswith("Expected `object`") else []
+    return positions.error((*at, *path), in_words(what), f"Its keys: {', '.join(keys)}." if keys else "")
 
 
 def _unknown_key(
