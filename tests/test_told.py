@@ -49,6 +49,14 @@ def test_a_target_between_the_two_counts_is_told_that_there_are_two() -> None:
     assert "API" not in above
 
 
+def test_a_preset_in_place_of_a_configuration_file_is_told_where_it_goes(tmp_path: Path) -> None:
+    done = condense("run", SAMPLE, "--config", "speed", cwd=tmp_path)
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+    assert "It is a preset: --preset speed." in done.stderr
+    (tmp_path / "speed").write_text("passes: []\n")
+    assert condense("run", SAMPLE, "--config", "speed", "-n", cwd=tmp_path).status == ExitStatus.DONE
+
+
 def checked(text: str, tmp_path: Path) -> tuple[int, str]:
     file = tmp_path / "own.yaml"
     file.write_text(text)

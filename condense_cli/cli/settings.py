@@ -35,6 +35,8 @@ def settings_for(
     presets = presets_here()
     named: Layer | None = None
     if config is not None:
+        if str(config) in presets.names() and not config.exists():
+            raise UsageError(f"There is no file {config}.", f"It is a preset: --preset {config}.")
         named, no_config = load_with_positions(config, presets), True
     elif preset is not None:
         named = presets.named(preset)
