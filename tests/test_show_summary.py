@@ -14,7 +14,7 @@ from real import PROJECT
 
 from condense_cli import api
 from condense_cli.errors import ExitStatus
-from condense_cli.markers import find_stretch, parse_summary, stretch_hash
+from condense_cli.markers import SummaryMark, find_stretch, gaps_in, parse_summary, stretch_hash
 
 SAMPLES = PROJECT / "sample_transcripts"
 CUT_THEN_SUMMARIZED = """
@@ -27,6 +27,13 @@ passes:
     mode: batch
     selection: {type: preserve_recent, keep_recent_count: 5}
     batch_config: {operation: summarize, summarization_config: {keep_first: 0, keep_last: 0}}
+"""
+SHORT_SUMMARY = """
+passes:
+  - id: short-summary
+    mode: batch
+    selection: {type: preserve_recent, keep_recent_count: 1}
+    batch_config: {operation: summarize, summarization_config: {max_tokens: 300, keep_first: 0, keep_last: 0}}
 """
 
 
@@ -109,6 +116,23 @@ def test_a_summary_of_a_summary_leads_to_both(tmp_path: Path) -> None:
     assert f"#{one}]" in condense("show", second, two).text
     assert CUT[2] in condense("show", second, two).text
     assert len(headings(condense("show", second, one).text)) > 100
+
+
+def test_what_a_later_summary_left_out_of_an_earlier_one_is_found(tmp_path: Path) -> None:
+    """Its marker names what the earlier ones said, without their marks and ledgers, and taken together."""
+    summaries = [{"role": "assistant", "content": f"{SummaryMark(9, 1, '0123abcd')}\n{words}"} for words in CUT[:2]]
+    request, more = ({"role": "user", "content": words} for words in ("Find it.", "Go on."))
+    answer = {"role": "assistant", "content": "Found."}
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    passes = tmp_path / "passes.yaml"
+    passes.write_text(SHORT_SUMMARY)
+    for earlier in (summaries[:1], summaries):
+        first.write_bytes(as_lines([request, *earlier, more, answer, more]))
+        assert condense("run", first, "--config", passes, "-o", second, "-q").status == ExitStatus.DONE
+        (summary,) = [block.text for _, block in api.load(second).blocks() if parse_summary(block.text)]
+        (name,) = {gap.hash for gap in gaps_in(summary)}
+        done = condense("show", first, name)
+        assert (done.status, done.text) == (ExitStatus.DONE, "\n\n".join(CUT[: len(earlier)]))
 
 
 def test_a_stretch_is_found_by_its_ends() -> None:

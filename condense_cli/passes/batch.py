@@ -138,9 +138,14 @@ def frame_tokens(messages: Sequence[Message], room: int, count: Counter) -> int:
     return _FRAME + count(_ledger(_earlier(messages).ledger, new, costs, None, room, count))
 
 
+def said_by_summaries(messages: Sequence[Message]) -> str:
+    """What earlier summaries say in words."""
+    return _earlier(messages).body
+
+
 def said_by_summary(message: Message) -> Message:
     """What an earlier summary says in words, as a message of the assistant."""
-    block = replace(message.blocks[0].with_text(_earlier([message]).body), summarizes=True)
+    block = replace(message.blocks[0].with_text(said_by_summaries([message])), summarizes=True)
     return replace(message, role=Role.ASSISTANT, blocks=(block,))
 
 

@@ -14,6 +14,7 @@ from ..errors import CondenseError, UsageError
 from ..formats import format_named
 from ..lossless.decode import decode
 from ..markers import content_hash, gaps_in
+from ..passes.batch import said_by_summaries
 from ..plurals import plural
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Transcript
@@ -100,7 +101,7 @@ def _by_position(transcript: Transcript, index: int, number: int | None) -> list
 
 
 def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
-    for look in (_said, _behind_references, _shown, _summarized, _marked):
+    for look in (_said, _behind_references, _in_summaries, _shown, _summarized, _marked):
         hits = look(transcript, wanted)
         if hits:
             return hits
@@ -135,6 +136,17 @@ def _behind_references(transcript: Transcript, wanted: str) -> list[Hit]:
         for hit in _contents(replace(transcript, messages=decoded.messages))
         if hit.message and content_hash(hit.text) == wanted
     ]
+
+
+def _in_summaries(transcript: Transcript, wanted: str) -> list[Hit]:
+    """What a summary says in words, or several up to one: of that a later summary left lines out."""
+    summaries = [message for message in decode(transcript.messages).messages if message.is_summary]
+    for end, message in enumerate(summaries, 1):
+        for told in ([message], summaries[:end]):
+            text = said_by_summaries(told)
+            if content_hash(text) == wanted:
+                return [Hit(message, 0, message.blocks[0], Found.CONTENT, text)]
+    return []
 
 
 def _summarized(transcript: Transcript, wanted: str) -> list[Hit]:
