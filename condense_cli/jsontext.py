@@ -115,7 +115,7 @@ class Style(Struct, frozen=True):
 
     @classmethod
     def of(cls, data: bytes) -> Style:
-        is_ascii = data.isascii()
+        is_ascii = data.removeprefix(codecs.BOM_UTF8).isascii()
         escapes = is_ascii and any(match[0] != rb"\\" for match in _ESCAPED.finditer(data))
         return cls(escapes, is_ascii or is_utf8(data))
 

@@ -98,6 +98,7 @@ def test_missing_paths_are_errors(path: tuple[str | int, ...]) -> None:
         (b'"plain"', "é", '"é"'),
         (b'"C:\\\\users"', "é", '"é"'),
         (b'"C:\\\\\\u00e9"', "é", '"\\u00e9"'),
+        (b'\xef\xbb\xbf"\\u00e9"', "é", '"\\u00e9"'),
         ('"é"'.encode(), "\ud800", '"\\ud800"'),
         (b'"\\u00e9"', "\ud800", '"\\ud800"'),
         (b'"\xff"', "\udcff", '"\udcff"'),
