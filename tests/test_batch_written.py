@@ -232,3 +232,14 @@ def test_codex_gets_one_compacted_record(is_paginated: bool) -> None:
     assert history[0] == records[1]["payload"]
     reread = api.loads(api.dump(found), format="codex")
     assert [message.is_summary for message in reread.messages] == [False, True, False]
+
+
+def test_codex_keeps_what_is_no_item_it_knows() -> None:
+    """An item without a type is not taken for the summary of an old client, which is a text alone."""
+    unknown = {"text": "of a later version"}
+    records = [codex_record("session_meta", id="s", model_provider="openai")]
+    said = [codex_message(role, f"{role} {number}\n{LONG}") for number in range(4) for role in ("user", "assistant")]
+    records += [codex_record("response_item", **item) for item in (*said, unknown)]
+    found = batch(api.loads("".join(json.dumps(record) + "\n" for record in records), format="codex"))
+    (compacted,) = appended(records, found)
+    assert unknown in compacted["payload"]["replacement_history"]

@@ -170,6 +170,19 @@ def test_a_run_adds_no_link_that_leads_nowhere(parent: str) -> None:
     assert {fault.said for fault in check(after, source="").faults} == known
 
 
+# Links of another type than text name nothing, wherever they stand.
+@pytest.mark.parametrize("odd", [{"a": 1}, ["t1"], 7])
+def test_links_that_are_no_texts_stay(odd: Any) -> None:
+    kept = {"anchorUuid": odd, "uuids": [odd, "t1"], "headUuid": odd, "tailUuid": odd}
+    boundary = claude_line("system", "b", None, "", subtype="compact_boundary", isSidechain=True)
+    boundary |= {"compactMetadata": {"preservedMessages": kept}}
+    elsewhere = {**claude_line("user", "s", None, "aside"), "uuid": odd, "parentUuid": odd, "leafUuid": odd}
+    out = written(condense(session(boundary, elsewhere, *thoughtful("claude-opus-5-5"))))
+    assert out[0]["compactMetadata"]["preservedMessages"] == kept | {"uuids": [odd]}
+    assert out[1] == elsewhere
+    assert "t1" not in {record.get("uuid") for record in out[2:]}
+
+
 # Older models keep theirs, and `thinking: drop` spares the open tool loop that they need it for.
 def test_older_models_keep_the_thinking_of_the_open_loop() -> None:
     records = thoughtful("claude-opus-4-5")

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from batches import batch
 from build import CHAT, IMAGE_LINK, LONG, assistant, condense, conversation, one_pass, openai, text, user, written
 from helpers import as_lines
 from rowsets import chat
@@ -138,3 +139,17 @@ def test_tools_beside_the_messages_prove_nothing() -> None:
         assert parse(json.dumps({"messages": plain, "tools": tools}).encode()).format == "anthropic"
     assert parse(json.dumps({"messages": plain, "kwargs": {"tools": CHAT_TOOLS}}).encode()).format == "openai-chat"
     assert parse(json.dumps({"messages": conversation(), "tools": CHAT_TOOLS}).encode()).format == "anthropic"
+
+
+def test_a_result_without_content_may_go_into_a_summary() -> None:
+    """Where a recorded request holds its messages a second time, the copies of what goes are looked for."""
+    work = [CHAT[1]]
+    for number in range(6):
+        calls = [{"id": f"call_{number}", "type": "function", "function": {"name": "run", "arguments": "{}"}}]
+        work += [
+            {"role": "assistant", "content": LONG, "tool_calls": calls},
+            {"role": "tool", "tool_call_id": f"call_{number}"},
+        ]
+    found = batch(api.loads(json.dumps({"messages": work, "raw_messages": work}), format="openai-chat"))
+    assert found.changes
+    assert api.loads(api.dump(found)).messages[0].blocks[0].text == CHAT[1]["content"]

@@ -12,7 +12,7 @@ from typing import Any
 from .. import jsontext
 from ..transcript import JsonPath, Role
 from .base import Rewrite
-from .codex_history import item_path, records_of
+from .codex_history import is_replaced, item_path, records_of
 from .writing import slimmed_source
 
 
@@ -44,15 +44,16 @@ def _items(rewrite: Rewrite) -> Iterator[Any]:
         done.add((record, path))
         if record not in records:
             records[record] = jsontext.parse(rewrite.transcript.source.raw(record))
-        yield _edited(records[record], path, rewrite.edits.get(record, {}))
+        if records[record].get("type") == "compacted" and not is_replaced(path):
+            yield _summary(block.text)  # An old client wrote it as a text alone.
+        else:
+            yield _edited(records[record], path, rewrite.edits.get(record, {}))
 
 
 def _edited(value: Any, path: JsonPath, edits: Mapping[JsonPath, str | None]) -> Any:
     """The item at a path of a record, with the edits inside it. Others of the record may go."""
     for key in path:
         value = value[key]
-    if "type" not in value:  # An old client wrote the summary as a text alone.
-        return _summary(value["message"])
     inside = {place[len(path) :]: new for place, new in edits.items() if place[: len(path)] == path}
     return jsontext.parse_text(jsontext.splice(jsontext.dump_compact(value), inside)) if inside else value
 

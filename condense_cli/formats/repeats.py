@@ -136,7 +136,10 @@ def _is_cut(old: str, new: str) -> bool:
 
 def _changes(block: Block, values: Values) -> Iterator[tuple[str, str]]:
     """The texts that a block had in its file, each with what it is now; of a call those of its arguments."""
-    value = values(block.place.record, block.place.path)
+    try:
+        value = values(block.place.record, block.place.path)
+    except (LookupError, TypeError):  # A result that has no content.
+        return
     if block.kind is not BlockKind.TOOL_CALL or block.span:
         olds = [value[slice(*block.span)]] if block.span else [text for _, text in string_values(value)]
         yield from ((old, block.text) for old in olds)
