@@ -7,6 +7,7 @@ from typing import Any
 
 import laws
 import pytest
+from batches import batch
 from build import LONG, assistant, call, condense, configuration, one_pass, result, text, user, written
 from generated_configurations import configurations
 from hypothesis import given
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from strategies import VISIBLE, spelled
 
 from condense_cli import api, xmlcalls
+from condense_cli.tokens import Counter
 from condense_cli.tools import arguments_of, has_failed, main_argument, string_values
 from condense_cli.transcript import BlockKind, Transcript
 
@@ -94,6 +96,17 @@ def test_hidden_messages_are_not_the_conversation(parent: str, identifier: str) 
     assert [message.blocks[0].text for message in transcript.messages] == ["task", "summary", "go on"]
     orphan = roo(user("task"), hidden, user("go on"))
     assert len(orphan.messages) == 3
+
+
+def test_neighbours_of_one_role_are_one_turn() -> None:
+    """As the API takes them, and as they are counted; a request that was sent again stands behind the first."""
+    again = [user([text("go on")]), user([text("please")]), assistant([text(LONG)]), assistant([text("More.")])]
+    transcript = roo(*session(), *again, *again)
+    assert [message.role.value for message in transcript.messages] == ["user", "assistant"] * 5
+    found = batch(transcript)
+    written = api.loads(api.dump(found), format="roo")
+    assert len(written.messages) == len(found.transcript.messages)
+    assert Counter().transcript(written) == found.tokens_after < found.tokens_before
 
 
 def test_native_tool_blocks_are_read_as_they_are() -> None:

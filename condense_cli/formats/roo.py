@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from .. import xmlcalls
-from ..transcript import STANDING_ROLES, TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
+from ..transcript import STANDING_ROLES, TEXT_CALL, Block, BlockKind, Family, Role, Transcript
 from . import anthropic, roo_condense
 from .anthropic import BlockReader
 from .base import Evidence, Format, message_role
@@ -52,11 +52,10 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         is_summary = any(block.is_summary for block in content)
         linked = content if is_summary else linker.link(role, content)
         turns.append((role, list(as_spelled(linked, document.source))))
-    messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
     return Transcript(
         "roo",
         Family.ANTHROPIC,
-        messages,
+        anthropic.merged(turns),
         document.source,
         model=anthropic.envelope_model(document.envelope),
         envelope=anthropic.envelope_text(document.envelope),
