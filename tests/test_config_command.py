@@ -141,8 +141,19 @@ def test_flags_are_named() -> None:
     }
 
 
+def test_a_share_as_the_target_is_a_reduction() -> None:
+    settings = shown("target_tokens: 60000", target_percent=33.3)
+    assert (settings.configuration.target_tokens, settings.configuration.target_reduction_percent) == (None, 66.7)
+    flags = {spelled(path) for path, origin in settings.origins.items() if origin == "--target-percent"}
+    assert flags == {"target_tokens", "target_reduction_percent"}
+    two = condense("config", "show", "--target-percent", "40", "--target-tokens", "60k")
+    assert "--target-tokens and --target-percent cannot be used together." in two.message
+
+
 @pytest.mark.parametrize("text", [MINE, json.dumps(EVERY_KEY), "{}"])
-@pytest.mark.parametrize("flags", [{}, {"keep_recent": 4, "pins": ["#: x"], "range": ":-3", "only_tools": ["*"]}])
+@pytest.mark.parametrize(
+    "flags", [{}, {"target_percent": 40}, {"keep_recent": 4, "pins": ["#: x"], "range": ":-3", "only_tools": ["*"]}]
+)
 def test_what_is_shown_is_a_configuration_that_does_the_same(text: str, flags: dict[str, Any]) -> None:
     settings = shown(text, **flags)
     assert parse_configuration(as_yaml(settings)) == settings.configuration

@@ -22,7 +22,9 @@ from .options import (
     Pins,
     Preset,
     Range,
+    TargetPercent,
     TargetTokens,
+    check_targets,
     overrides_of,
 )
 from .providing import Assignments, Provider, checked, registry_of_user, settings_with
@@ -126,6 +128,7 @@ def show(
     range: Range = None,
     pin: Pins = None,
     target_tokens: TargetTokens = None,
+    target_percent: TargetPercent = None,
     lossless_only: LosslessOnly = False,
     drop_thinking: DropThinking = False,
     compiled: Annotated[
@@ -155,6 +158,7 @@ def show(
         from ..report.facts import to_json
         from ..report.settings import as_report, as_yaml
 
+        check_targets(target_tokens, target_percent)
         overrides = overrides_of(
             keep_recent,
             only_tools,
@@ -162,6 +166,7 @@ def show(
             range,
             pin,
             target_tokens,
+            target_percent,
             lossless_only=lossless_only,
             drop_thinking=drop_thinking,
         )

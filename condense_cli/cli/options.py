@@ -223,6 +223,7 @@ def overrides_of(
     range: str | None,
     pin: list[str] | None,
     target_tokens: int | None = None,
+    target_percent: float | None = None,
     *,
     lossless_only: bool = False,
     drop_thinking: bool = False,
@@ -237,6 +238,7 @@ def overrides_of(
         range=range,
         pins=pin or (),
         target_tokens=target_tokens,
+        target_percent=target_percent,
         lossless_only=lossless_only,
         drop_thinking=drop_thinking,
     )

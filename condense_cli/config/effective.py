@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import Struct
 
+from .loading import TARGETS
 from .models import Configuration
 from .overrides import Overrides, apply
 from .yaml_reading import KeyPath, is_at, value_at
@@ -17,8 +18,6 @@ COMPILED: Final = "compiled"
 """The origin of what provider settings or phases became."""
 
 _FLAG_OF_KEY: Final = {
-    "target_tokens": "--target-tokens",
-    "target_reduction_percent": "--target-tokens",
     "type": "--keep-recent",
     "keep_recent_count": "--keep-recent",
     "keep_percentage": "--keep-recent",
@@ -64,11 +63,12 @@ def effective(settled: Settled, overrides: Overrides, compiled: Configuration | 
     base = compiled or settled.configuration
     configuration = apply(base, overrides)
     given, before = _plain(settled.configuration), _plain(base)
+    of_target = "--target-percent" if overrides.target_percent is not None else "--target-tokens"
     values = _plain(configuration, brief=compiled is not None)
     origins = {}
     for path, value in leaves(values):
         if not _is(before, path, value):
-            origins[path] = _flag(path, value)
+            origins[path] = of_target if path[0] in TARGETS else _flag(path, value)
         elif not _is(given, path, value):
             origins[path] = COMPILED
         else:

@@ -29,6 +29,7 @@ class Overrides(Struct, frozen=True):
     range: IndexRange | None = None
     pins: tuple[str, ...] = ()
     target_tokens: int | None = None
+    target_percent: float | None = None
     lossless_only: bool = False
     drop_thinking: bool = False
 
@@ -44,6 +45,7 @@ def overrides_from(
     range: str | None = None,
     pins: Sequence[str] = (),
     target_tokens: int | None = None,
+    target_percent: float | None = None,
     lossless_only: bool = False,
     drop_thinking: bool = False,
 ) -> Overrides:
@@ -60,6 +62,7 @@ def overrides_from(
         None if range is None else parse_range(range),
         tuple(pins),
         target_tokens,
+        target_percent,
         lossless_only,
         drop_thinking,
     )
@@ -116,9 +119,11 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     pins += (Predicates(regex=pin) for pin in overrides.pins)
     if overrides.drop_thinking:
         configuration = structs.replace(configuration, thinking="drop")
-    target: dict[str, int | None] = {}
+    target: dict[str, float | None] = {}
     if overrides.target_tokens is not None:
         target = {"target_tokens": overrides.target_tokens, "target_reduction_percent": None}
+    elif overrides.target_percent is not None:
+        target = {"target_tokens": None, "target_reduction_percent": round(100 - overrides.target_percent, 6)}
     return structs.replace(configuration, passes=passes, pins=tuple(pins), lossless_prelude=prelude, **target)
 
 
