@@ -33,6 +33,7 @@ format: .venv/.dev
 
 docs: .venv/.dev
 	$(BIN)/python docs/make_formats.py
+	$(BIN)/python -m condense_cli.config.packaged
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/startup.py

@@ -110,6 +110,8 @@ EVERY_KEY: Final[dict[str, Any]] = {
                 "content": ["message_text", "tool_parameters", "tool_results"],
                 "out_of_reach": "leave",
                 "may_summarize": True,
+                "min_tokens": 30,
+                "min_worth": 0.5,
             },
             "batch_config": {
                 "operation": "summarize",

@@ -171,7 +171,7 @@ def test_a_preset_is_shown_whole(name: str) -> None:
 
 
 def test_the_default_preset_and_a_file_by_its_path(mine: Path) -> None:
-    assert b"# preset cost" in condense_process("config", "show").stdout
+    assert b"# preset balanced" in condense_process("config", "show").stdout
     by_config = condense_process("config", "show", "--config", mine).stdout
     assert condense_process("config", "show", "--preset", mine).stdout == by_config
     assert f"# {mine}:1".encode() in by_config

@@ -9,9 +9,11 @@ import known_configurations as known
 import msgspec
 import pytest
 
-from condense_cli.config.loading import load_with_positions
+from condense_cli.config import packaged
+from condense_cli.config.loading import load_with_positions, read_text
 from condense_cli.config.models import Configuration
 from condense_cli.config.presets import load_preset, preset_names, presets_folder
+from condense_cli.config.yaml_reading import read_yaml
 from condense_cli.errors import ConfigurationError
 
 DOCUMENTS: Final = {
@@ -70,3 +72,18 @@ def test_a_path_is_no_preset_name(name: str) -> None:
     """Names are looked up among the presets only; a path is a file, wherever the presets are."""
     with pytest.raises(ConfigurationError):
         load_preset(name)
+
+
+# A run reads the package's presets as values that were written down; `make docs` writes them anew.
+def test_the_values_written_down_are_those_of_the_files() -> None:
+    assert packaged.FILE.read_text(encoding="utf-8") == packaged.written_down()
+    for path in presets_folder().glob("*.yaml"):
+        text = read_text(path)
+        assert packaged.values_in(path, text) == read_yaml(text, path.name)[0]
+
+
+def test_of_a_changed_file_and_of_others_no_values_are_known(tmp_path: Path) -> None:
+    path = presets_folder() / "speed.yaml"
+    text = read_text(path)
+    assert packaged.values_in(path, text + "# Another line.\n") is None
+    assert packaged.values_in(tmp_path / "speed.yaml", text) is None

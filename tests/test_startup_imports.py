@@ -105,9 +105,9 @@ def test_run_without_a_model_imports_no_client(tmp_path: Path, stand_ins: Path, 
     printed, modules = outcome(stand_ins, "run", str(path), "--preset", "speed", "-m", "claude-opus-4-5", "-o", output)
     condensed = printed if where == "-" else (tmp_path / where).read_text(encoding="utf-8")
     assert "left out #" in condensed, "nothing was condensed"
-    assert {"msgspec", "yaml"} <= modules, "the work itself was not seen"
+    assert "msgspec" in modules, "the work itself was not seen"
     assert len(modules & {"splintr", "rs_bpe"}) == 1, "one counter counts"
-    assert not modules & (NEVER | {"rich"})
+    assert not modules & (NEVER | {"rich", "yaml"})
 
 
 # `condense check` reads no settings where nobody wrote any, and looks up no window that it is given.

@@ -54,6 +54,7 @@ AT_THE_EDGE = {
     "cache_files.py": {"os", "pathlib", "sqlite3"},
     "config/files.py": {"pathlib", "platformdirs"},
     "config/loading.py": {"pathlib"},
+    "config/packaged.py": {"pathlib"},
     "config/presets.py": {"pathlib"},
     "config/user.py": {"os", "pathlib"},
     "llm/cache.py": {"os", "pathlib", "platformdirs", "sqlite3"},

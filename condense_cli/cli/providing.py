@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..config.layers import Layer, Settings
     from ..config.loading import Loaded
     from ..config.models import Configuration
-    from ..config.yaml_reading import KeyPath, Positions
+    from ..config.positions import KeyPath, Positions
     from ..passes.condensation import Condensation
     from ..providers.registry import Registry
 
@@ -166,7 +166,7 @@ def with_assignments(configuration: Configuration, assignments: Sequence[str], r
     """The configuration with values that --set gives for settings of its provider. Raises CondenseError."""
     from ..config.assignments import assigned
     from ..config.checks import problems
-    from ..config.yaml_reading import Positions
+    from ..config.positions import Positions
 
     provider = registry.get(configuration.provider)
     configuration = registry.configured(configuration)
@@ -203,7 +203,7 @@ def _assigned(layers: Mapping[str, Layer], flag: str, paths: Sequence[KeyPath]) 
 
 def _path_of(assignment: str, section: str) -> KeyPath:
     """Where in a configuration the value of one `--set` stands. The settings of `smart` are its keys themselves."""
-    from ..config.yaml_reading import snake_case
+    from ..config.positions import snake_case
 
     keys = assignment.partition("=")[0].strip().split(".")
     path = tuple(int(key) if key.isdecimal() else snake_case(key) for key in keys)

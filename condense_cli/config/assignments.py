@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ..errors import ConfigurationError, UsageError
 from .loading import as_typed, types_at
-from .yaml_reading import KeyPath, Positions, read_yaml, snake_case
+from .positions import KeyPath, Positions, snake_case
 
 T = TypeVar("T", bound=Struct)
 
@@ -54,6 +54,8 @@ def _put(plain: Any, keys: list[str], text: str, root: type[Struct], positions: 
 def _value(text: str, kinds: list[Any]) -> Any:
     """What the text says as YAML, or the text itself, whichever the key takes."""
     try:
+        from .yaml_reading import read_yaml  # With the parser.
+
         value, _ = read_yaml(text, "value")
     except ConfigurationError:
         value = text

@@ -11,7 +11,7 @@ from msgspec import Struct
 from .loading import TARGETS
 from .models import Configuration
 from .overrides import Overrides, apply
-from .yaml_reading import KeyPath, is_at, value_at
+from .positions import KeyPath, is_at, value_at
 
 DEFAULT: Final = "default"
 COMPILED: Final = "compiled"

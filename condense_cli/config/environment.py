@@ -11,9 +11,9 @@ from msgspec import Struct
 from ..errors import ConfigurationError
 from .loading import Loaded, in_words, over
 from .models import FileConfiguration
+from .positions import KeyPath
 from .presets import Presets
 from .variables import given_in, variable_of
-from .yaml_reading import KeyPath
 
 
 class Variables(Struct, frozen=True):

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from .loading import TARGETS, Loaded
 from .models import Configuration
+from .positions import KeyPath, is_at
 from .presets import DEFAULT_PRESET, PACKAGED, Presets
-from .yaml_reading import KeyPath, is_at
 
 ONE_BY_ONE: Final = frozenset(
     {

@@ -16,7 +16,7 @@ from ..errors import ConfigurationError
 from ..nearest import nearest
 from .checks import problems
 from .models import Configuration, FileConfiguration
-from .yaml_reading import KeyPath, Positions, is_at, read_yaml, value_at
+from .positions import KeyPath, Positions, is_at, value_at
 
 if TYPE_CHECKING:
     from .presets import Presets
@@ -105,12 +105,22 @@ def load_with_positions(path: Path, presets: Presets | None = None) -> Loaded:
 
     Raises ConfigurationError.
     """
-    return parse_with_positions(read_text(path), str(path), path.parent, presets)
+    return _parsed(path, path.parent, presets)
 
 
 def load_preset_file(path: Path) -> Loaded:
     """The same of a preset that another file names: it must name none itself, or two could name each other."""
-    return parse_with_positions(read_text(path), str(path), None)
+    return _parsed(path, None, None)
+
+
+def _parsed(path: Path, folder: Path | None, presets: Presets | None) -> Loaded:
+    from .packaged import values_in
+
+    text = read_text(path)
+    values = values_in(path, text)
+    if values is not None:
+        return typed_file(values, FileConfiguration, Positions(str(path)), folder, presets)
+    return parse_with_positions(text, str(path), folder, presets)
 
 
 def read_text(path: Path) -> str:
@@ -129,6 +139,8 @@ def parse_configuration(text: str, name: str = "configuration") -> Configuration
 
 def parse_with_positions(text: str, name: str, folder: Path | None = Path(), presets: Presets | None = None) -> Loaded:
     """The same with positions. The path of a preset that the text names counts from the folder; None: it names none."""
+    from .yaml_reading import read_yaml  # With the parser: the package's presets do without.
+
     value, positions = read_yaml(text, name)
     if not isinstance(value, dict):
         found = "found nothing" if value is None else "and not a list or a single value"

@@ -23,8 +23,8 @@ from .provider_settings import ProviderSettings
 
 if TYPE_CHECKING:
     from .loading import Loaded
+    from .positions import Positions
     from .presets import Presets
-    from .yaml_reading import Positions
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/@-]*")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from ..config.checks import Problem, section_warnings
 from ..config.loading import as_typed
 from ..config.models import Configuration
-from ..config.yaml_reading import Positions
+from ..config.positions import Positions
 from ..errors import CondenseError, ConfigurationError
 from ..passes.condensation import Condensation, Metrics, RunError
 from ..passes.receipts import undone

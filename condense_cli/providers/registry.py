@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from ..config.loading import as_typed
 from ..config.models import Configuration
+from ..config.positions import Positions
 from ..config.provider_settings import ProviderSettings
-from ..config.yaml_reading import Positions
 from ..errors import ConfigurationError
 from ..nearest import nearest
 from . import lossless, native, smart, truncation

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ..config.base import Base
 from ..config.models import Configuration, PassConfig, Prelude
 from ..config.phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
-from ..config.yaml_reading import Positions
+from ..config.positions import Positions
 from . import phases
 from .base import Capabilities, Provider
 

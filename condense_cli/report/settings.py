@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..config.effective import COMPILED, Effective, spelled
-from ..config.yaml_reading import KeyPath
+from ..config.positions import KeyPath
 from .visible import visible
 
 _COMMENT_COLUMN: Final = 58
