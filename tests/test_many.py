@@ -130,6 +130,11 @@ def test_a_named_file_that_is_no_transcript_fails(tree: Path, tmp_path: Path) ->
     assert all(each["why"] for each in done.json["files"] if each["status"] == "failed")
 
 
+def test_a_file_that_is_named_beside_its_folder_is_no_guess(tree: Path, tmp_path: Path) -> None:
+    for arguments in (("in", "in/package.json"), ("in/package.json", "in")):
+        assert statuses(run(*arguments, "--dry-run", "--json", cwd=tmp_path))["package.json"] == "failed"
+
+
 def test_written_is_said_where_something_was(tree: Path, tmp_path: Path) -> None:
     assert "Written" not in run("in/package.json", "in/missing.jsonl", "--out-dir", "out", cwd=tmp_path).text
     assert "Written below out" in run("in/package.json", "in/short.jsonl", "--out-dir", "out", cwd=tmp_path).text
@@ -150,6 +155,16 @@ def test_bad_rows_show_in_the_table(tree: Path, tmp_path: Path) -> None:
     assert "* b/deep/rows.jsonl: 1 bad row; line 3:" in done.text
     assert (tmp_path / "out/b/deep/rows.jsonl").read_bytes().endswith(b"{broken\n")
     assert run("in", "--out-dir", "out", "--lenient", cwd=tmp_path).status == ExitStatus.DONE
+
+
+# In a cron job nothing else would tell why it failed.
+def test_what_failed_is_said_where_nothing_else_is(tree: Path, tmp_path: Path) -> None:
+    (tree / "b/deep/rows.jsonl").write_bytes(as_lines(rows(LONG, 1)) + b"{broken\n")
+    done = run("in", "in/package.json", "--out-dir", "out", "-q", cwd=tmp_path)
+    assert (done.status, done.stdout) == (ExitStatus.INPUT, b"")
+    said = re.findall("^condense: (.*?): ", done.stderr, re.MULTILINE)
+    assert sorted(said) == ["b/deep/rows.jsonl", "package.json"]
+    assert run("in/short.jsonl", "--out-dir", "out", "-q", cwd=tmp_path).stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,9 @@ def test_a_bad_row_is_reported_and_passed_through(tmp_path: Path) -> None:
     assert f'{path}:4: none of its columns holds messages in a known format (columns: "x").' in done.text
     assert output.read_bytes() == expected(lines[0]) + BROKEN + lines[1] + b'{"x": 1}\n' + expected(lines[2])
     assert condense("run", path, *SPEED, "-o", output, "--lenient").status == ExitStatus.DONE
+    quiet = condense("run", path, *SPEED, "-o", output, "-q")
+    assert (quiet.stdout, quiet.stderr.count(f"condense: {path}:")) == (b"", 2)
+    assert condense("run", path, *SPEED, "-o", output, "-q", "--lenient").stderr == ""
 
 
 def test_the_report_for_programs(tmp_path: Path) -> None:

@@ -58,7 +58,11 @@ def run_many(
         spent=digits(told.cost),
         warnings=told.warnings,
     )
-    telling.tell(report, lambda: _show(report, {str(each.path): str(each.below) for each in inputs}))
+    below = {str(each.path): str(each.below) for each in inputs}
+    telling.tell(report, lambda: _show(report, below))
+    if telling.quiet:  # A status that is not 0 needs a reason, as where one file is run.
+        for line in _first(_reasons([each for each in results if each.exit_status], below)):
+            say(f"condense: {line.removeprefix('* ')}")
     return facts.exit_status(results)
 
 
@@ -140,7 +144,7 @@ def _show(report: facts.ManyReport, below: dict[str, str]) -> None:
         table = fitted_table(columns, rows, (1, 2, 3), screen.width, flexible=0, is_path=True, styles=styles)
         screen.print(table)
         screen.print(OF_SEVERAL, style="dim", soft_wrap=True)
-    for line in _first(_reasons(report, below)):
+    for line in _first(_reasons(report.files, below)):
         screen.print(visible(line), style="red", soft_wrap=True)
     for line in _first(f"{below[each.input]}: {warning}" for each in report.files for warning in each.warnings):
         screen.print(visible(line), style="yellow", soft_wrap=True)
@@ -160,9 +164,9 @@ def _counts(totals: facts.Totals) -> str:
     return f"{finished:,} of {totals.files - totals.passed_over:,}"
 
 
-def _reasons(report: facts.ManyReport, below: dict[str, str]) -> Iterator[str]:
+def _reasons(results: Iterable[facts.FileResult], below: dict[str, str]) -> Iterator[str]:
     """Why files failed, or what is wrong with those that were written."""
-    for each in report.files:
+    for each in results:
         if each.why and each.status is not facts.Status.PASSED_OVER:
             mark = "* " if each.status in facts.WORKED else ""
             yield f"{mark}{below[each.input]}: {each.why.removeprefix(each.input).lstrip(': ')}"

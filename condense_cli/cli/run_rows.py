@@ -44,6 +44,9 @@ def run_rows(
     if not telling.is_silent:
         report = report_of(task, outcome, to.output if output is not None else None, telling.configuration)
         telling.tell(report, lambda: _show(report, name_of(file), to))
+    if telling.quiet and not treatment.lenient:  # They are why the status is not 0.
+        for line in bad_rows(outcome.tally.problems, outcome.tally.bad, name_of(file)):
+            say(f"condense: {line}")
     return status_of_rows(outcome, treatment)
 
 

@@ -39,7 +39,8 @@ def find_inputs(arguments: Sequence[str], output: Path | None) -> list[Input]:
         path = Path(os.path.abspath(argument))
         bases.append(path if path.is_dir() else path.parent)
         for file in files_in(path, output) if path.is_dir() else [path]:
-            found.setdefault(_place(file), (file, not path.is_dir()))
+            first, is_named = found.get(_place(file), (file, False))
+            found[_place(file)] = (first, is_named or not path.is_dir())
     try:
         base = Path(os.path.commonpath(bases))
     except ValueError:  # Of Windows, where no folder holds two drives.
