@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -43,6 +44,15 @@ def test_without_a_place_nothing_is_written(rows_file: Path, tmp_path: Path) -> 
     dry = condense("run", rows_file, *SPEED, "-n", "-o", tmp_path / "small.jsonl")
     assert "2 changed" in dry.text
     assert snapshot(tmp_path) == before
+
+
+# As for a single transcript: beside `ls -l` the figures would be wrong.
+def test_sizes_of_compressed_rows_are_said_to_be_unpacked(rows_file: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "rows.jsonl.gz"
+    packed.write_bytes(gzip.compress(DATA))
+    for file, output, unit in ((rows_file, "b.jsonl", "bytes"), (packed, "b.jsonl", "unpacked bytes")):
+        said = condense("run", file, *SPEED, "-o", tmp_path / output).text
+        assert f"{len(DATA):,} → {(tmp_path / output).stat().st_size:,} {unit}, openai-chat" in said
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\n\n"])

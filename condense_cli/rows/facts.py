@@ -10,6 +10,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from .. import __version__, prices
+from ..compressed import suffix_of
 from ..plurals import plural
 from ..report.cost_text import digits, dollars
 from ..report.facts import SHAPE, Bytes, Pair, Summarized
@@ -173,7 +174,10 @@ def paid(report: RowsReport) -> tuple[str | None, str | None]:
 
 
 def sizes(report: RowsReport) -> str:
+    """The sizes of all rows; those of compressed or Parquet files are not their sizes on disk, and are called so."""
+    names = (report.input, report.output or "")
+    unit = "unpacked bytes" if any(suffix_of(name) or name.endswith(".parquet") for name in names) else "bytes"
     after = "" if report.bytes.after is None else f" → {report.bytes.after:,}"
     formats = Counter(report.formats)
     kinds = ", ".join(name if len(formats) == 1 else f"{name} {number:,}" for name, number in formats.most_common())
-    return f"{report.bytes.before:,}{after} bytes" + (f", {kinds}" if kinds else "")
+    return f"{report.bytes.before:,}{after} {unit}" + (f", {kinds}" if kinds else "")
