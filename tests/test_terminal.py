@@ -69,14 +69,14 @@ def test_on_a_terminal_run_prints_diff_and_report_and_writes_nothing(file: Path,
 
 
 def test_a_target_is_proposed_where_rules_cut(long_file: Path) -> None:
-    """A preset that could meet a target names the one that keeps more in as many tokens; with one it says nothing."""
+    """A preset that could meet a target names the one that keeps more in as many tokens, where rules alone cut."""
     done = condense_on_terminal("run", long_file, "-p", "speed")
     found = re.search(r"--target-percent (\d+) keeps more", done.plain)
     assert found
     left = re.search(r"([\d.]+) % saved", done.plain)
     assert left
     assert abs(100 - float(left[1]) - int(found[1])) < 1
-    for others in (("-p", "speed", "--target-percent", found[1]), ("-p", "lossless")):
+    for others in (("-p", "speed", "--target-percent", found[1]), ("-p", "lossless"), ("-p", "balanced")):
         assert "keeps more" not in condense_on_terminal("run", long_file, *others).plain
 
 

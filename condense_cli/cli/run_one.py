@@ -10,6 +10,7 @@ from msgspec import Struct
 from ..passes.condensation import Condensation
 from ..passes.flags import name_flags
 from ..passes.pipeline import NO_TARGET
+from ..passes.shortening import EXTRACT
 from ..report import facts
 from ..report.shares import percent
 from ..report.slimming import growth
@@ -130,7 +131,8 @@ def _show(ran: Ran, report: facts.Report, telling: Telling, to: Destination) -> 
 
 
 def _better(result: Condensation) -> Iterator[str]:
-    """What keeps more in as many tokens: passes that go down to a target, where there was none."""
+    """What keeps more in as many tokens: passes that pick lines for a target, where there was none."""
     share = round(percent(result.tokens_after, result.tokens_before))
-    if any(receipt.reason == NO_TARGET for receipt in result.passes) and _LEAST <= share <= _MOST:
+    is_picked = any(receipt.operation == EXTRACT for receipt in result.changes)
+    if not is_picked and any(receipt.reason == NO_TARGET for receipt in result.passes) and _LEAST <= share <= _MOST:
         yield f"--target-percent {share} keeps more of what later work needs, as a rule."
