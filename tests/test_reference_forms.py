@@ -12,6 +12,7 @@ from references import EACH, check, references, texts
 
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.matching import hash_lines
+from condense_cli.lossless.states import elements
 from condense_cli.transcript import Message
 
 LINES = [f"def function_{n}(argument): return {n} * argument" for n in range(1, 31)]
@@ -146,6 +147,13 @@ def test_states_refer_to_newer_states_and_keep_their_tags() -> None:
     assert after.startswith("Go on.\n<environment_details>\n[see lines 2-10 of the next <environment_details> #")
     assert after.endswith("]\n</environment_details>")
     assert "\none\n" in after
+
+
+# An element ends at the first closing tag; without one there is none, however often it is opened.
+def test_elements_that_are_not_closed_are_none() -> None:
+    text = "<a>x<a>y</a>z</a> <a>\n</a>" + "<a>" * 100_000
+    assert [(text[e.start : e.end], e.part) for e in elements(text, "a")] == [("<a>x<a>y</a>", 0), ("<a>\n</a>", 1)]
+    assert elements("</a><a>", "a") == elements("<b></b>", "a") == []
 
 
 # A result that shows what its call wrote says so, and the call keeps it.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import cache
 from typing import Final
 
 from msgspec import Struct
@@ -23,9 +21,14 @@ class Element(Struct, frozen=True):
 
 def elements(text: str, tag: str) -> list[Element]:
     """Every element of a tag in a text."""
-    if f"</{tag}>" not in text:
-        return []
-    return [Element(tag, *match.span(), part) for part, match in enumerate(_pattern(tag).finditer(text))]
+    opening, closing = f"<{tag}>", f"</{tag}>"
+    found: list[Element] = []
+    start = text.find(opening)
+    while start >= 0 and (end := text.find(closing, start + len(opening))) >= 0:
+        end += len(closing)
+        found.append(Element(tag, start, end, len(found)))
+        start = text.find(opening, end)
+    return found
 
 
 def outermost(text: str, tags: Sequence[str]) -> list[Element]:
@@ -38,8 +41,3 @@ def outermost(text: str, tags: Sequence[str]) -> list[Element]:
             kept.append(element)
             end = element.end
     return kept
-
-
-@cache
-def _pattern(tag: str) -> re.Pattern[str]:
-    return re.compile(rf"<{re.escape(tag)}>.*?</{re.escape(tag)}>", re.DOTALL)
