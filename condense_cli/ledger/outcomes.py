@@ -24,13 +24,14 @@ _EDGE: Final = 300
 """Clients put the exit status at the beginning or at the end, a program's own words may stand between."""
 
 _REFUSED: Final = re.compile(
-    r"\s*(?:<tool_use_error>|ERROR:|Error:|error:|No replacement was performed|No file open|Unable to apply diff"
+    r"\s*+(?:<tool_use_error>|ERROR:|Error:|error:|No replacement was performed|No file open|Unable to apply diff"
     r"|Your proposed edit has introduced new syntax error|Invalid `|apply_patch verification failed|Failed to )"
 )
 """How clients without a flag begin when they refuse to read or to change a file."""
 
 _DENIED: Final = re.compile(
-    r"\s*(?:<error>\s*)?(?:The user doesn't want to |This (?:Bash )?command (?:requires approval|contains multiple op)"
+    r"\s*+(?:<error>\s*+)?(?:The user doesn't want to "
+    r"|This (?:Bash )?command (?:requires approval|contains multiple op)"
     r"|Claude requested permissions? to |Permission to use .{1,400}? has been denied"
     r"|.{1,400}? was blocked\. For security, Claude Code "
     r"|(?:exec command |patch )?rejected by user|The user denied this operation"
@@ -52,7 +53,7 @@ ERROR_LINE: Final = re.compile(
 """A line that says that something went wrong."""
 
 _HELP: Final = re.compile(
-    r"\s*(?:error: )?(?:usage:|(?:try|for|see|run) .{0,80}(?:\bhelp\b|-h\b)|\S+ (?:--help|-h)\s*$)", re.IGNORECASE
+    r"\s*+(?:error: )?(?:usage:|(?:try|for|see|run) .{0,80}(?:\bhelp\b|-h\b)|\S+ (?:--help|-h)\s*$)", re.IGNORECASE
 )
 """A line that tells how to call a program, hardly what went wrong."""
 
