@@ -148,30 +148,38 @@ def render(units: Units, kept: Sequence[int]) -> str:
     Of a line in pieces either none is kept, or the first and the last are among those that are.
     """
     written: list[str] = []  # In parts: a line of many pieces would be copied with each, were it put together at once.
-    left_out = nothing = Gap(units.hash)
-    for unit, text in enumerate(units.texts):
-        if unit in units.gaps:
-            left_out = left_out.plus(units.gaps[unit])
-        start = units.starts[unit]
+    gaps = units.gaps
+    lines = characters = 0  # Not a gap, of which each unit that is left out would make another.
+    for unit, (text, start) in enumerate(zip(units.texts, units.starts, strict=True)):
+        if unit in gaps:
+            lines += gaps[unit].lines
+            characters += gaps[unit].characters
         if not kept[unit]:
             # Of a line that stays in part its characters are counted, any other counts as one.
-            left_out = left_out.plus(
-                Gap(units.hash, 0, len(text)) if kept[start] else Gap(units.hash, int(unit == start))
-            )
+            if kept[start]:
+                characters += len(text)
+            else:
+                lines += unit == start
             continue
         is_inside = unit != start
-        if left_out != nothing:
+        if lines or characters:
             if is_inside and not written[-1].endswith(ELLIPSIS):
                 written.append(ELLIPSIS)
-            written += ["\n", str(left_out)] if written else [str(left_out)]
-            left_out = nothing
+            written += _marker(units, lines, characters, written)
+            lines = characters = 0
             written += ["\n", ELLIPSIS] if is_inside and not text.startswith(ELLIPSIS) else ["\n"]
         elif written and not is_inside:
             written.append("\n")
         written.append(text)
-    left_out = left_out.plus(units.gaps.get(len(units.texts), nothing))
-    if left_out != nothing:
-        written += ["\n", str(left_out)] if written else [str(left_out)]
+    last = gaps.get(len(units.texts), Gap(units.hash))
+    if lines or characters or last.lines or last.characters:
+        written += _marker(units, lines + last.lines, characters + last.characters, written)
     elif units.has_final_break:
         written.append("\n")
     return "".join(written)
+
+
+def _marker(units: Units, lines: int, characters: int, written: Sequence[str]) -> list[str]:
+    """The marker for what is left out, on a line of its own behind what is written."""
+    marker = str(Gap(units.hash, lines, characters))
+    return ["\n", marker] if written else [marker]
