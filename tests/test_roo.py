@@ -144,6 +144,14 @@ def test_several_files_in_one_call() -> None:
     assert replaced == spelled_call.replace(">b<", ">c<")
 
 
+# What looks like a tag in code is text, also where it stands in thousands of lines.
+def test_tags_that_are_never_closed_are_text() -> None:
+    diff = "let all: Vec<T> = from(<read_file>);\n" * 20_000
+    spelled_call = f"<apply_diff>\n<path>a.rs</path>\n<diff>\n{diff}\n</diff>\n</apply_diff>"
+    assert xmlcalls.arguments(spelled_call) == {"path": "a.rs", "diff": diff}
+    assert list(xmlcalls.find_calls(diff + spelled_call)) == [("apply_diff", len(diff), len(diff + spelled_call))]
+
+
 # Replacing the values of a call changes exactly these.
 @given(st.dictionaries(st.sampled_from(["path", "content", "command"]), st.text(alphabet="ab<>/\n", max_size=9)))
 def test_replacing_changes_exactly_the_values(values: dict[str, str]) -> None:
