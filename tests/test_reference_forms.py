@@ -31,7 +31,16 @@ def said(messages: tuple[Message, ...], message: int = 2) -> str:
     return "\n".join(text for block in messages[message].blocks for text in texts(block))
 
 
-STYLES = ("{n:>6}\t{line}", "{n:>6}→{line}", "{n}→{line}", "{n} | {line}", "{n}:{line}", "{n}\t{line}", "{n:>4}|{line}")
+STYLES = (
+    "{n:>6}\t{line}",
+    "{n:>6}→{line}",
+    "{n}→{line}",
+    "{n} | {line}",
+    "{n}:{line}",
+    "{n}\t{line}",
+    "{n:>4}|{line}",
+    "{n:>12}|{line}",
+)
 
 
 # A listing refers to another one, whatever the styles and first numbers of the two are.

@@ -21,6 +21,8 @@ from msgspec.structs import replace
 _NUMBERED: Final = re.compile(r"( *)(\d{1,7})(→|\t| \| |\||:)", re.ASCII)
 _PRINTED: Final = 2_000
 """Numbers of a listing, from 0 on, that are remembered as they are printed."""
+_WIDEST: Final = 8
+"""Only in these widths: those of any width would take as much memory as a text asks for."""
 _BEGINNINGS: Final = frozenset(" 0123456789")
 _DIGITS: Final = frozenset("0123456789")
 
@@ -160,7 +162,7 @@ def _fitting(lines: list[str], start: int, numbering: Numbering) -> int:
 
 def prefixes(first: Numbering, size: int) -> Iterator[str]:
     """The numbers of a listing as they are printed, from the first on. Most listings have the same few thousand."""
-    known = _printed(first.width, first.separator) if first.number >= 0 else []
+    known = _printed(first.width, first.separator) if first.number >= 0 and first.width <= _WIDEST else []
     last = first.number + size
     others = range(max(first.number, len(known)) if known else first.number, last)
     return chain(known[first.number : last], (f"{number:>{first.width}}{first.separator}" for number in others))
