@@ -93,6 +93,14 @@ def test_failed_and_superseded_results_can_be_selected() -> None:
 # --- Protection -------------------------------------------------------------------------------------------------------
 
 
+# Some clients count their calls anew in each turn: what one of them showed is not renewed by another.
+def test_results_of_calls_that_share_an_id_are_not_superseded() -> None:
+    messages = [user("a"), *read_turn("1", "a.py"), *read_turn("1", "b.py"), *read_turn("2", "a.py"), assistant("z")]
+    for superseded, changed in ((True, []), (False, [2, 4, 6])):
+        selection = {"type": "custom", "superseded": superseded}
+        assert changed_messages(condense(anthropic(*messages), one_pass(selection=selection))) == changed
+
+
 def test_the_start_the_request_and_pins_stay() -> None:
     everything = {"defaults": {name: {"operation": "suppress"} for name in ("message_text", "tool_results")}}
     reminder = f"<system-reminder>{LONG}</system-reminder>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter as Counts
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
@@ -80,23 +81,25 @@ def superseded_results(messages: Sequence[Message]) -> frozenset[str]:
 
     A command run again counts only when it printed the same: an older failing test run is history
     that a passing one does not replace. A file read again counts whatever it shows, and only for the
-    very same range; a failed read replaces nothing.
+    very same range; a failed read replaces nothing. Calls that share an id are left alone: by it their results cannot
+    be told apart.
     """
     calls = calls_by_id(messages)
+    blocks = [block for message in messages for block in message.blocks]
+    times = Counts(block.call_id for block in blocks if block.kind is BlockKind.TOOL_CALL and block.call_id)
     results: dict[str, list[Block]] = {}
-    for message in messages:
-        for block in message.blocks:
-            if _is_result(block) and block.answers in calls:
-                results.setdefault(block.answers or "", []).append(block)
+    for block in blocks:
+        if block.answers and _is_result(block) and times[block.answers] == 1:
+            results.setdefault(block.answers, []).append(block)
     newest: dict[tuple[str | None, str], tuple[str, ...]] = {}
     superseded = set()
-    for call_id, blocks in reversed(results.items()):
+    for call_id, parts in reversed(results.items()):
         call = calls[call_id]
         key = (call.tool, call.text)
         # An image as its marker: whether it was left out or not, it is the same image.
-        texts = tuple(str(Gap(block.digest, is_image=True)) if block.digest else block.text for block in blocks)
+        texts = tuple(str(Gap(block.digest, is_image=True)) if block.digest else block.text for block in parts)
         if key in newest and (reads_a_file(call) or newest[key] == texts):
             superseded.add(call_id)
-        if not any(map(has_failed, blocks)):
+        if not any(map(has_failed, parts)):
             newest.setdefault(key, texts)
     return frozenset(superseded)
