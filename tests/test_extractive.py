@@ -57,7 +57,7 @@ def _originals(shortened: str) -> list[str]:
 def _is_subsequence(lines: list[str], text: str) -> bool:
     position = 0
     for line in lines:
-        for wanted in {line, line.removeprefix(ELLIPSIS), line.removesuffix(ELLIPSIS), line.strip(ELLIPSIS)}:
+        for wanted in (line, line.removeprefix(ELLIPSIS), line.removesuffix(ELLIPSIS), line.strip(ELLIPSIS)):
             found = text.find(wanted, position)
             if found >= 0:
                 position = found + len(wanted)
@@ -208,6 +208,12 @@ def test_replaced_lines_give_way_to_the_newest_state() -> None:
     shortened = shorten_together(survey, [first, *written], COUNT(new) + 80)
     assert shortened[last] == new
     assert len(shortened[first].split("\n")) < 6
+
+
+# Some clients count their calls anew in each turn.
+def test_a_call_that_failed_takes_no_lines_from_another_of_its_id() -> None:
+    turns = [*read_turn("t0", "a.py", "limit = 1"), *read_turn("t0", "b.py", "no such file", is_error=True)]
+    assert set(Survey(anthropic(user("Go."), *turns).messages, COUNT).lines) == {"limit = 1"}
 
 
 def _picked(summary: str) -> list[str]:

@@ -87,13 +87,13 @@ def editable_lines(
     `bodies` are the lines of each part without the numbers of listings, `positions` its place in the conversation.
     """
     parts = [part for part in parts if part.call is not None]
-    failed = {part.block.answers for part in parts if part.is_result and tools.has_failed(part.block)}
+    failed = {id(part.call) for part in parts if part.is_result and tools.has_failed(part.block)}
     deeds: dict[int, _Deed] = {}
     files: dict[str, _File] = {}
     histories: dict[str, History] = {}
     for part in parts:
         call = part.call
-        if call is None or (call.call_id and call.call_id in failed):
+        if call is None or id(call) in failed:
             continue
         deed = deeds.get(id(call)) or deeds.setdefault(id(call), _deed(call))
         if not (deed.shows if part.is_result else deed.writes):
