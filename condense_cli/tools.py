@@ -29,7 +29,7 @@ SHELLS: Final = frozenset({
     "bash", "container.exec", "exec_command", "execute_bash", "execute_command", "local_shell", "run_command",
     "run_commands", "run_shell_command", "shell", "shell_command", "terminal",
 })  # fmt: skip
-_REPLACERS: Final = frozenset({"create", "create_file", "write", "write_file", "write_to_file"})
+_WHOLE_FILE_WRITERS: Final = frozenset({"create", "create_file", "write", "write_file", "write_to_file"})
 """Writers that put a whole file in place, not a part of it."""
 
 TODO_LISTS: Final = frozenset({"todowrite", "todo_write", "todolist", "update_plan", "update_todo_list"})
@@ -40,8 +40,9 @@ TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
 
 _OPEN_FILE: Final = re.compile(r"^\(Open file: (.+?)\)\s*$", re.MULTILINE)
 _SHOWN_FILE: Final = re.compile(r"^\[File: (.+?) \(\d+ lines total\)\]", re.MULTILINE)
-_REPLACED: Final = frozenset({"old_string", "old_str", "old_text", "oldText", "TargetContent", "search"})
-_PATCHES: Final = frozenset({"diff", "content", "input", "patch"})
+_REPLACED_ARGUMENTS: Final = frozenset({"old_string", "old_str", "old_text", "oldText", "TargetContent", "search"})
+_PATCH_ARGUMENTS: Final = frozenset({"diff", "content", "input", "patch"})
+"""Arguments of an edit that hold what it replaces, and those that may hold a patch."""
 _SEARCH_BEGINS: Final = re.compile(r"(?:<{7}|-{7,}) SEARCH\s*")
 _SEARCH_HEADER: Final = re.compile(r":(?:start|end)_line:.*|-{7}")
 """How a text to look for begins in edits of Roo Code and Cline, and lines that come before it; `=======` ends it."""
@@ -165,7 +166,7 @@ def prints_a_file(call: Block) -> bool:
 def replaces_a_file(call: Block) -> bool:
     """Whether the call puts a whole file in place."""
     name = name_of(call)
-    return name in _REPLACERS or command_of_editor(call) == "create"
+    return name in _WHOLE_FILE_WRITERS or command_of_editor(call) == "create"
 
 
 def command_lines(call: Block) -> list[str]:
@@ -199,9 +200,9 @@ def matched_texts(call: Block) -> list[str]:
         return []
     found: list[str] = []
     for path, value in string_values(arguments_of(call) or {"input": call.text}):
-        if path[-1] in _REPLACED:
+        if path[-1] in _REPLACED_ARGUMENTS:
             found.append(value)
-        elif path[-1] in _PATCHES:
+        elif path[-1] in _PATCH_ARGUMENTS:
             found += _searched_texts(value)
             if patches.BEGIN in value:
                 found += [line[1:] for line in value.split("\n") if line.startswith(("-", " "))]
