@@ -46,19 +46,8 @@ def write_bytes(path: Path, data: bytes, *, last_check: Callable[[], None] | Non
     An existing file keeps its permissions and, where the system lets it, its owner; a device or pipe is written to
     as it is. `last_check` is called right before the renaming, and may raise to leave everything as it is.
     """
-    with output_errors(path):
-        if path.exists() and not path.is_file():
-            if path.is_dir():
-                raise IsADirectoryError(0, "it is a folder")
-            path.write_bytes(data)
-            return
-        target = Path(os.path.realpath(path))
-        check_replaceable(target)
-        with _written_beside(target, data, target if target.exists() else None) as temporary:
-            if last_check is not None:
-                last_check()
-            temporary.replace(target)
-        sync_folder(target.parent)
+    with written_whole(path, last_check=last_check) as file:
+        file.write(data)
 
 
 def create_bytes(path: Path, data: bytes, *, like: Path) -> bool:
@@ -68,8 +57,9 @@ def create_bytes(path: Path, data: bytes, *, like: Path) -> bool:
     """
     with output_errors(path):
         if not path.exists():
-            with _written_beside(path, data, like) as temporary:
-                name_new(temporary, path)
+            with _neighbour(path, like) as (file, finish):
+                file.write(data)
+                name_new(finish(), path)
             sync_folder(path.parent)
             return True
         if holds(path, data):
@@ -90,18 +80,10 @@ def name_new(existing: Path, new: Path) -> None:
 
 
 @contextlib.contextmanager
-def _written_beside(target: Path, data: bytes, like: Path | None) -> Iterator[Path]:
-    """A hidden neighbour of a file that holds the data, on disk; it is gone afterwards, or has another name."""
-    with _neighbour(target, like) as (file, finish):
-        file.write(data)
-        yield finish()
-
-
-@contextlib.contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
+def written_whole(path: Path, *, last_check: Callable[[], None] | None = None) -> Iterator[BinaryIO]:
     """A file to write to piece by piece, which takes the place of `path` when the block ends without an error.
 
-    Otherwise nothing is there that was not there before. A device or pipe is written to as it is. Raises OutputError.
+    Otherwise nothing is there that was not there before. As `write_bytes` for the rest. Raises OutputError.
     """
     with output_errors(path):
         if path.exists() and not path.is_file():
@@ -114,7 +96,10 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
         check_replaceable(target)
         with _neighbour(target, target if target.exists() else None) as (file, finish):
             yield file
-            finish().replace(target)
+            temporary = finish()
+            if last_check is not None:
+                last_check()
+            temporary.replace(target)
         sync_folder(target.parent)
 
 
