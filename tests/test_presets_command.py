@@ -61,6 +61,20 @@ def test_show_as_json_of_what_is_no_preset(tmp_path: Path) -> None:
     assert "broken.yaml:1:1: expected a list" in done.stderr
 
 
+# What is written works as it is, or is not written.
+@pytest.mark.parametrize("target", ["new.yaml", "new.json", "-"])
+@pytest.mark.parametrize("data", ["description: grüße".encode("latin-1"), b"passes: 3\n", b"- 1\n"], ids=str)
+def test_new_from_a_broken_preset_is_refused(tmp_path: Path, target: str, data: bytes) -> None:
+    broken = tmp_path / "condense" / "presets" / "broken.yaml"
+    broken.parent.mkdir(parents=True)
+    broken.write_bytes(data)
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    done = condense("presets", "new", target, "--from", "broken", env=env, cwd=tmp_path)
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+    assert "broken.yaml" in done.message
+    assert not (tmp_path / target).exists()
+
+
 def test_show_on_a_terminal() -> None:
     done = condense_on_terminal("presets", "show", "speed")
     assert done.stdout == (presets_folder() / "speed.yaml").read_bytes()

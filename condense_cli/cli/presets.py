@@ -114,7 +114,7 @@ def new(
         from ..files import write_bytes
         from ..report.facts import to_json
 
-        preset = presets_here().read(source).decode() if source is not None else ""
+        preset = _text(presets_here(), source) if source is not None else ""
         if file == "-":
             write_text(starter(source, preset))
             return
@@ -127,6 +127,13 @@ def new(
             raise UsageError(f"{path} exists already.", "Name another file, or add --force to write over it.")
         write_bytes(path, text.encode())
         say(f"Wrote {path}. Try it: condense run FILE --config {shlex.quote(str(path))}")
+
+
+def _text(presets: Presets, name: str) -> str:
+    """The file of a preset as text. Raises ConfigurationError, for one that does not work as well."""
+    data = presets.read(name)
+    presets.named(name)
+    return data.decode()
 
 
 def _facts(presets: Presets, name: str) -> dict[str, str | bool | None]:
