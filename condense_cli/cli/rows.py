@@ -196,8 +196,9 @@ class StandardOutput(BytesIO):
     """Standard output as a stream: what is written goes there."""
 
     def write(self, data: Buffer) -> int:
-        write_out(bytes(data))
-        return len(bytes(data))
+        written = bytes(data)
+        write_out(written)
+        return len(written)
 
     def writelines(self, lines: Iterable[Buffer]) -> None:
         write_out(b"".join(lines))
