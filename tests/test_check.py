@@ -245,3 +245,14 @@ def test_own_profiles_are_looked_at(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["4.9", "100.1", "many"])
 def test_an_impossible_threshold_is_a_usage_error(value: str) -> None:
     assert checked("--context-window", "1000", "--threshold", value).status == ExitStatus.USAGE
+
+
+# The model of the profile continues, so it counts; naming another one beside it can only be a slip.
+def test_a_profile_counts_as_its_model_does() -> None:
+    told = {name: json.loads(checked("--profile", name, "--json").stdout) for name in ("gpt-4o-mini", "claude-opus-5")}
+    assert told["gpt-4o-mini"]["used"]["exact"]
+    assert not told["claude-opus-5"]["used"]["exact"]
+    assert told["gpt-4o-mini"]["used"] == json.loads(checked("--model", "gpt-4o-mini", "--json").stdout)["used"]
+    done = checked("--profile", "gpt-4o-mini", "--model", "claude-opus-5")
+    assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")
+    assert "Name one of them." in done.stderr

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ExitStatus
+from ..errors import ExitStatus, UsageError
 from ..report.visible import visible
 from .console import console, exits, write_text
 from .needing import ContextWindow, Threshold
@@ -55,6 +55,8 @@ def check(
     that goes before our count. Nothing is written.
     """
     with exits():
+        if profile is not None and model is not None:
+            raise UsageError("--profile and --model both name the model that continues.", "Name one of them.")
         from msgspec.structs import replace
 
         from ..config.models import Configuration
@@ -73,6 +75,7 @@ def check(
         transcript = replace(transcript, model=model or transcript.model)
         asked = Asked(profile, context_window, threshold)
         window = window_of(transcript.model, configuration, load_user_configuration(), asked)
+        transcript = replace(transcript, model=window.model)  # It is the one that counts.
         count = Counter.of(transcript)
         beside, how_known = beside_messages(transcript, count, overhead_tokens)
         decision = decide(window.sizes(count.transcript(transcript), beside, configuration, how_known))
