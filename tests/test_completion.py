@@ -8,9 +8,11 @@ import sys
 import pytest
 from helpers import environment
 
+from condense_cli.cli import converting
 from condense_cli.cli.options import FORMAT_NAMES
 from condense_cli.config.presets import preset_names
 from condense_cli.formats import FORMATS
+from condense_cli.formats.converting import TARGETS
 
 COMPLETE = """
 import sys
@@ -60,3 +62,4 @@ def test_names_are_completed(typed: str, found: list[str]) -> None:
 
 def test_completed_formats_are_the_formats() -> None:
     assert sorted(form.name for form in FORMATS) == list(FORMAT_NAMES)
+    assert converting.NAMES == TARGETS

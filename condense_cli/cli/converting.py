@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..passes.condensation import Condensation
 
 NAMES = ("anthropic", "openai-chat")
+"""`formats.converting.TARGETS`, which is too heavy to import while a shell waits for completions."""
 
 To = Annotated[
     str | None,

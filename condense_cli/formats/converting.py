@@ -308,7 +308,8 @@ def _openai(turns: list[_Turn], losses: _Losses) -> Json:
         for result in turn.results:
             texts, images = _chat_parts(result.parts, losses)
             seen += images
-            losses.left_out["flags of failed results"] += result.is_error
+            if result.is_error:
+                losses.left_out["flags of failed results"] += 1
             told = "\n".join(part["text"] for part in texts)
             messages.append({"role": "tool", "tool_call_id": result.id, "content": told})
         texts, images = _chat_parts(turn.parts, losses)
@@ -323,7 +324,6 @@ def _openai(turns: list[_Turn], losses: _Losses) -> Json:
             messages.append(message | ({"tool_calls": [_chat_call(call) for call in turn.calls]} if turn.calls else {}))
         elif content:
             messages.append({"role": turn.role.value, "content": _shortest(content)})
-    losses.left_out += Counter()
     return {"messages": messages}
 
 
