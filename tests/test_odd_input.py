@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import claude_tree
 import pytest
+import rollout_items
 from helpers import (
     CUT,
     DATA,
@@ -181,6 +183,25 @@ def test_odd_but_fine_input_can_be_reported_on(name: str, tmp_path: Path) -> Non
         assert done.stdout
         if "--json" in arguments:
             assert done.json
+
+
+# What tells one record of a client from another may be anything in a file that was written by something else.
+@pytest.mark.parametrize("odd", [[], {}])
+def test_records_without_a_kind_can_be_reported_on(odd: object, tmp_path: Path) -> None:
+    hook = {"type": "hook_success", "hookEvent": odd, "content": "x"}
+    for records in (
+        [claude_tree.GO, claude_tree.record(2, 1, "attachment", attachment=hook)],
+        [claude_tree.GO, claude_tree.record(2, 1, "progress", toolUseID=odd, data={"text": CUT[0]})],
+        [
+            rollout_items.HEAD,
+            *rollout_items.items(rollout_items.REQUEST),
+            {"timestamp": "", "type": odd, "payload": {}},
+        ],
+    ):
+        (tmp_path / "input.jsonl").write_bytes(as_lines(records))
+        done = condense("inspect", "input.jsonl", "--json", cwd=tmp_path)
+        assert (done.status, done.stderr) == (ExitStatus.DONE, "")
+        assert done.json["messages"] == 1
 
 
 @pytest.mark.parametrize("odd", ["\ud800", os.fsdecode(b"\xff"), "\x1b[31m"], ids=["surrogate", "byte", "escape"])

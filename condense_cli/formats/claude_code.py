@@ -50,7 +50,7 @@ _SILENT_ATTACHMENTS = {
 }
 """Attachments that the client shows and does not send."""
 
-_HOOKS_HEARD = {"SessionStart", "UserPromptSubmit", "UserPromptExpansion"}
+_HOOKS_HEARD = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion")
 """Events whose hooks may say something to the model when they succeed."""
 
 

@@ -31,7 +31,8 @@ def display_values(transcript: Transcript) -> Iterator[DisplayValue]:
             said.setdefault(block.place.record, set()).update(known_lines(block.text))
     held = _held(transcript.source)
     for record, value in objects_with(transcript.source, KEY, "progress"):
-        if value.get("type") == "progress" and held.answered & {value.get("toolUseID"), value.get("parentToolUseID")}:
+        calls = [str(value.get(key)) for key in ("toolUseID", "parentToolUseID")]
+        if value.get("type") == "progress" and not held.answered.isdisjoint(calls):
             for path, text in long_strings(value.get("data"), ("data",)):
                 yield DisplayValue(Place(record, path), "progress", text)
         if KEY in value:
@@ -46,7 +47,7 @@ class _Held(Struct):
 
     arguments: set[str]
     data: set[str]
-    answered: set[Any]
+    answered: set[str]
     todo_lists: set[str]
 
 

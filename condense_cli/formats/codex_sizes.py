@@ -9,7 +9,7 @@ from .. import jsontext
 from ..transcript import JsonPath, Transcript
 from .codex_history import item_path, records_of
 
-_ITEMS: Final = frozenset({"response_item", "compacted"})
+_ITEMS: Final = ("response_item", "compacted")
 
 
 def sizes(transcript: Transcript) -> dict[str, int]:
