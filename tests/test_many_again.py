@@ -99,6 +99,15 @@ def test_a_record_that_is_cut_off_counts_as_far_as_it_goes(tree: Path, tmp_path:
     assert len(read_record(tmp_path / "out")) == 5
 
 
+def test_a_name_need_not_be_utf_8(tree: Path, tmp_path: Path) -> None:
+    (tree / "short.jsonl").rename(tree / os.fsdecode(b"\xff.jsonl"))
+    for up_to_date in (0, 5):
+        told = run("in", "--out-dir", "out", "--json", cwd=tmp_path)
+        assert told.status == ExitStatus.DONE
+        assert (told.json["totals"]["up_to_date"], told.json["totals"]["failed"]) == (up_to_date, 0)
+    assert (tmp_path / "out" / os.fsdecode(b"\xff.jsonl")).exists()
+
+
 def test_the_last_entry_of_a_file_counts(tmp_path: Path) -> None:
     from condense_cli.many.record import Entry
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
+from .. import jsontext
 from ..errors import CondenseError
 from ..files import input_errors, output_errors
 
@@ -37,15 +39,14 @@ class Entry(Struct, frozen=True):
 def read_record(folder: Path) -> dict[str, Entry]:
     """The entries of a folder by their output; the last one counts, and lines that are not whole are passed over."""
     entries: dict[str, Entry] = {}
-    decode = msgspec.json.Decoder(Entry).decode
     try:
         lines = (folder / NAME).read_bytes().splitlines()
     except OSError:
         return entries
     for line in lines:
         try:
-            entry = decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            entry = msgspec.convert(jsontext.parse(line), Entry)
+        except (ValueError, RecursionError):
             continue
         entries[entry.output] = entry
     return entries
@@ -54,8 +55,9 @@ def read_record(folder: Path) -> dict[str, Entry]:
 def add_entry(folder: Path, entry: Entry) -> None:
     """Note a file that stands whole in the folder. Raises OutputError."""
     path = folder / NAME
+    line = json.dumps(msgspec.structs.asdict(entry), separators=(",", ":"))  # A name need not be UTF-8.
     with output_errors(path), path.open("ab") as file:
-        file.write(b"\n" * bool(file.tell()) + msgspec.json.encode(entry))
+        file.write(b"\n" * bool(file.tell()) + line.encode())
 
 
 def file_hash(path: Path) -> str:
