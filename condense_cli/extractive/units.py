@@ -42,10 +42,6 @@ class Units(Struct, frozen=True):
     hash: str
     has_final_break: bool
 
-    def is_joined(self, unit: int) -> bool:
-        """Whether the unit goes on the line of the one before it."""
-        return self.starts[unit] != unit
-
 
 _NO_GAPS: Final[Mapping[int, Gap]] = MappingProxyType({})
 
