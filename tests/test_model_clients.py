@@ -100,9 +100,30 @@ def test_the_cached_part_of_the_input() -> None:
     assert answered(play, "anthropic").usage == CallUsage(25, 15, 100, 900)
 
 
-@pytest.mark.parametrize("play", [played.good(usage=None), played.good(usage={"prompt_tokens": None})])
-def test_a_server_that_reports_no_usage(play: Play) -> None:
-    assert answered(play, "openai").usage is None
+CACHED = "prompt_tokens_details"
+NO_USAGE: dict[str, dict[str, Any] | None] = {
+    "nothing": None,
+    "null": {"prompt_tokens": None},
+    "words": {**played.OPENAI_USAGE, CACHED: {"cached_tokens": "some"}},
+    "parts": {**played.OPENAI_USAGE, CACHED: {"cached_tokens": 0.5}},
+    "less than nothing": {**played.OPENAI_USAGE, "prompt_tokens": -1},
+}
+
+
+@pytest.mark.parametrize("usage", NO_USAGE.values(), ids=NO_USAGE)
+def test_a_server_that_reports_no_usage(usage: dict[str, Any] | None) -> None:
+    assert answered(played.good(usage=usage), "openai").usage is None
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("odd", ["some", 0.5, -1])
+def test_a_compatible_server_that_reports_no_numbers(odd: Any) -> None:
+    def play(exchange: played.Exchange) -> None:
+        exchange.start({"input_tokens": INPUT, "cache_read_input_tokens": odd, "output_tokens": 1})
+        exchange.text("Done.")
+        exchange.end("end_turn", {"output_tokens": OUTPUT})
+
+    assert answered(play, "anthropic").usage is None
 
 
 FAILURES: dict[str, tuple[Play, Reason]] = {

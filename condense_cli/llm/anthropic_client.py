@@ -13,7 +13,7 @@ import httpx2
 
 from ..config.profiles import Access
 from ..economics import CallUsage
-from .client import Answer, CallError, Request, max_output, names_of
+from .client import Answer, CallError, Request, max_output, names_of, usage_of
 from .reasons import Reason, failure
 from .statuses import reason_of
 
@@ -87,12 +87,10 @@ def _usage_so_far(stream: anthropic.MessageStream[None]) -> CallUsage | None:
     except AssertionError:  # No message has begun.
         return None
     usage = message.usage
-    if not isinstance(usage.input_tokens, int) or not isinstance(usage.output_tokens, int):
-        return None  # The SDK does not check what a server sends.
-    return CallUsage(
+    return usage_of(
         usage.input_tokens,
         usage.output_tokens,
-        usage.cache_creation_input_tokens or 0,
-        usage.cache_read_input_tokens or 0,
+        usage.cache_creation_input_tokens,
+        usage.cache_read_input_tokens,
         is_whole=message.stop_reason is not None,
     )

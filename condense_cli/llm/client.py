@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -25,6 +25,17 @@ class Answer(Struct, frozen=True):
 
     text: str
     usage: CallUsage | None
+
+
+def usage_of(read: Any, written: Any, to_cache: Any, from_cache: Any, *, is_whole: bool = True) -> CallUsage | None:
+    """The tokens that a server tells of; None where one of them is no number of tokens, which no SDK checks.
+
+    What it does not tell of the cache is 0.
+    """
+    numbers = (read, written, to_cache or 0, from_cache or 0)
+    if not all(isinstance(number, int) and number >= 0 for number in numbers):
+        return None
+    return CallUsage(*numbers, is_whole=is_whole)
 
 
 class CallError(Exception):

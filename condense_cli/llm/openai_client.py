@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ..config.profiles import Access
 from ..economics import CallUsage
-from .client import Answer, CallError, Request, max_output, names_of
+from .client import Answer, CallError, Request, max_output, names_of, usage_of
 from .reasons import Reason, failure
 from .statuses import reason_of
 
@@ -163,11 +163,5 @@ class _Heard:
 
 def _usage(usage: Any) -> CallUsage | None:
     details = usage.prompt_tokens_details
-    if not isinstance(usage.prompt_tokens, int) or not isinstance(usage.completion_tokens, int):
-        return None
-    return CallUsage(
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        getattr(details, "cache_write_tokens", None) or 0,
-        getattr(details, "cached_tokens", None) or 0,
-    )
+    written, cached = (getattr(details, name, None) for name in ("cache_write_tokens", "cached_tokens"))
+    return usage_of(usage.prompt_tokens, usage.completion_tokens, written, cached)
