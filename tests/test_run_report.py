@@ -62,8 +62,7 @@ def test_passes_that_did_not_run_for_one_reason_take_one_sentence(columns: int) 
     """And a pass that ran takes one line, its name unbroken."""
     done = condense_on_terminal("run", SAMPLE, "--target-tokens", "12000", columns=columns)
     assert (
-        "Skipped: Lines of newer turns, Lines of all turns, Lines worth their tokens "
-        "(the target was reached before)."
+        "Skipped: Lines of newer turns, Lines of all turns, Lines worth their tokens (the target was reached before)."
     ) in joined(done.plain)
     done = condense_on_terminal("run", SAMPLE, "--preset", "max", "-v", columns=columns)
     (line,) = [line for line in done.plain.splitlines() if line.startswith("One summary of all but the newest turns  ")]

@@ -45,3 +45,12 @@ def test_only_turns_that_would_get_smaller_are_said_to_help(last: dict[str, Any]
     said = " ".join(_warnings(anthropic(*turns), 1))
     assert "The target of 1 token was not reached" in said
     assert ("Preserving fewer turns (--keep-recent) would free" in said) == is_said
+
+
+def test_where_all_lines_are_worth_their_tokens_a_target_is_named() -> None:
+    passes = [one_pass(mode="extract", extract_config={"min_worth": 0.000_1})]
+    (said,) = warnings_of(api.condense(anthropic(*conversation()), configuration(*passes)))
+    assert "6 worth their tokens" in said
+    assert said.endswith("With --target-percent 50 it gets smaller all the same.")
+    (within,) = warnings_of(api.condense(anthropic(*conversation()), configuration(*passes), target_tokens=99_999))
+    assert "--target-percent" not in within

@@ -39,7 +39,7 @@ class Kept(StrEnum):
     NOTHING_NEW = "with nothing new to summarize"
     AT_END = "at an end of the selection"
     EXCHANGE = "with a call or result that stays"
-    NEEDED = "worth the tokens"
+    NEEDED = "worth their tokens"
     OUT_OF_REACH = "the pass alone cannot reach the target"
     NEWER_HALF = "in the newer half of the exchanges"
 

@@ -72,7 +72,7 @@ def _shortcomings(condensation: Condensation) -> list[str]:
         found.append(
             "Nothing was changed. Blocks that stay: "
             + "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(3))
-            + "."
+            + (f". {A_TARGET}" if condensation.target is None and reasons[Kept.NEEDED] else ".")
         )
     elif not is_said:
         skipped = [entry for entry in condensation.passes if entry.reason not in ("", SWITCHED_OFF)]
@@ -110,6 +110,10 @@ def within_target(condensation: Condensation) -> str:
 
 
 NOTHING_MORE: Final = "Nothing was changed: the transcript was condensed before, and there is nothing more to do."
+
+
+A_TARGET: Final = "With --target-percent 50 it gets smaller all the same."
+"""Lines that are worth their tokens go where there is a target."""
 
 
 def _was_condensed(condensation: Condensation) -> bool:
