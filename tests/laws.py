@@ -87,7 +87,9 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
     changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
     emptied = {block.place.record for block in result.transcript.removed}
     gone = emptied - {block.place.record for _, block in result.transcript.blocks()}
-    gone -= format_named(result.transcript.format).fixed(result.transcript)
+    form = format_named(result.transcript.format)
+    gone -= form.fixed(result.transcript)
+    gone |= form.again(before, frozenset(gone))
     kept = [record for record in range(len(before.spans)) if record not in gone]
     assert len(kept) == len(after.spans)
     for position, record in enumerate(kept):

@@ -183,6 +183,14 @@ def test_links_that_are_no_texts_stay(odd: Any) -> None:
     assert "t1" not in {record.get("uuid") for record in out[2:]}
 
 
+def test_thinking_whose_line_was_written_again_is_no_hindrance() -> None:
+    """It stands behind all others of the file, and first in the conversation."""
+    records = thoughtful("claude-opus-5-5")
+    found = laws.check_all(session(*records, records[1]), configuration(one_pass()))
+    assert found.changes
+    assert not [block for _, block in found.transcript.blocks() if block.kind is BlockKind.THINKING]
+
+
 # Older models keep theirs, and `thinking: drop` spares the open tool loop that they need it for.
 def test_older_models_keep_the_thinking_of_the_open_loop() -> None:
     records = thoughtful("claude-opus-4-5")

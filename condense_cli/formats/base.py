@@ -95,6 +95,10 @@ def none_fixed(transcript: Transcript) -> frozenset[int]:
     return frozenset()
 
 
+def none_again(source: Source, gone: frozenset[int]) -> frozenset[int]:
+    return frozenset()
+
+
 class FileFault(Struct, frozen=True):
     """Something wrong with the file at one record, which no API sees but a client stumbles over.
 
@@ -139,7 +143,8 @@ class Format(Struct, frozen=True):
     that `is_default` may be chosen without any proof, when every record may be its own; of several that are equally
     likely, one that `fits` what surrounds the records. `read` gets the values from the start. `complete` adds to the
     edits what follows in this format from them and from the records that go altogether. `fixed` names records
-    that stay even when all their blocks went. `rules` are what a client demands of the file besides the rules of the
+    that stay even when all their blocks went; `again` names those that say once more what records say that go, and that
+    go with them. `rules` are what a client demands of the file besides the rules of the
     API; every run checks them. `notes` are rules whose breach harms nothing. `sizes` tells what the bytes of the file
     are for, in a format where many of them never reach the model. `display` yields, record by record,
     what can be left out of the file; it gets the messages without references. A format that is not `is_writable`
@@ -159,6 +164,7 @@ class Format(Struct, frozen=True):
     claims: Callable[[Document], bool] = claims_nothing
     complete: Complete = nothing_follows
     fixed: Callable[[Transcript], frozenset[int]] = none_fixed
+    again: Callable[[Source, frozenset[int]], frozenset[int]] = none_again
     rules: tuple[FileRule, ...] = ()
     notes: tuple[FileRule, ...] = ()
     sizes: Sizes = sizes_unknown

@@ -209,6 +209,7 @@ FORMAT = Format(
     evidence,
     read,
     complete=complete,
+    again=claude_links.written_again,
     rules=claude_faults.RULES,
     sizes=claude_sizes.sizes,
     compaction=claude_compaction.write,

@@ -49,6 +49,13 @@ def relink(source: Source, edits: RecordEdits, gone: frozenset[int]) -> None:
             edits[record].update(_kept_by_boundary(metadata, parents, _parents(links.values())))
 
 
+def written_again(source: Source, gone: frozenset[int]) -> frozenset[int]:
+    """Records that share the uuid of one that goes: the client takes the last, or else the one before it."""
+    links = read_links(source) if gone else {}
+    uuids = {links[record].uuid for record in gone if record in links} - {None}
+    return frozenset(record for record, found in links.items() if found.uuid in uuids)
+
+
 _Parents = Mapping[str, str | None]
 """The parent of each record, by its uuid."""
 

@@ -25,6 +25,7 @@ def write(transcript: Transcript, form: Format) -> bytes:
     values = Values(source)
     style = jsontext.Style.of(source.data)
     gone = gone_records(transcript) - form.fixed(transcript)
+    gone |= form.again(source, gone)
     changed: dict[int, list[tuple[Message, Block]]] = defaultdict(list)
     for message, block in transcript.blocks():
         if block.changed and not (block.is_inserted and form.compaction):

@@ -37,7 +37,21 @@ def to_drop(
             if block.kind is BlockKind.THINKING
         ]
         return thinking, WANTED
-    return list(thinking_behind_changes(messages, removed)), BOUND
+    return _behind_changes(messages, removed), BOUND
+
+
+def _behind_changes(messages: Sequence[Message], removed: Sequence[Block]) -> list[tuple[int, int]]:
+    """Thinking that what changed or went made invalid, and what its own going takes with it.
+
+    That is nothing as a rule. A line that was written again stands in the file behind lines that follow it.
+    """
+    found: list[tuple[int, int]] = []
+    while True:
+        going = [messages[position].blocks[number] for position, number in found]
+        more = list(thinking_behind_changes(messages, [*removed, *going]))
+        if len(more) == len(found):
+            return found
+        found = more
 
 
 def tokens_to_drop(messages: Sequence[Message], mode: Mode, model: str | None, count: Counter) -> int:
