@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 
 from condense_cli import api
 from condense_cli.cli.run_report import cost_of_run
-from condense_cli.config.presets import load_preset
+from condense_cli.config.presets import DEFAULT_PRESET, load_preset
 from condense_cli.report import facts, terminal
 from condense_cli.tokens import Counter, encoding_for
 
@@ -37,14 +37,14 @@ def main() -> None:
     transcript = api.load(SAMPLE)
     encoding = encoding_for(transcript.model)
     count = Counter(encoding.name)
-    result = api.condense(transcript, load_preset("speed"), counter=count)
+    result = api.condense(transcript, load_preset(DEFAULT_PRESET), counter=count)
     report = facts.build(
         result,
         count=count,
         encoding=encoding,
         source=SAMPLE.name,
         output=None,
-        configuration="speed",
+        configuration=DEFAULT_PRESET,
         size_after=len(api.dump(result)),
         explain=False,
         cost=cost_of_run(result, count, None, Decimal(0)),
@@ -53,7 +53,7 @@ def main() -> None:
     # Every block is a heading and its lines: the first ones are enough to see what a diff looks like.
     first_after_blocks = next(index for index, part in enumerate(whole) if str(part).startswith("… and"))
     parts = [*whole[: 2 * SHOWN], *whole[first_after_blocks:]]
-    picture(parts, f"condense run {SAMPLE.name} --preset speed", FOLDER / "run.svg")
+    picture(parts, f"condense run {SAMPLE.name}", FOLDER / "run.svg")
 
 
 if __name__ == "__main__":
