@@ -95,9 +95,9 @@ def test_an_unknown_command_is_a_usage_error() -> None:
 
 
 def test_the_default_preset_is_the_documented_one(file: Path) -> None:
-    """`--help` says that the default is cost."""
-    assert condense("run", file, "--json").json["configuration"] == "cost"
-    assert condense("run", file).stdout == condense("run", file, "--preset", "cost").stdout
+    """`--help` says that the default is balanced."""
+    assert condense("run", file, "--json").json["configuration"] == "balanced"
+    assert condense("run", file).stdout == condense("run", file, "--preset", "balanced").stdout
 
 
 def test_a_configuration_file_can_be_named_in_two_ways(file: Path, tmp_path: Path) -> None:

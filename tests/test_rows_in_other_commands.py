@@ -73,7 +73,7 @@ def test_inspect_adds_the_rows_up() -> None:
     assert "largest rows" in text
     assert max(map(len, text.splitlines())) <= 80
     bad = condense("inspect", "-", stdin=DATA + b"no row\n").text
-    assert "█\n\nstandard input:" in bad  # A line of its own between the table and what is wrong.
+    assert ".\n\nstandard input:" in bad  # A blank line between the report and what is wrong.
 
 
 def test_estimate_compares_presets_on_all_rows(rows_file: Path) -> None:

@@ -28,12 +28,12 @@ def test_overhead_enters_the_next_turn_of_a_run(file: Path, tmp_path: Path) -> N
 
 
 def asks_for_report(file: Path, tmp_path: Path) -> Any:
-    condense("run", file, *OPUS, "-n", "-q", "--report", tmp_path / "report.json")
+    condense("run", file, *OPUS, "-p", "cost", "-n", "-q", "--report", tmp_path / "report.json")
     return json.loads((tmp_path / "report.json").read_bytes())["cost"]
 
 
 def asks_for_json(file: Path, tmp_path: Path) -> Any:
-    return condense("run", file, *OPUS, "--json").json["cost"]
+    return condense("run", file, *OPUS, "-p", "cost", "--json").json["cost"]
 
 
 @pytest.mark.parametrize("asks", [asks_for_report, asks_for_json])
@@ -53,7 +53,7 @@ def test_reports_for_people_have_costs_when_asked(file: Path, option: str) -> No
 
 
 def test_in_a_pipe_costs_are_a_second_line(file: Path) -> None:
-    with_costs, without = condense("run", file, *OPUS, "--cost"), condense("run", file, *OPUS)
+    with_costs, without = condense("run", file, *OPUS, "-p", "cost", "--cost"), condense("run", file, *OPUS, "-p", "cost")
     assert with_costs.stdout == without.stdout
     first, second = with_costs.stderr.splitlines()
     assert first + "\n" == without.stderr
