@@ -53,7 +53,10 @@ def test_reports_for_people_have_costs_when_asked(file: Path, option: str) -> No
 
 
 def test_in_a_pipe_costs_are_a_second_line(file: Path) -> None:
-    with_costs, without = condense("run", file, *OPUS, "-p", "cost", "--cost"), condense("run", file, *OPUS, "-p", "cost")
+    with_costs, without = (
+        condense("run", file, *OPUS, "-p", "cost", "--cost"),
+        condense("run", file, *OPUS, "-p", "cost"),
+    )
     assert with_costs.stdout == without.stdout
     first, second = with_costs.stderr.splitlines()
     assert first + "\n" == without.stderr
