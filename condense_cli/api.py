@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .report.diff import Diff
     from .report.estimate import Estimate
 
-_MESSAGE_LISTS = ("anthropic", "openai-chat", "mini-swe-agent")
+_MESSAGE_LISTS = ("anthropic", "openai-chat", "openai-responses", "mini-swe-agent")
 _REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 __all__ = [

@@ -133,8 +133,8 @@ class Block(Struct, frozen=True):
 
     @property
     def is_inserted(self) -> bool:
-        """Whether it is new: not a value inside its record, which it takes the place of."""
-        return not self.place.path
+        """Whether it is new: not in its record, which it takes the place of."""
+        return self.changed and not self.place.path
 
     @property
     def is_summary(self) -> bool:

@@ -27,6 +27,7 @@ FORMAT_NAMES: Final = (
     "kimi",
     "mini-swe-agent",
     "openai-chat",
+    "openai-responses",
     "opencode",
     "opencode-events",
     "openhands",

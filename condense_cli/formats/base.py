@@ -52,6 +52,14 @@ class Values:
         return value
 
 
+def records_of(source: Source, *, backwards: bool = False) -> Iterator[tuple[int, Any]]:
+    """Number and value of every record that is JSON."""
+    numbers = range(len(source.spans))
+    for record in reversed(numbers) if backwards else numbers:
+        if record not in source.unparsed:
+            yield record, jsontext.parse(source.raw(record))
+
+
 Complete = Callable[[Transcript, RecordEdits, frozenset[int], Style], None]
 
 

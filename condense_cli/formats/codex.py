@@ -8,20 +8,22 @@ record holds. Events for the screen, settings and states of the client keep thei
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import jsontext
 from ..errors import UnknownFormatError
-from ..transcript import Family, FirstRequest, Message, Role, Transcript, Usage
-from . import codex_compaction, codex_faults, codex_pairs, codex_sizes, codex_slim
+from ..transcript import Block, BlockKind, Family, FirstRequest, Message, Place, Role, Transcript, Usage
+from . import codex_compaction, codex_faults, codex_sizes, codex_slim, responses_items
 from .base import Evidence, Format
-from .codex_history import SUMMARY, History, Item, is_replaced
-from .codex_items import ItemReader, role_of
+from .codex_history import SUMMARY, History, Item, is_replaced, item_path
 from .container import Document
+from .responses_items import ItemReader, turns_of
+from .responses_pairs import completing
 from .usages import recorded
 
 _RECORD_TYPES = {
@@ -60,7 +62,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             "not one of its records has a payload, as the records of rollouts have.",
             "Leave out --format, and condense tells what the file is.",
         )
-    turns = _turns(history.sent)
+    turns = turns_of(history.sent)
     messages = _messages(turns, history)
     is_cut_off = any(is_replaced(item.path) or item.kind == SUMMARY for _, items in turns for item in items)
     return Transcript(
@@ -77,7 +79,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
 
 
 def _messages(turns: list[tuple[Role, list[Item]]], history: History) -> tuple[Message, ...]:
-    reader = ItemReader(history.counted)
+    reader = _Reader(history.counted)
     return tuple(
         Message(index, role, tuple(block for item in items for block in reader.blocks(item)))
         for index, (role, items) in enumerate(turns)
@@ -86,21 +88,31 @@ def _messages(turns: list[tuple[Role, list[Item]]], history: History) -> tuple[M
 
 def _first_request(answered: list[Item], facts: _Facts, history: History) -> FirstRequest | None:
     """The first request that was counted, from the items that stood in the file by then."""
-    turns = _turns(answered)
+    turns = turns_of(answered)
     answer = max((n for n, (role, _) in enumerate(turns) if role is Role.ASSISTANT), default=None)
     return None if answer is None else FirstRequest(_messages(turns[:answer], history), facts.counts[0].sent)
 
 
-def _turns(items: list[Item]) -> list[tuple[Role, list[Item]]]:
-    """Items that stand together: those of the assistant in a row, and results in a row. Others stand alone."""
-    turns: list[tuple[Role, list[Item]]] = []
-    for item in items:
-        role = role_of(item)
-        if turns and turns[-1][0] is role and role in (Role.ASSISTANT, Role.TOOL):
-            turns[-1][1].append(item)
-        else:
-            turns.append((role, [item]))
-    return turns
+class _Reader(ItemReader):
+    """Reads items as the client keeps them.
+
+    It knows the words of its own that are `counted` by how they begin, so no pass may rewrite them.
+    """
+
+    def __init__(self, counted: Set[str]) -> None:
+        super().__init__()
+        self._counted = counted
+
+    def blocks(self, item: responses_items.Item) -> Iterator[Block]:
+        for block in [_summary(item)] if item.kind == SUMMARY else super().blocks(item):
+            is_fixed = block.injected and block.kind is BlockKind.TEXT and block.text in self._counted
+            yield replace(block, kind=BlockKind.OPAQUE) if is_fixed else block
+
+
+def _summary(item: responses_items.Item) -> Block:
+    text = item.value["message"] if isinstance(item.value.get("message"), str) else ""
+    place = Place(item.record, (*item.path, "message"))
+    return Block(BlockKind.TEXT, place, item.path, content=text, injected=True)
 
 
 class _Count(Struct, frozen=True):
@@ -167,14 +179,20 @@ def _sent_always(meta: dict[str, Any]) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def _fixed(transcript: Transcript) -> frozenset[int]:
+    """The record of the compaction: without it the client would send what the compaction replaced."""
+    places = [block.place for _, block in transcript.blocks()] + [block.place for block in transcript.removed]
+    return frozenset(place.record for place in places if is_replaced(place.path) or place.path[1:] == ("message",))
+
+
 FORMAT = Format(
     "codex",
     Family.OPENAI_RESPONSES,
     "Codex CLI rollout (~/.codex/sessions/*/*/*/rollout-*.jsonl)",
     evidence,
     read,
-    complete=codex_pairs.complete,
-    fixed=codex_pairs.fixed,
+    complete=completing(item_path),
+    fixed=_fixed,
     rules=codex_faults.RULES,
     notes=codex_faults.NOTES,
     sizes=codex_sizes.sizes,

@@ -11,8 +11,8 @@ from typing import Any
 
 from .. import jsontext
 from ..transcript import JsonPath, Role
-from .base import Rewrite
-from .codex_history import is_replaced, item_path, records_of
+from .base import Rewrite, records_of
+from .codex_history import is_replaced, item_path
 from .writing import slimmed_source
 
 

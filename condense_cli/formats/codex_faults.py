@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..transcript import Transcript
-from .base import FileFault, FileRule
-from .codex_history import CALLS, OUTPUTS, History, records_of
+from .base import FileFault, FileRule, records_of
+from .codex_history import CALLS, OUTPUTS, History
 
 _MODES: Final = ("legacy", "paginated")
 _UNANSWERED: Final = frozenset({"tool_search_call"})

@@ -6,13 +6,10 @@ turns of the user back. All this was tried with Codex CLI 0.169 and a server tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct
-
-from .. import jsontext
-from ..transcript import JsonPath, Source
+from ..transcript import JsonPath
+from . import responses_items
 from .injected import is_injected
 
 REPLACED: Final = ("payload", "replacement_history")
@@ -24,22 +21,8 @@ CALLS: Final = frozenset({"function_call", "custom_tool_call", "tool_search_call
 _NOT_SENT: Final = frozenset({"ghost_snapshot", "other"})
 
 
-class Item(Struct, frozen=True):
-    """An item of the Responses API: its record, and the path at which it stands there."""
-
-    record: int
-    path: JsonPath
-    value: dict[str, Any]
-
-    @property
-    def kind(self) -> str:
-        return str(self.value.get("type"))
-
-    @property
-    def call_id(self) -> str | None:
-        """The id that links a call and its output. Old clients gave a call of the local shell none but its own."""
-        keys = ("call_id", "id") if self.kind == "local_shell_call" else ("call_id",)
-        return next((self.value[key] for key in keys if isinstance(self.value.get(key), str)), None)
+class Item(responses_items.Item, frozen=True):
+    """An item as the client sees it."""
 
     @property
     def is_request(self) -> bool:
@@ -146,11 +129,3 @@ class History:
         while cut > requests[0] and self._items[cut - 1].is_context:
             cut -= 1
         del self._items[cut:]
-
-
-def records_of(source: Source, *, backwards: bool = False) -> Iterator[tuple[int, Any]]:
-    """Number and value of every record that is JSON."""
-    numbers = range(len(source.spans))
-    for record in reversed(numbers) if backwards else numbers:
-        if record not in source.unparsed:
-            yield record, jsontext.parse(source.raw(record))

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from .. import jsontext
 from ..transcript import JsonPath, Transcript
-from .codex_history import item_path, records_of
+from .base import records_of
+from .codex_history import item_path
 
 _ITEMS: Final = ("response_item", "compacted")
 

@@ -99,6 +99,7 @@ TABLE: Final = (
     Row("openhands", "openhands", "action", "observation", may_claim=True),
     Row("openhands-sdk", "openhands_sdk", "kind"),
     Row("sharegpt", "sharegpt", "value", "content.value", may_claim=True),
+    Row("openai-responses", "openai_responses", "type", may_claim=True),
     Row("openai-chat", "openai_chat", "role"),
     Row("anthropic", "anthropic", "role"),
 )

@@ -1,4 +1,4 @@
-"""Outputs of Codex's tools: the result itself apart from what the client wrote around it.
+"""Outputs of calls: the result itself apart from what a client, most often Codex, wrote around it.
 
     Exit code: 0                          {"output": "the result", "metadata": {"exit_code": 0}}
     Wall time: 0.1 seconds
@@ -30,16 +30,17 @@ _HEADER: Final = re.compile(rf"(?:{_LINE})+\n?Output:\n")
 _FAILED: Final = re.compile(r"^(?:Exit code: |Process exited with code )(?!0\b)-?\d|^Script failed", re.MULTILINE)
 
 
-def output_blocks(output: Any, record: int, path: JsonPath, call_id: str | None, tool: str | None) -> Iterator[Block]:
-    """Blocks of an output, which stands under `output` of the item at `path`."""
+def output_blocks(
+    output: Any, record: int, path: JsonPath, call_id: str | None, tool: str | None, failed: bool = False
+) -> Iterator[Block]:
+    """Blocks of an output, which stands under `output` of the item at `path`. `failed` tells what the item says."""
     place = Place(record, (*path, "output"))
-    base = Block(BlockKind.TOOL_RESULT, place, path, call_id=call_id, tool=tool)
+    base = Block(BlockKind.TOOL_RESULT, place, path, call_id=call_id, tool=tool, is_error=failed)
     if isinstance(output, str):
         yield from _wrapped(output, base) or _with_header(output, base)
         return
-    failed = False
     if isinstance(output, dict):
-        failed = output.get("success") is False
+        failed = failed or output.get("success") is False
         inner = "content" if "content" in output else "text"
         if isinstance(output.get(inner), str):
             text_place = Place(record, (*place.path, inner))
@@ -60,6 +61,29 @@ def output_blocks(output: Any, record: int, path: JsonPath, call_id: str | None,
             yield replace(block, call_id=call_id, tool=tool, is_error=failed)
     if not parts:
         yield base
+
+
+def shell_blocks(
+    output: list[Any], record: int, path: JsonPath, call_id: str | None, tool: str | None
+) -> Iterator[Block]:
+    """Blocks of what commands printed, `{"stdout", "stderr", "outcome"}` each; there is at least one command."""
+    for number, part in enumerate(output):
+        where = (*path, "output", number)
+        outcome = part.get("outcome") if isinstance(part, dict) else None
+        code = outcome.get("exit_code", 0 if outcome.get("type") == "exit" else 1) if isinstance(outcome, dict) else 0
+        base = Block(
+            BlockKind.TOOL_RESULT,
+            Place(record, where),
+            path,
+            call_id=call_id,
+            tool=tool,
+            is_error=code not in (0, None),
+        )
+        texts = [key for key in ("stdout", "stderr") if isinstance(part, dict) and isinstance(part.get(key), str)]
+        for key in texts:
+            yield replace(base, place=Place(record, (*where, key)), content=part[key])
+        if not texts:
+            yield replace(base, kind=BlockKind.OPAQUE, content=jsontext.dump_compact(part))
 
 
 def _with_header(text: str, base: Block) -> Iterator[Block]:
@@ -91,7 +115,7 @@ def _wrapped(text: str, base: Block) -> list[Block]:
     metadata = value.get("metadata") if isinstance(value, dict) else None
     if not isinstance(metadata, dict) or not isinstance(value.get("output"), str):
         return []
-    base = replace(base, is_error=metadata.get("exit_code", 0) not in (0, None))
+    base = replace(base, is_error=base.is_error or metadata.get("exit_code", 0) not in (0, None))
     around = jsontext.splice(text, {("output",): '""'})
     inner = Place(base.place.record, (*base.place.path, IN_STRING, "output"))
     return [
@@ -110,6 +134,10 @@ def part_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath | Non
         # The data alone, so that one image has one hash in every format.
         digest = content_hash(inline.partition(",")[2] if inline else jsontext.dump_compact(part))
         return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(inline), digest=digest)
+    if kind == "input_file":  # One that has only an id, or an address, is sent whole too.
+        data = part.get("file_data")
+        estimate = estimates.document(data.rpartition(",")[2] if isinstance(data, str) else None)
+        return Block(BlockKind.OPAQUE, where, owner, estimate=estimate)
     if kind == "encrypted_content":
         estimate = estimates.encrypted_thinking(part.get("encrypted_content"))
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimate)
