@@ -33,6 +33,7 @@ COPYING = ("openhands", "openhands-sdk", "mini-swe-agent", "tau2")
 RELINKED_KEYS = {
     "claude-code": (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"'),
     "codex": (b'"id"',),
+    "openai-responses": (b'"id"',),
     "pi": (b'"parentId"', b'"firstKeptEntryIndex"'),
     "opencode": (b'"parentID"', b'"tail_start_id"'),
 }
@@ -288,7 +289,7 @@ def protected_stays(result: Condensation, configuration: Configuration, count: C
     windows = [
         receipt.preserved_turns or 0
         for receipt in result.passes
-        if receipt.status is Status.COMPLETED and receipt.id != "thinking"
+        if receipt.status in (Status.COMPLETED, Status.FAILED) and receipt.id != "thinking"
     ]
     recent = len(messages) - min(windows, default=len(messages))
     plain = decode(messages).messages

@@ -31,6 +31,7 @@ OF_FORMAT = {
     "openai-chat": ["openhands-completions/*.json", "derived/openai-messages-django-11265.jsonl"],
     "anthropic": ["derived/anthropic-messages-coderabbit.json*"],
     "codex": ["codex/*.jsonl"],
+    "openai-responses": [],
     "roo": ["roo-code/*api_conversation_history.json"],
     "cline": ["cline/*.messages.json"],
     "sharegpt": [],

@@ -11,6 +11,7 @@ from agents import Turns, gemini_chats, opencode_exports, pi_sessions
 from hypothesis import strategies as st
 from pictures import image_links, images
 from repeats import repeating_turns, xml_messages
+from response_items import request_items
 from rollouts import rollout_records
 from training import sharegpt_files
 
@@ -281,7 +282,9 @@ def claude_records(draw: st.DrawFn, turns: Turns = ANY_TURNS) -> list[dict[str, 
 
 
 @st.composite
-def spelled(draw: st.DrawFn, records: list[dict[str, Any]], *, lines_only: bool = False) -> bytes:
+def spelled(
+    draw: st.DrawFn, records: list[dict[str, Any]], *, lines_only: bool = False, key: str = "messages"
+) -> bytes:
     """Records as the bytes of a file, in one of the containers and styles that files come in."""
     container = "lines" if lines_only else draw(st.sampled_from(["lines", "array", "object"]))
     style: dict[str, Any] = {"ensure_ascii": draw(st.booleans())}
@@ -292,7 +295,7 @@ def spelled(draw: st.DrawFn, records: list[dict[str, Any]], *, lines_only: bool 
         text += draw(st.sampled_from(["", "\n", "\n\n"]))
     else:
         style["indent"] = draw(st.sampled_from([None, 2, "\t"]))
-        value = records if container == "array" else {"model": "m", "messages": records, "tools": [{"name": "Read"}]}
+        value = records if container == "array" else {"model": "m", key: records, "tools": [{"name": "Read"}]}
         text = json.dumps(value, **style) + draw(st.sampled_from(["", "\n"]))
     if not style["ensure_ascii"]:
         text = "".join(f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in text)
@@ -303,11 +306,16 @@ def _lines(records: list[dict[str, Any]]) -> st.SearchStrategy[bytes]:
     return spelled(records, lines_only=True)
 
 
+def _request(records: list[dict[str, Any]]) -> st.SearchStrategy[bytes]:
+    return spelled(records, key="input")
+
+
 FILES = st.one_of(
     anthropic_messages().flatmap(spelled),
     openai_messages(free_texts=True).flatmap(spelled),
     claude_records().flatmap(_lines),
     rollout_records(ANY_TURNS).flatmap(_lines),
+    request_items(ANY_TURNS).flatmap(_request),
     sharegpt_files(ANY_TURNS),
     opencode_exports(ANY_TURNS),
     pi_sessions(ANY_TURNS),
@@ -321,6 +329,7 @@ REPEATING_FILES = st.one_of(
     claude_records(REPEATING).flatmap(_lines),
     xml_messages().flatmap(spelled),
     rollout_records(REPEATING).flatmap(_lines),
+    request_items(REPEATING).flatmap(_request),
     sharegpt_files(REPEATING),
     opencode_exports(REPEATING),
     pi_sessions(REPEATING),

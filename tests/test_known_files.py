@@ -65,6 +65,7 @@ SAMPLES = {
     "bugfix-openhands-events": "openhands-sdk",
     "bugfix-pi": "pi",
     "bugfix-requests": "request-log",
+    "bugfix-responses": "openai-responses",
     "bugfix-rollout": "codex",
     "bugfix-session": "claude-code",
     "bugfix-sharegpt": "sharegpt",

@@ -66,7 +66,10 @@ def evidence(value: Any) -> Evidence:
     kind = value.get("type")
     if kind in (None, "message"):
         return _of_message(value, is_named=kind is not None)
-    return Evidence.YES if isinstance(kind, str) and _PROOF.get(kind) in value else Evidence.NO
+    if isinstance(kind, str) and _PROOF.get(kind) in value:
+        return Evidence.YES
+    has_id = isinstance(value.get("id"), str) or isinstance(value.get("call_id"), str)
+    return Evidence.MAYBE if isinstance(kind, str) and has_id else Evidence.NO  # One that is new.
 
 
 def _of_message(value: dict[str, Any], *, is_named: bool) -> Evidence:
@@ -163,7 +166,6 @@ FORMAT = Format(
     "Items of the Responses API: JSON lines, an array, or an object with input",
     evidence,
     read,
-    is_default=True,
     claims=claims,
     complete=completing(_whole_record),
     rules=(item_ids_unique,),

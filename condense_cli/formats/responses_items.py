@@ -52,6 +52,9 @@ _OF_MODEL: Final = frozenset({"reasoning", "mcp_list_tools", "mcp_approval_reque
 _OWN_ID: Final = frozenset({"local_shell_call", "local_shell_call_output"})
 """Items that old clients, and the types of the SDK, link by their own `id`."""
 
+_ELSEWHERE: Final = frozenset({"compaction", "compaction_summary", "item_reference"})
+"""Items that stand for what the server alone can read."""
+
 _PICTURES: Final = {"image_generation_call": "result", "computer_call_output": "output"}
 """Where the data of an image stands in an opaque item, or the object that holds it."""
 
@@ -173,6 +176,7 @@ class ItemReader:
             server_call="" if is_answer else _link(item),
             injected=role_of(item) is Role.USER,
             estimate=estimate,
+            anchors=item.kind in _ELSEWHERE,
         )
 
 

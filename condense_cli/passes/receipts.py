@@ -21,7 +21,7 @@ class Kept(StrEnum):
     BEFORE_REQUEST = "before the first request"
     FIRST_REQUEST = "in the first request of the user"
     PINNED = "pinned"
-    ANCHOR = "where the conversation begins"
+    ANCHOR = "what the conversation goes on from"
     RECENT = "among the preserved turns"
     NOT_SELECTED = "not selected by the pass"
     CUT = "cut already"
