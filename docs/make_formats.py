@@ -141,6 +141,14 @@ NOTES = {
         "turns `{from, value}`, or messages whose parts have a `value`; many of them are [rows](rows.md)",
         "a call is JSON in the turn's text, linked to its result by order; `system` and `tools` are standing text",
     ),
+    "openai-responses": Notes(
+        "items such as `function_call` and `reasoning`, messages with a `type` and parts such as `input_text`; an object "
+        "with `input`. Messages with texts alone are taken for `openai-chat` or `anthropic`",
+        "the items of one answer are one turn, and so are the outputs that follow. What servers did (`web_search_call`, "
+        "`mcp_call`, …), what they alone can read (`compaction`, `item_reference`) and items of unknown types stay as "
+        "they are",
+        kept="ids of items behind reasoning that goes. Reasoning stays where an item behind it needs its id",
+    ),
     "openai-chat": Notes(CHAT, "messages with their calls; the results of one assistant message are one turn"),
     "anthropic": Notes(
         "messages with `role` and Anthropic's content blocks; texts alone",

@@ -84,6 +84,26 @@ def sharegpt(system: str, tools: list[Json], messages: list[Json]) -> list[Json]
     return [{"conversations": said, "system": system, "tools": definitions}]
 
 
+def responses(system: str, tools: list[Json], messages: list[Json]) -> Json:
+    """The body of a request to OpenAI's Responses API: what the user said, and the items of each answer."""
+    items: list[Json] = []
+    for number, turn in enumerate(turns(messages)):
+        if turn.role == "user":
+            items.append({"role": "user", "content": turn.text})
+            continue
+        items.append({"type": "reasoning", "id": f"rs_{number:04}", "summary": []})
+        if turn.text:
+            text = {"type": "output_text", "text": turn.text, "annotations": []}
+            message = {"type": "message", "id": f"msg_{number:04}", "role": "assistant", "status": "completed"}
+            items.append({**message, "content": [text]})
+        for index, use in enumerate(turn.uses):
+            call = {"type": "function_call", "id": f"fc_{number:04}_{index}", "call_id": use.id, "name": use.name}
+            items.append({**call, "arguments": json.dumps(use.args), "status": "completed"})
+        items += ({"type": "function_call_output", "call_id": use.id, "output": use.result} for use in turn.uses)
+    flat = [{"type": "function", **tool["function"], "strict": False} for tool in tools]
+    return {"model": "gpt-5.1", "instructions": system, "input": items, "tools": flat}
+
+
 def opencode(messages: list[Json]) -> Json:
     """An export: a tool part holds the call and its result."""
     written: list[Json] = []

@@ -366,6 +366,8 @@ def main() -> None:
 
     conversation = other_clients.sharegpt(SYSTEM, chat_tools(), messages)
     save("bugfix-sharegpt.json", json.dumps(conversation, indent=2) + "\n")
+    request = other_clients.responses(SYSTEM, chat_tools(), messages)
+    save("bugfix-responses.json", json.dumps(request, indent=2, ensure_ascii=False) + "\n")
     export = other_clients.opencode(messages)
     save("bugfix-opencode.json", json.dumps(export, indent=2, ensure_ascii=False) + "\n")
     save_lines("logs/bugfix-opencode-events.jsonl", other_clients.opencode_events(export))

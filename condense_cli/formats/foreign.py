@@ -69,8 +69,8 @@ _FOREIGN: Final = (
     Foreign(
         _is_bare_rollout,
         "a rollout of Codex CLI from before September 2025, which later versions do not read",
-        "To see or condense what it says, put its items into records of today: "
-        """jq -c 'select(.type) | {timestamp: "", type: "response_item", payload: .}' FILE > items.jsonl""",
+        "To see or condense what it says, take out its items, as the Responses API takes them: "
+        "jq -c 'select(.type)' FILE > items.jsonl",
     ),
     Foreign(
         openhands.is_run,
