@@ -142,11 +142,11 @@ NOTES = {
         "a call is JSON in the turn's text, linked to its result by order; `system` and `tools` are standing text",
     ),
     "openai-responses": Notes(
-        "items such as `function_call` and `reasoning`, messages with a `type` and parts such as `input_text`; an object "
-        "with `input`. Messages with texts alone are taken for `openai-chat` or `anthropic`",
-        "the items of one answer are one turn, and so are the outputs that follow. What servers did (`web_search_call`, "
-        "`mcp_call`, …), what they alone can read (`compaction`, `item_reference`) and items of unknown types stay as "
-        "they are",
+        "items such as `function_call` and `reasoning`, messages with a `type` and a list of parts; an object with "
+        "`input`. Messages with texts alone are taken for `openai-chat` or `anthropic`",
+        "the items of one answer are one turn, and so are the outputs that follow. What servers did "
+        "(`web_search_call`, `mcp_call`, …), what they alone can read (`compaction`, `item_reference`) and items of "
+        "unknown types stay as they are",
         kept="ids of items behind reasoning that goes. Reasoning stays where an item behind it needs its id",
     ),
     "openai-chat": Notes(CHAT, "messages with their calls; the results of one assistant message are one turn"),

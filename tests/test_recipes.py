@@ -165,25 +165,59 @@ def test_the_loop_with_openai_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     _check_loop("In an agent loop, with OpenAI messages", play, start, "OPENAI_BASE_URL", "/v1", monkeypatch)
 
 
+def test_the_loop_with_items_of_the_responses_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    def play(exchange: Exchange) -> None:
+        exchange.begin(content_type="application/json")
+        number = exchange.server.calls
+        sent = 90_000 if number == 2 else 100
+        text = {"type": "output_text", "text": f"Answer {number}.", "annotations": []}
+        message = {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed"}
+        response = {
+            "id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed",
+            "output": [{"type": "reasoning", "id": f"rs_{number}", "summary": []}, {**message, "content": [text]}],
+            "usage": {"input_tokens": sent, "output_tokens": 5, "total_tokens": sent + 5},
+        }  # fmt: skip
+        exchange.send(json.dumps(response))
+
+    def turn(number: int) -> list[dict[str, Any]]:
+        call = {"type": "function_call", "call_id": f"call_{number}", "name": "run", "arguments": "{}"}
+        text = f"{number}\n" + "\n".join(LONG)
+        return [call, {"type": "function_call_output", "call_id": call["call_id"], "output": text}]
+
+    start = [{"role": "user", "content": "Go."}, *[item for number in range(8) for item in turn(number)]]
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    recipe = "In an agent loop, with the Responses API"
+    items = _check_loop(recipe, play, start, "OPENAI_BASE_URL", "/v1", monkeypatch, key="input", adds=2)
+    assert items[-2] == {"type": "reasoning", "id": "rs_2", "summary": []}
+
+
 def _check_loop(
-    recipe: str, play: Callable[[Exchange], None], start: list[Any], variable: str, path: str, patch: pytest.MonkeyPatch
+    recipe: str,
+    play: Callable[[Exchange], None],
+    start: list[Any],
+    variable: str,
+    path: str,
+    patch: pytest.MonkeyPatch,
+    *,
+    key: str = "messages",
+    adds: int = 1,
 ) -> list[Any]:
     """The first answer leaves the messages as they are; the second request was too large, and the third is smaller.
 
-    Returned are the messages as they were condensed.
+    Returned are the messages as they were condensed. They stand under `key` of a request; an answer `adds` so many.
     """
     with model_server(play) as server:
         patch.setenv(variable, server.url + path)
         names: dict[str, Any] = {}
         exec(compile(code(recipe, "python"), "docs/recipes.md", "exec"), names)
         once = names["answer"](start)
-        assert once[:-1] == start
+        assert once[:-adds] == start
         twice = names["answer"]([*once, {"role": "user", "content": "And now?"}])
         names["answer"]([*twice, {"role": "user", "content": "Go on."}])
-    sizes = [len(json.dumps(body["messages"])) for body in server.bodies]
+    sizes = [len(json.dumps(body[key])) for body in server.bodies]
     assert sizes[0] < sizes[1]
     assert sizes[2] < sizes[1] / 2
-    assert [message["role"] for message in twice[-2:]] == ["user", "assistant"]
+    assert [message["role"] for message in twice if "role" in message][-2:] == ["user", "assistant"]
     return list(twice)
 
 
