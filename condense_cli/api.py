@@ -273,11 +273,11 @@ def a_transcript(given: Any) -> Transcript:
 
 
 def convert(result: Condensation | Restoration | Transcript, to: str) -> Conversion:
-    """The conversation as messages of an API, `anthropic` or `openai-chat`, whatever format it was read from.
+    """The conversation as messages of an API, whatever format it was read from.
 
-    `notes` of the conversion tell what could not be carried over. The bytes are read back, and checked by the rules of
-    that API, before they are returned. Raises UsageError for any other format and where there is no conversation,
-    BrokenOutputError for a defect.
+    `to` is `anthropic`, `openai-chat` or `openai-responses`. `notes` of the conversion tell what could not be carried
+    over. The bytes are read back, and checked by the rules of that API, before they are returned. Raises UsageError
+    for any other format and where there is no conversation, BrokenOutputError for a defect.
     """
     from .formats.converting import convert as converted
 

@@ -100,9 +100,8 @@ class Block(Struct, frozen=True):
     `edits` are the string values of a tool call's arguments that were replaced, by their path
     inside the arguments; the rest of the arguments keeps its bytes.
     A block that `summarizes` is a summary that a client wrote in place of earlier messages. One that `anchors` stays:
-    without it the client would send what stands in the file before the conversation, or it names what is not in the
-    file and no summary could tell. One that `demonstrates` is from
-    an example that the client put before the conversation.
+    without it the client would send what stands before the conversation, or nobody could tell what it stands for. One
+    that `demonstrates` is from an example that the client put before the conversation.
     `api_type` is what the API calls an opaque block; one that `is_readable` has the text that it tells for its content,
     others have their JSON. `server_call` is the id of a call that a server answers, in the call and in its result.
     `digest` is the hash of an image's data. A block that `stands_in` was an image: its `place` is that

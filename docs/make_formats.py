@@ -165,8 +165,9 @@ _HEAD = """# Formats
 This page is made by `docs/make_formats.py` from the table of formats (`make docs`).
 
 The format is recognised from the content (`--format NAME` overrides). What nothing changed is written back byte for
-byte; in a changed record only the strings that changed are exchanged. `condense run FILE --to anthropic`, or
-`--to openai-chat`, writes any of these as messages of that API. Many conversations in one file are [rows](rows.md).
+byte; in a changed record only the strings that changed are exchanged. `condense run FILE --to anthropic`,
+`openai-chat` or `openai-responses` writes any of these as messages of that API. Many conversations in one file are
+[rows](rows.md).
 
 """
 

@@ -51,7 +51,10 @@ def completions(typed: str) -> tuple[list[str], set[str]]:
         ("condense evaluate x.jsonl --against n", ["none"]),
         ("condense run x.jsonl --to an", ["anthropic"]),
         ("condense show x.jsonl -f ge", ["gemini", "gemini-log"]),
-        ("condense diff -f open", ["openai-chat", "opencode", "opencode-events", "openhands", "openhands-sdk"]),
+        (
+            "condense diff -f open",
+            ["openai-chat", "openai-responses", "opencode", "opencode-events", "openhands", "openhands-sdk"],
+        ),
     ],
 )
 def test_names_are_completed(typed: str, found: list[str]) -> None:

@@ -254,6 +254,36 @@ def test_what_is_cut_is_cut() -> None:
     assert b"[condense: " in data
 
 
+# --- To the Responses API --------------------------------------------------------------------------------------------
+
+
+def test_chat_becomes_items() -> None:
+    document, notes = converted({"model": "gpt-5.1", "messages": CHAT}, "openai-responses")
+    picture = {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}", "detail": "auto"}
+    asked = {"type": "function_call", "name": "Read"}
+    assert document == {
+        "model": "gpt-5.1",
+        "input": [
+            {"type": "message", "role": "system", "content": "Be brief."},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look."}, picture]},
+            {**asked, "call_id": "a", "arguments": '{"path": "x"}'},
+            {**asked, "call_id": "b", "arguments": "no JSON"},
+            {"type": "function_call_output", "call_id": "a", "output": "1"},
+            {"type": "function_call_output", "call_id": "b", "output": "2"},
+            {"type": "message", "role": "assistant", "content": "Done."},
+        ],
+    }
+    assert notes == ()
+
+
+# A result may hold images there, which in chat completions it may not.
+def test_images_stay_in_results() -> None:
+    shown = [user("a"), assistant([THINKING, call("x")]), user([result("x", [TEXT, IMAGE], is_error=True)])]
+    document, notes = converted(shown, "openai-responses")
+    assert [part["type"] for part in document["input"][-1]["output"]] == ["input_text", "input_image"]
+    assert notes == ("Not carried over: thinking (1), flags of failed results (1).",)
+
+
 # --- The command -----------------------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import UnknownFormatError, UsageError
 from condense_cli.formats import FORMATS, parse
+from condense_cli.formats.converting import TARGETS
 from condense_cli.validity import validate
 
 LONG_WORK = [
@@ -125,7 +126,7 @@ def test_every_other_command_works(path: Path, command: str) -> None:
     assert done.plain
 
 
-@pytest.mark.parametrize("to", ["anthropic", "openai-chat"])
+@pytest.mark.parametrize("to", TARGETS)
 def test_run_converts_it(path: Path, to: str) -> None:
     output = path.parent / "messages.json"
     done = condense("run", path, "--preset", "speed", "--to", to, "-o", output, "--json")

@@ -11,7 +11,7 @@ from ..errors import UsageError
 if TYPE_CHECKING:
     from ..passes.condensation import Condensation
 
-NAMES = ("anthropic", "openai-chat")
+NAMES = ("anthropic", "openai-chat", "openai-responses")
 """`formats.converting.TARGETS`, which is too heavy to import while a shell waits for completions."""
 
 To = Annotated[
@@ -20,7 +20,7 @@ To = Annotated[
         "--to",
         metavar="NAME",
         autocompletion=lambda: list(NAMES),
-        help="Write messages of this API instead: anthropic or openai-chat.",
+        help="Write messages of this API instead: anthropic, openai-chat or openai-responses.",
     ),
 ]
 

@@ -77,7 +77,7 @@ def check_writable(transcript: Transcript) -> None:
     if not format_named(transcript.format).is_writable:
         raise UsageError(
             f"condense reads {transcript.format} files but cannot write them.",
-            "condense run --to anthropic, or --to openai-chat, writes it as messages of that API. "
+            "condense run --to anthropic, openai-chat or openai-responses writes it as messages of that API. "
             "To see what condensing would save, use condense run --dry-run, or --json without -o.",
         )
 

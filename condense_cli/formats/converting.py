@@ -7,8 +7,8 @@ do their results: its prompt tells it to write them so. What the other side has 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from msgspec import Struct
@@ -18,8 +18,10 @@ from ..blockrules import server_calls_answered
 from ..errors import UsageError
 from ..transcript import STANDING_ROLES, Block, BlockKind, Family, Message, Role, Transcript
 from .base import Values
+from .converted_turns import Call, Json, Losses, Result, Turn, shortest, text_part
+from .converting_openai import chat, items
 
-TARGETS: Final = ("anthropic", "openai-chat")
+TARGETS: Final = ("anthropic", "openai-chat", "openai-responses")
 
 _NO_RESULT: Final = "No result was recorded."
 _GO_ON: Final = "Go on."
@@ -31,8 +33,6 @@ _OF_ASSISTANT: Final = frozenset({"redacted_thinking", "server_tool_use", "think
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,(.*)", re.DOTALL)
 _SPELLING: Final = jsontext.Style(escapes_non_ascii=False, is_utf8=True)
 
-Json = dict[str, Any]
-
 
 class Conversion(Struct, frozen=True):
     """The bytes of the new file, and in sentences what was not carried over or had to be changed."""
@@ -41,66 +41,30 @@ class Conversion(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-class _Call(Struct, frozen=True):
-    """`arguments` are JSON text."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-class _Result(Struct, frozen=True):
-    id: str
-    parts: list[Json]
-    is_error: bool
-
-
-class _Turn(Struct, frozen=True):
-    """One message. Its parts, and those of its results, are content blocks of the Messages API."""
-
-    role: Role
-    parts: list[Json]
-    calls: list[_Call]
-    results: list[_Result]
-    is_summary: bool = False
-
-
-class _Losses:
-    """What is not carried over, and what is changed, with how many times."""
-
-    def __init__(self) -> None:
-        self.left_out: Counter[str] = Counter()
-        self.changed: Counter[str] = Counter()
-
-    def notes(self) -> Iterator[str]:
-        for opening, found in (("Not carried over", self.left_out), ("Changed to fit", self.changed)):
-            if found:
-                yield f"{opening}: {', '.join(f'{what} ({number})' for what, number in found.items())}."
-
-
 def convert(transcript: Transcript, to: str) -> Conversion:
-    """The conversation of a transcript as messages of an API: `anthropic` or `openai-chat`.
+    """The conversation of a transcript as messages of an API, or as items: to one of `TARGETS`.
 
     Raises UsageError for any other name. Everything that is said keeps its order.
     """
     if to not in TARGETS:
         raise UsageError(f"There is no conversion to {to!r}.", f"Formats to convert to: {', '.join(TARGETS)}.")
-    losses = _Losses()
+    losses = Losses()
     reader = _Reader(transcript, to, losses)
     turns = _paired([turn for message in transcript.messages for turn in reader.turns(message)], losses)
     if transcript.envelope:
         losses.left_out["system prompt or definitions of tools beside the messages"] += 1
     document = {"model": transcript.model} if transcript.model else {}
-    document |= _anthropic(turns, losses) if to == "anthropic" else _openai(turns, losses)
-    messages = ",\n".join(_SPELLING.dump(message) for message in document.pop("messages"))
+    document |= _WRITERS[to](turns, losses)
+    key, messages = document.popitem()
+    listed = ",\n".join(map(_SPELLING.dump, messages))
     head = "".join(f"{_SPELLING.dump(key)}:{_SPELLING.dump(value)},\n" for key, value in document.items())
-    return Conversion(jsontext.encode(f'{{{head}"messages":[\n{messages}\n]}}\n'), tuple(losses.notes()))
+    return Conversion(jsontext.encode(f'{{{head}"{key}":[\n{listed}\n]}}\n'), tuple(losses.notes()))
 
 
 class _Reader:
     """Takes messages apart, whatever format they are from."""
 
-    def __init__(self, transcript: Transcript, to: str, losses: _Losses) -> None:
+    def __init__(self, transcript: Transcript, to: str, losses: Losses) -> None:
         self._values = Values(transcript.source)
         self._losses = losses
         self._keeps_blocks = to == "anthropic" and transcript.family is Family.ANTHROPIC
@@ -110,11 +74,11 @@ class _Reader:
         """Ids of calls that stand in a text, and that of no call."""
         self._on_server_alone = {violation.about for violation in server_calls_answered(transcript)}
 
-    def turns(self, message: Message) -> Iterator[_Turn]:
+    def turns(self, message: Message) -> Iterator[Turn]:
         role = Role.USER if message.role is Role.TOOL else message.role
         if any(block.kind is BlockKind.TOOL_CALL and not block.span for block in message.blocks):
             role = Role.ASSISTANT  # In a broken file anybody may call.
-        turn = _Turn(role, [], [], [], message.is_summary)
+        turn = Turn(role, [], [], [], message.is_summary)
         blocks = deque(message.blocks)
         while blocks:
             block = blocks.popleft()
@@ -124,7 +88,7 @@ class _Reader:
                 while block.span and blocks and blocks[0].span and blocks[0].place == block.place:
                     text += blocks.popleft().text
                 if text.strip():
-                    turn.parts.append(_text(text))
+                    turn.parts.append(text_part(text))
             elif block.kind is BlockKind.TOOL_CALL:
                 turn.calls.append(self._call(block))
             elif block.answers not in self._in_text:
@@ -146,20 +110,20 @@ class _Reader:
         except (LookupError, TypeError):  # A value inside a string
             return None
 
-    def _call(self, block: Block) -> _Call:
+    def _call(self, block: Block) -> Call:
         text = block.text
         arguments = _SPELLING.dump({"input": text}) if block.is_free_text else text
         name = _UNSAFE.sub("_", block.tool or "")[:64] or "tool"
         if name != block.tool:
             self._losses.changed["names of tools"] += 1
-        return _Call(block.call_id or "", name, arguments)
+        return Call(block.call_id or "", name, arguments)
 
-    def _add_result(self, block: Block, results: list[_Result]) -> None:
+    def _add_result(self, block: Block, results: list[Result]) -> None:
         call_id = block.answers or ""
         if not results or results[-1].id != call_id:
-            results.append(_Result(call_id, [], block.is_error))
+            results.append(Result(call_id, [], block.is_error))
         if block.kind is BlockKind.TOOL_RESULT:
-            results[-1].parts.extend([_text(block.text)] if block.text.strip() else [])
+            results[-1].parts.extend([text_part(block.text)] if block.text.strip() else [])
         else:
             results[-1].parts.extend(self._part(block, Role.USER))
 
@@ -177,7 +141,7 @@ class _Reader:
         if self._keeps_blocks and isinstance(kind, str) and _goes_over(kind, role) and not is_half:
             yield {key: inner for key, inner in value.items() if key != "cache_control"}
         elif block.kind is BlockKind.OPAQUE and block.text and (block.is_readable or block.answers or kind == "file"):
-            yield _text(block.text)
+            yield text_part(block.text)
         else:
             what = {BlockKind.THINKING: "thinking", BlockKind.IMAGE: "images"}
             self._losses.left_out[what.get(block.kind, f"content of type {kind}")] += 1
@@ -188,10 +152,6 @@ def _goes_over(kind: str, role: Role) -> bool:
     if role is Role.USER:
         return kind in _OF_USER
     return kind in _OF_ASSISTANT or (kind.endswith("_tool_result") and kind != "mcp_tool_result")
-
-
-def _text(text: str) -> Json:
-    return {"type": "text", "text": text}
 
 
 def _image_source(value: Any) -> Json | None:
@@ -210,14 +170,14 @@ def _image_source(value: Any) -> Json | None:
     return {"type": "url", "url": url} if url.startswith(("https://", "http://")) else None
 
 
-def _paired(turns: list[_Turn], losses: _Losses) -> list[_Turn]:
+def _paired(turns: list[Turn], losses: Losses) -> list[Turn]:
     """The turns with every result directly behind its call, and ids that no two calls share."""
-    waiting: dict[str, deque[tuple[int, _Result]]] = defaultdict(deque)
+    waiting: dict[str, deque[tuple[int, Result]]] = defaultdict(deque)
     for position, turn in enumerate(turns):
         for result in turn.results:
             waiting[result.id].append((position, result))
     used: set[str] = set()
-    paired: list[_Turn] = []
+    paired: list[Turn] = []
     taken: set[int] = set()
     for position, turn in enumerate(turns):
         stray = [result for result in turn.results if id(result) not in taken]
@@ -227,21 +187,21 @@ def _paired(turns: list[_Turn], losses: _Losses) -> list[_Turn]:
         calls, results = [], []
         for call in turn.calls:
             new_id = _unique(call.id, used)
-            calls.append(_Call(new_id, call.name, call.arguments))
+            calls.append(Call(new_id, call.name, call.arguments))
             found = waiting[call.id]
             while found and found[0][0] <= position:
                 found.popleft()
             if found:
                 result = found.popleft()[1]
                 taken.add(id(result))
-                results.append(_Result(new_id, result.parts, result.is_error))
+                results.append(Result(new_id, result.parts, result.is_error))
             elif position < len(turns) - 1:
                 losses.changed["calls without a result, which are given one"] += 1
-                results.append(_Result(new_id, [_text(_NO_RESULT)], is_error=True))
+                results.append(Result(new_id, [text_part(_NO_RESULT)], is_error=True))
         if parts or calls:
-            paired.append(_Turn(turn.role, parts, calls, [], turn.is_summary))
+            paired.append(Turn(turn.role, parts, calls, [], turn.is_summary))
         if results:
-            paired.append(_Turn(Role.USER, [], [], results))
+            paired.append(Turn(Role.USER, [], [], results))
     return paired
 
 
@@ -255,10 +215,10 @@ def _unique(call_id: str, used: set[str]) -> str:
     return new
 
 
-def _anthropic(turns: list[_Turn], losses: _Losses) -> Json:
+def _anthropic(turns: list[Turn], losses: Losses) -> Json:
     system: list[str] = []
     messages: list[Json] = []
-    last: _Turn | None = None
+    last: Turn | None = None
     for turn in turns:
         if turn.role in STANDING_ROLES and not messages:
             system += [part["text"] for part in turn.parts if part["type"] == "text"]
@@ -268,7 +228,7 @@ def _anthropic(turns: list[_Turn], losses: _Losses) -> Json:
             losses.changed["system messages in the middle, which become the user's"] += 1
         if not messages and role == "assistant":
             losses.changed["a first message of the user, which there was none of"] += 1
-            messages.append({"role": "user", "content": [_text(_GO_ON)]})
+            messages.append({"role": "user", "content": [text_part(_GO_ON)]})
         content = [*map(_tool_result, turn.results), *turn.parts, *map(_tool_use, turn.calls)]
         joins = last is not None and not (last.is_summary or turn.is_summary)
         if joins and messages[-1]["role"] == role:
@@ -277,21 +237,16 @@ def _anthropic(turns: list[_Turn], losses: _Losses) -> Json:
             messages.append({"role": role, "content": content})
         last = turn
     for message in messages:
-        message["content"] = _shortest(message["content"])
+        message["content"] = shortest(message["content"])
     return ({"system": "\n\n".join(system)} if system else {}) | {"messages": messages}
 
 
-def _shortest(parts: list[Json]) -> Any:
-    """One text alone needs no list."""
-    return parts[0]["text"] if len(parts) == 1 and parts[0].keys() == {"type", "text"} else parts
-
-
-def _tool_result(result: _Result) -> Json:
-    block = {"type": "tool_result", "tool_use_id": result.id, "content": _shortest(result.parts)}
+def _tool_result(result: Result) -> Json:
+    block = {"type": "tool_result", "tool_use_id": result.id, "content": shortest(result.parts)}
     return block | {"is_error": True} if result.is_error else block
 
 
-def _tool_use(call: _Call) -> Json:
+def _tool_use(call: Call) -> Json:
     try:
         arguments = jsontext.parse_text(call.arguments)
     except (ValueError, RecursionError):
@@ -301,47 +256,7 @@ def _tool_use(call: _Call) -> Json:
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}
 
 
-def _openai(turns: list[_Turn], losses: _Losses) -> Json:
-    messages: list[Json] = []
-    for turn in turns:
-        seen: list[Json] = []
-        for result in turn.results:
-            texts, images = _chat_parts(result.parts, losses)
-            seen += images
-            if result.is_error:
-                losses.left_out["flags of failed results"] += 1
-            told = "\n".join(part["text"] for part in texts)
-            messages.append({"role": "tool", "tool_call_id": result.id, "content": told})
-        texts, images = _chat_parts(turn.parts, losses)
-        if turn.role is not Role.USER and images:
-            losses.left_out["images"] += len(images)
-            images = []
-        if seen:
-            losses.changed["images in results, which become the user's"] += len(seen)
-        content = [*seen, *texts, *images]
-        if turn.role is Role.ASSISTANT and (content or turn.calls):
-            message: Json = {"role": "assistant", "content": _shortest(content) if content else None}
-            messages.append(message | ({"tool_calls": [_chat_call(call) for call in turn.calls]} if turn.calls else {}))
-        elif content:
-            messages.append({"role": turn.role.value, "content": _shortest(content)})
-    return {"messages": messages}
-
-
-def _chat_parts(parts: list[Json], losses: _Losses) -> tuple[list[Json], list[Json]]:
-    """Texts and images as chat completions take them."""
-    texts: list[Json] = []
-    images: list[Json] = []
-    for part in parts:
-        source = part.get("source")
-        if part["type"] == "text":
-            texts.append(_text(part["text"]))
-        elif isinstance(source, dict) and source.get("type") in ("base64", "url"):
-            url = source.get("url") or f"data:{source.get('media_type')};base64,{source.get('data')}"
-            images.append({"type": "image_url", "image_url": {"url": url}})
-        else:
-            losses.left_out["images"] += 1
-    return texts, images
-
-
-def _chat_call(call: _Call) -> Json:
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+_WRITERS: Final[dict[str, Callable[[list[Turn], Losses], Json]]] = dict(
+    zip(TARGETS, (_anthropic, chat, items), strict=True)
+)
+"""What each API takes beside the model; the list of messages comes last."""
