@@ -276,12 +276,14 @@ def test_what_the_api_refuses(items: list[Item], rule: str) -> None:
 
 
 def test_ids_stand_once() -> None:
+    shell: list[Item] = [{"type": "local_shell_call", "id": "lsh_1", "call_id": "l", "action": {"type": "exec"}}]
+    shell.append({"type": "local_shell_call_output", "id": "lsh_1", "output": "x"})
     faults = [
         fault
         for rule in format_named("openai-responses").rules
-        for fault in rule(api.loads([REQUEST, *turn("a"), ANSWER, ANSWER]))
+        for fault in rule(api.loads([REQUEST, *shell, *turn("a"), ANSWER, ANSWER]))
     ]
-    assert [(fault.rule, fault.record) for fault in faults] == [("item_ids_unique", 5)]
+    assert [(fault.rule, fault.record) for fault in faults] == [("item_ids_unique", 7)]
     assert faults[0].said.startswith("Duplicate item found with id msg_1.")
 
 

@@ -56,8 +56,7 @@ _PROOF: Final = {
 }
 """Types of items, each with a key that it cannot be without: logs of other agents call things so as well."""
 
-_OWN_PARTS: Final = {"input_text", "output_text", "input_image", "input_file"}
-_PARTS: Final = _OWN_PARTS | {"input_audio", "refusal"}
+_PARTS: Final = {"input_audio", "input_file", "input_image", "input_text", "output_text", "refusal"}
 
 
 def evidence(value: Any) -> Evidence:
@@ -65,25 +64,23 @@ def evidence(value: Any) -> Evidence:
         return Evidence.NO
     kind = value.get("type")
     if kind in (None, "message"):
-        return _of_message(value, is_named=kind is not None)
+        return _of_message(value)
     if isinstance(kind, str) and _PROOF.get(kind) in value:
         return Evidence.YES
     has_id = isinstance(value.get("id"), str) or isinstance(value.get("call_id"), str)
     return Evidence.MAYBE if isinstance(kind, str) and has_id else Evidence.NO  # One that is new.
 
 
-def _of_message(value: dict[str, Any], *, is_named: bool) -> Evidence:
-    """Servers for chat completions take messages with parts of these names too, but not with a type."""
+def _of_message(value: dict[str, Any]) -> Evidence:
+    """Servers for chat completions take messages with such parts too, but not with a type."""
     content = value.get("content")
     if str(value.get("role")) not in ROLES or value.get("tool_calls") or "tool_call_id" in value:
         return Evidence.NO
-    if isinstance(content, str):
-        return Evidence.LIKELY if is_named else Evidence.MAYBE
+    if isinstance(content, str) or content == []:
+        return Evidence.MAYBE
     if not isinstance(content, list) or not part_kinds(content) <= _PARTS:
         return Evidence.NO
-    if is_named:
-        return Evidence.YES if content else Evidence.LIKELY
-    return Evidence.LIKELY if part_kinds(content) & _OWN_PARTS else Evidence.MAYBE
+    return Evidence.YES if value.get("type") else Evidence.MAYBE
 
 
 def claims(document: Document) -> bool:
@@ -150,9 +147,12 @@ def _whole_record(path: JsonPath) -> JsonPath:
 
 
 def item_ids_unique(transcript: Transcript) -> Iterator[FileFault]:
+    """The output of a local shell may name its call by its `id`."""
     seen: set[str] = set()
     for record, value in records_of(transcript.source):
         item_id = value.get("id") if isinstance(value, dict) else None
+        if isinstance(value, dict) and value.get("type") == "local_shell_call_output":
+            continue
         if isinstance(item_id, str) and item_id in seen:
             said = f"Duplicate item found with id {item_id}. Remove duplicate items from your input and try again."
             yield FileFault("item_ids_unique", record, said)
