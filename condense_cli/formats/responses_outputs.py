@@ -69,21 +69,18 @@ def shell_blocks(
     """Blocks of what commands printed, `{"stdout", "stderr", "outcome"}` each; there is at least one command."""
     for number, part in enumerate(output):
         where = (*path, "output", number)
-        outcome = part.get("outcome") if isinstance(part, dict) else None
-        code = outcome.get("exit_code", 0 if outcome.get("type") == "exit" else 1) if isinstance(outcome, dict) else 0
-        base = Block(
-            BlockKind.TOOL_RESULT,
-            Place(record, where),
-            path,
-            call_id=call_id,
-            tool=tool,
-            is_error=code not in (0, None),
-        )
-        texts = [key for key in ("stdout", "stderr") if isinstance(part, dict) and isinstance(part.get(key), str)]
-        for key in texts:
-            yield replace(base, place=Place(record, (*where, key)), content=part[key])
+        printed = part if isinstance(part, dict) else {}
+        failed = _is_failure(printed.get("outcome"))
+        base = Block(BlockKind.TOOL_RESULT, Place(record, where), path, call_id=call_id, tool=tool, is_error=failed)
+        texts = {key: printed[key] for key in ("stdout", "stderr") if isinstance(printed.get(key), str)}
+        for key, text in texts.items():
+            yield replace(base, place=Place(record, (*where, key)), content=text)
         if not texts:
             yield replace(base, kind=BlockKind.OPAQUE, content=jsontext.dump_compact(part))
+
+
+def _is_failure(outcome: Any) -> bool:
+    return isinstance(outcome, dict) and (outcome.get("type") == "timeout" or outcome.get("exit_code", 0) != 0)
 
 
 def _with_header(text: str, base: Block) -> Iterator[Block]:
