@@ -210,3 +210,19 @@ def test_what_only_resembles_a_reference_is_text() -> None:
         assert decoded.resolved == 0, spoiled
         assert decoded.messages[2].blocks[0].text == spoiled
     assert decode(after).resolved == 1
+
+
+# A call without any usual argument is named by its first one, whose beginning has to stand where that is read.
+def test_the_line_that_names_a_call_stays() -> None:
+    calls = [
+        message
+        for number in range(2)
+        for message in (
+            assistant([call(str(number), "Send", inner={"note": "\n".join(LINES)})]),
+            user([result(str(number))]),
+        )
+    ]
+    messages = check(anthropic(user("a"), *calls, assistant("z")).messages, EACH["all and parameters"])
+    argument = said(messages, 1)
+    assert argument.startswith(LINES[0])
+    assert "[see lines 2-30 of inner.note of the next Send" in argument

@@ -71,9 +71,11 @@ def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece
 
 def _values(place: Place, block: Block, finders: Finders) -> Iterator[Piece]:
     category = Category.WRITTEN if finders.writes_a_file(block) else Category.ARGUMENT
-    for path, value in string_values(arguments_of(block)):
+    values = list(string_values(arguments_of(block)))
+    naming = {path for path, _ in values if any(key in MAIN_ARGUMENTS for key in path)}
+    naming = naming or {path for path, _ in values[:1]}  # As `tools.main_argument` has it.
+    for path, value in values:
         # A field with blanks could not be told from the words around it.
         if len(value) >= _SHORTEST and path and not any(" " in str(key) or not str(key) for key in path):
-            names_the_call = any(key in MAIN_ARGUMENTS for key in path)
-            head = value[: len(value) - len(value.lstrip())].count("\n") + 1 if names_the_call else 0
+            head = value[: len(value) - len(value.lstrip())].count("\n") + 1 if path in naming else 0
             yield Piece(place, category, compact(value), path, None, head)
