@@ -16,6 +16,7 @@ from ..errors import ConfigurationError
 from ..nearest import nearest
 from .checks import problems
 from .models import Configuration, FileConfiguration
+from .packaged import values_in
 from .positions import KeyPath, Positions, is_at, value_at
 
 if TYPE_CHECKING:
@@ -114,8 +115,6 @@ def load_preset_file(path: Path) -> Loaded:
 
 
 def _parsed(path: Path, folder: Path | None, presets: Presets | None) -> Loaded:
-    from .packaged import values_in
-
     text = read_text(path)
     values = values_in(path, text)
     if values is not None:

@@ -56,13 +56,14 @@ class Together:
             return Shortened({}, "", self.tokens)
         choice = self._choice()
         fit(choice, budget - self._short, lambda: self._tokens(choice))
-        return self._shortened(choice)
+        texts = rendered(self._survey, self._long, self._placed, choice)
+        return Shortened(texts, self._summary(choice), self._short + self._tokens(choice))
 
-    def worth_at_least(self, least: float) -> Shortened:
-        """The parts without what is worth less: facts and lines that later work is expected to need, per token."""
+    def worth_at_least(self, least: float) -> dict[Key, Text]:
+        """Texts in their places without what is worth less: facts and lines that later work may need, per token."""
         choice = self._choice()
         choice.fill(None, least)
-        return self._shortened(choice)
+        return rendered(self._survey, self._long, self._placed, choice)
 
     def worth(self, budget: int) -> float | None:
         """How many of the facts and lines that later work is expected to need stand within a budget, about.
@@ -84,10 +85,6 @@ class Together:
         if self._candidates is None:
             self._candidates = self._priced.candidates(self._keys, self._stretches)
         return Choice(self._candidates, self._said.copy())
-
-    def _shortened(self, choice: Choice) -> Shortened:
-        texts = rendered(self._survey, self._long, self._placed, choice)
-        return Shortened(texts, self._summary(choice), self._short + self._tokens(choice))
 
     def _tokens(self, choice: Choice) -> int:
         texts = rendered(self._survey, self._long, self._placed, choice)

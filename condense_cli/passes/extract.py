@@ -74,7 +74,7 @@ def _without_the_rest(draft: Draft, shortening: Shortening, min_worth: float) ->
 
     survey = Survey(draft.messages, draft.count)
     keys = [key for placed in shortening.keys.values() for key in placed if not survey.units[key].gaps]
-    return Together(Priced(survey), keys).worth_at_least(min_worth / 1_000).texts
+    return Together(Priced(survey), keys).worth_at_least(min_worth / 1_000)
 
 
 def _to_target(
