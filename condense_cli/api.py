@@ -20,6 +20,7 @@ from .config.overrides import NO_OVERRIDES, Overrides, without_passes
 from .config.presets import DEFAULT_PRESET, load_preset
 from .config.user import UserConfiguration
 from .errors import BrokenOutputError, UsageError
+from .factor import Factor, factor_of
 from .files import read_bytes
 from .formats.rereading import reads_back
 from .lossless.decode import count_gaps, decode
@@ -99,11 +100,14 @@ def condense(
     if_needed: bool = False,
     context_window: int | None = None,
     sizing: Sizing | None = None,
+    factor: Factor | None = None,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
     A configuration may be given as the keys and values of its file.
-    With `target_tokens` the passes work only until the target is reached. `model` is the model that
+    With `target_tokens` the passes work only until the target is reached; like all numbers of a configuration they are
+    the model's tokens, and `factor` says how many those are for one of ours, where the transcript and the table of
+    models are not to say it (`condense_cli.factor`). `model` is the model that
     will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
     on top, what only a client shows; the conversation is the same with and without. `clock` gives the seconds of the
     receipts, `overrides` are the flags of a run (`overrides_from`), `registry` the providers there are.
@@ -121,6 +125,7 @@ def condense(
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = counter or Counter.of(transcript)
+    factor = factor or factor_of(transcript, counter)
     installed = Installed()
     registry = registry or Registry(installed=installed)
     if overrides.lossless_only:
@@ -132,8 +137,9 @@ def condense(
         overrides=overrides,
         stop_at_target=target_tokens is not None,
         selectors=installed.selector,
+        factor=factor,
     )
-    sizing = sizing or _sizing(transcript, configuration, counter, context_window, if_needed=if_needed)
+    sizing = sizing or _sizing(transcript, configuration, counter, factor, context_window, if_needed=if_needed)
     result = Manager(registry).condense(transcript, configuration, context, sizing)
     if slim and result.is_needed:
         result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
@@ -163,13 +169,19 @@ def _configuration(given: Configuration | Mapping[str, Any] | None, preset: str 
 
 
 def _sizing(
-    transcript: Transcript, configuration: Configuration, count: Counter, context_window: int | None, *, if_needed: bool
+    transcript: Transcript,
+    configuration: Configuration,
+    count: Counter,
+    factor: Factor,
+    context_window: int | None,
+    *,
+    if_needed: bool,
 ) -> Sizing:
     """How the functions here decide: from the transcript and what is given, whoever the user is."""
     asked = Asked(window=context_window)
     return Sizing(
         lambda: window_of(transcript.model, configuration, UserConfiguration(), asked),
-        lambda: beside_messages(transcript, count),
+        lambda: beside_messages(transcript, count, factor),
         only_if_needed=if_needed,
     )
 
@@ -196,13 +208,15 @@ def estimate(
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = Counter.of(transcript)
+    factor = factor_of(transcript, counter)
     names = presets or preset_names()
     return facts.build(
         transcript,
-        [(name, condense(transcript, preset=name, counter=counter), ()) for name in names],
+        [(name, condense(transcript, preset=name, counter=counter, factor=factor), ()) for name in names],
         count=counter,
+        factor=factor,
         encoding=encoding_for(transcript.model),
-        overhead=overhead_of(transcript, counter, overhead_tokens),
+        overhead=overhead_of(transcript, counter, factor, overhead_tokens),
         source="",
         price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
     )

@@ -22,6 +22,12 @@ from .transcript import Block, BlockKind, Message, Transcript
 MESSAGE_TOKENS: Final = 3
 """What each message costs besides its content: OpenAI's chat encoding spends three tokens on it."""
 
+CALL_TOKENS: Final = 50
+"""What a call and its result cost besides name, arguments and content: the markup around them, ids, names of keys.
+
+Recorded usage says 20 to 110 by model (benchmarks/usage.py); no vendor publishes it. Calls that a format writes as text
+have all that in the text."""
+
 DEFAULT_ENCODING: Final = "o200k_base"
 
 _ENCODING_OF_MODEL: Final = (
@@ -96,15 +102,24 @@ class Counter:
         tokens = self._known.get(content)  # Mostly asked for again.
         if tokens is None:
             tokens = self(content)
-        if block.kind is BlockKind.TOOL_CALL and block.tool:
-            tokens += self(block.tool)
+        if block.kind is BlockKind.TOOL_CALL:
+            tokens += self(block.tool or "") + (CALL_TOKENS if is_framed(block) else 0)
         return tokens + block.estimate
+
+    def content(self, block: Block) -> int:
+        """Tokens of a block without what is around a call: what an operation could make shorter."""
+        return self.block(block) - (CALL_TOKENS if is_framed(block) else 0)
 
     def message(self, message: Message) -> int:
         return MESSAGE_TOKENS + sum(map(self.block, message.blocks))
 
     def transcript(self, transcript: Transcript) -> int:
         return sum(map(self.message, transcript.messages))
+
+
+def is_framed(block: Block) -> bool:
+    """Whether it is a call that the API puts into words. A call inside a text has all its words there."""
+    return block.kind is BlockKind.TOOL_CALL and block.span is None
 
 
 def count_text(text: str, encoding: str = DEFAULT_ENCODING, *, is_much: bool = False) -> int:

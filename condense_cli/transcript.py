@@ -279,12 +279,14 @@ class Usage(Struct, frozen=True):
     """What the API reported for the request that `message` answers: tokens sent, cached ones included, and answered.
 
     One that `is_older` was recorded before a compaction: of what was sent then, not all stands before the message now.
+    `model` is the one that answered, None where the file does not say so.
     """
 
     message: int
     input_tokens: int
     output_tokens: int = 0
     is_older: bool = False
+    model: str | None = None
 
 
 class FirstRequest(Struct, frozen=True):

@@ -96,15 +96,14 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(sent.turns))
     is_cut_off = any(node.is_boundary for node in chain)
     line_up = [node for node in nodes if is_cut_off and node.is_sidechain == chain[0].is_sidechain]
-    told = {record: fact["usage"] for record, fact in facts.items()}
     return Transcript(
         "claude-code",
         Family.ANTHROPIC,
         messages,
         document.source,
         model=model,
-        usages=tuple(usages(sent.turns, chain, told)),
-        first_request=first_request(line_up, blocks, told),
+        usages=tuple(usages(sent.turns, chain, facts)),
+        first_request=first_request(line_up, blocks, facts),
         warnings=_warnings(nodes, chain, sent),
     )
 

@@ -15,8 +15,8 @@ from .claude_chain import Node
 from .claude_turns import Line, Turn, conversation
 from .usages import recorded
 
-Told = Mapping[int, Any]
-"""The usage of each record that holds an answer."""
+Told = Mapping[int, Mapping[str, Any]]
+"""The `usage` and the `model` of each record that holds an answer."""
 
 
 def usages(turns: Sequence[Turn], chain: Sequence[Node], told: Told) -> Iterator[Usage]:
@@ -34,10 +34,11 @@ def _is_older(node: Node, boundary: Node | None) -> bool:
     return boundary is not None and (node.record < boundary.record or node.time <= boundary.time)
 
 
-def _usage(position: int, usage: Any, *, is_older: bool = False) -> Iterator[Usage]:
-    if isinstance(usage, dict):
+def _usage(position: int, told: Mapping[str, Any] | None, *, is_older: bool = False) -> Iterator[Usage]:
+    usage = told and told["usage"]
+    if told and isinstance(usage, dict):
         numbers = [usage.get(key) for key in INPUT_TOKENS]
-        yield from recorded(position, numbers, usage.get("output_tokens"), is_older=is_older)
+        yield from recorded(position, numbers, usage.get("output_tokens"), is_older=is_older, model=told["model"])
 
 
 def first_request(nodes: Iterable[Node], blocks: Mapping[int, tuple[Block, ...]], told: Told) -> FirstRequest | None:

@@ -105,8 +105,15 @@ def _turns(entry: Entry, source: Source) -> Iterator[tuple[Role, list[Block]]]:
 
 
 def _usage(message: int, info: dict[str, Any]) -> Iterator[Usage]:
+    """The usage of an answer. That of a summary counted the messages that it takes the place of."""
     tokens = info.get("tokens")
     cache = tokens.get("cache") if isinstance(tokens, dict) else None
     numbers = [tokens.get("input")] if isinstance(tokens, dict) else []
     numbers += [cache.get("read"), cache.get("write")] if isinstance(cache, dict) else []
-    yield from recorded(message, numbers, tokens.get("output") if isinstance(tokens, dict) else None)
+    yield from recorded(
+        message,
+        numbers,
+        tokens.get("output") if isinstance(tokens, dict) else None,
+        is_older=info.get("summary") is True,
+        model=info.get("modelID"),
+    )

@@ -8,6 +8,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..factor import AS_COUNTED, Factor
 from ..lossless.encode import with_blocks
 from ..plurals import plural
 from ..transcript import Transcript
@@ -65,6 +66,15 @@ class Condensation(Struct, frozen=True, dict=True):
     """Whether anything was to be done; if not, `metrics` are None."""
     error: RunError | None = None
     """What stopped the provider; the transcript is then as it was."""
+    factor: Factor = AS_COUNTED
+    """The model's tokens for one of those in which everything here is counted."""
+    asked: int | None = None
+    """The target in the model's tokens, as it was asked for; None where there is none, or only a share."""
+
+    @property
+    def shown_target(self) -> int | None:
+        """The target in the model's tokens."""
+        return self.asked if self.asked is not None or self.target is None else self.factor.shown(self.target)
 
     def __repr__(self) -> str:
         tokens = f"{self.tokens_before:,} -> {self.tokens_after:,} tokens"
@@ -139,6 +149,8 @@ def joined(first: Condensation, second: Condensation) -> Condensation:
         warnings=first.warnings,
         references=references,
         keeps_thinking=first.keeps_thinking,
+        factor=first.factor,
+        asked=first.asked,
     )
 
 

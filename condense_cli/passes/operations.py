@@ -32,7 +32,7 @@ def apply(block: Block, operation: ContentOperation, count: Counter, strictness:
     """What the operation makes of the block. `strictness` below 1 scales every limit and threshold down."""
     if operation.operation == "keep":
         return Kept.CONFIGURED
-    if count.block(block) < operation.min_tokens * strictness:
+    if count.content(block) < operation.min_tokens * strictness:
         return Kept.SMALL
     return _rewritten(block, _rewrite(operation, strictness), count)
 
@@ -41,7 +41,7 @@ def summarize(
     block: Block, operation: ContentOperation, count: Counter, strictness: float, summaries: Summaries
 ) -> Block | Kept | Refused:
     """The block with the summaries of its `summary_tasks` in it; where one was refused, it stays."""
-    if count.block(block) < operation.min_tokens * strictness:
+    if count.content(block) < operation.min_tokens * strictness:
         return Kept.SMALL
     refused = next((outcome for outcome in summaries.values() if isinstance(outcome, Refused)), None)
     if refused:
@@ -73,7 +73,7 @@ def summary_tasks(
     block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0
 ) -> Iterator[TextTask]:
     """The texts of a block that the operation wants summaries of: those with more tokens than a summary may have."""
-    if operation.operation != "summarize" or count.block(block) < operation.min_tokens * strictness:
+    if operation.operation != "summarize" or count.content(block) < operation.min_tokens * strictness:
         return
     params = (operation.params and operation.params.summarize) or SummarizeParams()
     limit = limit_of(operation, strictness)
@@ -104,7 +104,7 @@ def leave_out_image(
     """The marker in place of an image; `kind` is what a text is where the image stands."""
     if operation.operation == "keep":
         return Kept.CONFIGURED
-    if count.block(block) < operation.min_tokens * strictness:
+    if count.content(block) < operation.min_tokens * strictness:
         return Kept.SMALL
     marker = str(Gap(block.digest, is_image=True))
     if count(marker) >= count.block(block):

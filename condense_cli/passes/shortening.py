@@ -94,7 +94,7 @@ def _paths(block: Block, extraction: ExtractConfig, count: Counter) -> Kept | li
         return Kept.NO_CONTENT_TYPE
     if block.content_type.value not in extraction.content:
         return Kept.CONFIGURED
-    if count.block(block) < extraction.min_tokens:
+    if count.content(block) < extraction.min_tokens:
         return Kept.SMALL
     if block.kind is not BlockKind.TOOL_CALL:
         texts: Iterable[tuple[JsonPath, str]] = [((), block.text)]

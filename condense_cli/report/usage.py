@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
 
 from ..formats import format_named
-from ..markers import PREFIX, REFERENCE_PREFIX, parse_summary
+from ..markers import is_marked, parse_summary
 from ..tokens import Counter
 from ..transcript import Message, Transcript, Usage
 
@@ -17,8 +16,6 @@ RECORDED: Final = "recorded usage"
 ESTIMATED: Final = "estimated"
 GIVEN: Final = "option"
 
-_MARK: Final = re.compile(r"\[(?:condense:|see) [^\]\n]{1,300}#[0-9a-f]{6,8}\]")
-"""A marker or a reference, wherever it stands: inside the parameters of a call it has no line of its own."""
 _SMALLER: Final = 0.9
 """A request that takes less than this part of the one before it was sent after something had gone. Old thinking, which
 the API leaves out by itself, makes less of a difference."""
@@ -101,10 +98,7 @@ def _is_marked(message: Message, *, besides_summary: bool) -> bool:
     """
     if besides_summary and _has_our_summary(message):
         return False
-    return any(
-        (PREFIX in block.content or REFERENCE_PREFIX in block.content) and _MARK.search(block.text)
-        for block in message.blocks
-    )
+    return any(is_marked(block.content) for block in message.blocks)
 
 
 def _has_our_summary(message: Message) -> bool:
