@@ -52,6 +52,8 @@ SHAPE: dict[str, Any] = {
             "seconds": float,
         }
     ],
+    "savings": [{"content": str, "operation": str, "blocks": int, "tokens": int}],
+    "references": {"resolved": int, "unresolved": int, "saved": int},
     "summaries": [],
     "warnings": [str],
     "slim": type(None),

@@ -92,13 +92,12 @@ def test_a_reference_that_is_cut_after_all_saved_nothing_losslessly() -> None:
     )
     assert [receipt.operation for receipt in done.changes if receipt.message == 2] == ["refer", "truncate"]
     assert done.lossless_saved == 0
-    rows = contents.by_content(done)
-    assert [(content, operation, blocks) for content, operation, blocks, _ in rows] == [("tool results", "truncate", 1)]
-    assert sum(tokens for *_, tokens in rows) == done.tokens_before - done.tokens_after
+    saved = done.tokens_before - done.tokens_after
+    assert contents.savings_of(done) == [contents.Saving("tool results", "truncate", 1, saved)]
 
 
-def test_a_cut_call_is_no_reference_although_one_stands_in_it() -> None:
-    """Where parameters may be references too: what the pass left out is gone."""
+def test_a_block_that_is_cut_and_has_a_reference_counts_in_both_shares() -> None:
+    """By its tokens: what `restore` puts back in it, and what the pass left out."""
     own = "\n".join(f"only here, number {n}: {n * 7919}" for n in range(60))
     writes = [
         message
@@ -120,7 +119,13 @@ def test_a_cut_call_is_no_reference_although_one_stands_in_it() -> None:
     assert "[see content of the next Write" in block.text
     assert "left out" in block.text
     assert [receipt.operation for receipt in done.changes] == ["refer", "truncate"]
-    assert done.lossless_saved == 0
+    count = Counter()
+    put_back = count.transcript(api.restore(done.transcript).transcript) - done.tokens_after
+    assert done.lossless_saved == put_back > count(LONG) / 2
+    left_out = done.tokens_before - done.tokens_after - put_back
+    assert left_out > 0
+    shares = [contents.Saving("tool parameters", how, 1, n) for how, n in (("refer", put_back), ("truncate", left_out))]
+    assert contents.savings_of(done) == sorted(shares, key=lambda share: -share.tokens)
 
 
 def test_references_of_the_input_cost_what_they_cost_in_the_file() -> None:
@@ -150,12 +155,12 @@ def test_the_terminal_says_reference_and_what_can_be_had_back(file: Path, lossle
     saved, kept = (
         condense("run", file, "--config", both, "--json").json["tokens"][key] for key in ("saved", "lossless_saved")
     )
-    assert f"\n{kept:,} by references, restorable; {saved - kept:,} left out\n" in done.plain
+    assert f"\n{kept:,} by references (condense restore puts back 1); {saved - kept:,} left out\n" in done.plain
     assert re.search(rf"\ntool results +reference +1 +{kept:,}\n", done.plain)
     assert re.search(r"\n#2  referenced  \d+ → \d+  tool result  Read src/app\.py\n", "\n" + done.plain)
     assert "refer " not in done.plain
     only = condense_on_terminal("run", file, "--config", lossless, columns=80)
-    assert f"\nall by references: {kept:,} tokens, restorable\n" in only.plain
+    assert f"\nall by references: {kept:,} tokens (condense restore puts back 1)\n" in only.plain
     explained = condense_on_terminal("run", file, "--config", lossless, "--explain", columns=80)
     assert re.search(r"\n2:0 +tool result +\d+ → \d+  reference: the same lines", explained.plain)
 
@@ -178,7 +183,7 @@ def test_a_run_without_references_says_nothing_about_them(tmp_path: Path) -> Non
     path.write_bytes(as_lines([user("go"), *read_turn("1"), *(assistant("ok"),)]))
     shown = condense_on_terminal("run", path, columns=80).plain
     assert "by references" not in shown
-    assert "restorable" not in shown
+    assert "restore" not in shown
 
 
 def test_the_summary_mentions_references_where_there_is_room(file: Path, lossless: Path, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def check(transcript: Transcript, configuration: Configuration) -> Condensation:
     laws.valid_in_valid_out(result)
     laws.never_larger(result, Counter())
     laws.lossless(result)
-    laws.savings_are_told_apart(result, Counter())
+    laws.savings_add_up(result, Counter())
     laws.receipts_add_up(result, Counter())
     laws_of_protection(result, configuration)
     assert api.dump(slid(transcript, configuration)) == data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -55,9 +56,9 @@ class Condensation(Struct, frozen=True, dict=True):
     target: int | None = None
     warnings: tuple[str, ...] = ()
     references: dict[tuple[int, int], int] = {}
-    """Tokens saved on blocks that still say everything, by message and block as receipts name them.
+    """Tokens that `restore` adds to each block, less those that it would have added before, where that is not 0.
 
-    Below 0 where a reference of the input had to become lines again.
+    By message and block as receipts name them. Below 0 where references of the input went, or became lines again.
     """
     keeps_thinking: bool = False
     """The configuration asked to keep thinking even where a change made it invalid."""
@@ -84,10 +85,25 @@ class Condensation(Struct, frozen=True, dict=True):
     def changes(self) -> list[Receipt]:
         return [receipt for receipt in self.receipts if receipt.is_change]
 
+    @cached_property
+    def by_references(self) -> dict[tuple[int, int], int]:
+        """What references saved on each block; the rest of what was saved on it is left out.
+
+        A block that is cut counts with the lines that references still stand for; that references of the input
+        went with a cut takes nothing away from what the cut saved. Below 0 where they became lines again.
+        """
+        saved: Tally[tuple[int, int]] = Tally()
+        for change in self.changes:
+            saved[change.message, change.block] += change.tokens_before - change.tokens_after
+        return {
+            place: tokens if tokens == saved[place] else max(0, min(tokens, saved[place]))
+            for place, tokens in self.references.items()
+        }
+
     @property
     def lossless_saved(self) -> int:
         """Tokens that references saved; the rest of what was saved is left out."""
-        return sum(self.references.values())
+        return sum(self.by_references.values())
 
     @cached_property
     def old_violations(self) -> list[Violation]:
@@ -130,14 +146,8 @@ def joined(first: Condensation, second: Condensation) -> Condensation:
     in_input = places(first.before.messages)
     changes = as_in_input(second.changes, second.before.messages, in_input)
     now = {place: in_input.get(key, place) for key, place in places(second.before.messages).items()}
-    saved_since = {now[place]: saved for place, saved in second.references.items()}
-    lossy = {(change.message, change.block) for change in changes} - saved_since.keys()
-    before = {place: saved for place, saved in first.references.items() if place not in lossy}
-    cut = {(change.message, change.block) for change in first.changes} - first.references.keys()
-    references = dict(before)
-    for place, saved in saved_since.items():
-        if place not in cut:
-            references[place] = before.get(place, 0) + saved
+    references = Tally(first.references)
+    references.update({now[place]: saved for place, saved in second.references.items()})
     return Condensation(
         before=first.before,
         transcript=_as_it_was(first.before, second.transcript),
@@ -147,7 +157,7 @@ def joined(first: Condensation, second: Condensation) -> Condensation:
         tokens_after=second.tokens_after,
         target=first.target,
         warnings=first.warnings,
-        references=references,
+        references={place: saved for place, saved in references.items() if saved},
         keeps_thinking=first.keeps_thinking,
         factor=first.factor,
         asked=first.asked,

@@ -138,7 +138,7 @@ class _Run:
             before=transcript, transcript=self.draft.finish(transcript),
             passes=tuple(self.passes), receipts=tuple(self.receipts),
             tokens_before=self.tokens_before, tokens_after=self.draft.tokens, target=self.target,
-            warnings=tuple(warnings), references=self.draft.references(view(transcript.messages)),
+            warnings=tuple(warnings), references=self.draft.references(),
             keeps_thinking=configuration.thinking == "keep",
         )  # fmt: skip
 

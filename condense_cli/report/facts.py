@@ -13,6 +13,8 @@ from ..passes.condensation import Condensation
 from ..passes.receipts import Receipt
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript
+from .contents import Saving, savings_of
+from .savings import References, references_in
 from .shares import percent
 from .shortcomings import warnings_of
 from .slimming import Slim, slim_of
@@ -40,7 +42,7 @@ class Bytes(msgspec.Struct, frozen=True):
 class Tokens(msgspec.Struct, frozen=True):
     """Tokens of the messages; `overhead` (system prompt and tools sent besides them) is not included.
 
-    `lossless_saved` is the part of `saved` that references stand for; the rest is left out.
+    `lossless_saved` is the part of `saved` that references stand for, in blocks that are cut too; the rest is left out.
     `estimated` is the part of `before` and `after` that cannot be counted: images, documents, encrypted thinking.
     """
 
@@ -148,6 +150,8 @@ class Report(msgspec.Struct, frozen=True):
     bytes: Bytes
     cost: Cost
     passes: list[Pass]
+    savings: list[Saving]
+    references: References
     summaries: list[Summarized]
     warnings: list[str]
     slim: Slim | None = None
@@ -221,6 +225,8 @@ def build(
             )
             for receipt in condensation.passes
         ],
+        savings=savings_of(condensation),
+        references=references_in(after, count),
         summaries=list(summaries),
         warnings=[*warnings_of(condensation), *warnings],
         slim=slim_of(after) if slim else None,

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..lossless.decode import decode
+from ..lossless.decode import Decoded, decode
 from ..lossless.encode import encode
 from ..lossless.finders import Category, Finders
 from ..lossless.pieces import find_pieces
@@ -40,11 +40,25 @@ class Lossless(Struct, frozen=True):
 
 
 class References(Struct, frozen=True):
-    """References that the transcript holds: those that `resolved`, what they save, and lines that lead nowhere."""
+    """References that the transcript holds, as `restore` finds them: how many `resolved`, how many lead nowhere.
+
+    `saved` are the tokens that `restore` adds to the transcript.
+    """
 
     resolved: int
     unresolved: int
     saved: int
+
+
+def references_in(transcript: Transcript, count: Counter, decoded: Decoded | None = None) -> References:
+    """The references of a transcript; `decoded` are its messages without them, where they are known."""
+    found = decoded or decode(transcript.messages)
+    saved = sum(
+        count.message(whole) - count.message(message)
+        for whole, message in zip(found.messages, transcript.messages, strict=True)
+        if whole is not message
+    )
+    return References(found.resolved, found.unresolved, saved)
 
 
 def find_savings(transcript: Transcript, count: Counter) -> tuple[Lossless, References]:
@@ -72,5 +86,5 @@ def find_savings(transcript: Transcript, count: Counter) -> tuple[Lossless, Refe
     parameters = Share("tool_parameters", more, percent(more, total), max(0, everything.blocks - together.blocks))
     return (
         Lossless(together.tokens, together.percent, together.blocks, alone, parameters),
-        References(decoded.resolved, decoded.unresolved, total - count.transcript(transcript)),
+        references_in(transcript, count, decoded),
     )

@@ -12,7 +12,7 @@ from ..passes.condensation import Condensation
 from ..passes.pipeline import NO_TARGET, PRELUDE, SWITCHED_OFF
 from ..plurals import plural
 from ..tokens import Counter
-from .contents import by_content
+from .contents import Saving
 from .cost_text import cost_figures
 from .diff import BlockDiff, Diff, What, compare
 from .explanation_terminal import render_receipts
@@ -78,10 +78,9 @@ def render_run(
     yield _sizes(report, unit)
     if report.slim:
         yield Text(slim_line(report, report.slim, unit), style="dim")
-    contents = by_content(result)
-    if contents:
+    if report.savings:
         yield ""
-        yield _contents(contents)
+        yield _savings(report.savings)
     yield ""
     yield from _passes(report, verbose)
     yield from _costs(report, is_cost_asked)
@@ -106,18 +105,20 @@ def _headline(report: Report) -> Text:
 
 
 def _kinds_of_saving(report: Report) -> Iterator[Text]:
-    """What references saved, which can be had back, and what is gone."""
-    lossless, saved = report.tokens.lossless_saved, report.tokens.saved
+    """What references saved and what is gone, which add up to all that was saved; and what `restore` puts back."""
+    by_references, saved = report.tokens.lossless_saved, report.tokens.saved
     at_first = sum(entry.tokens_before - entry.tokens_after for entry in report.passes if entry.id == PRELUDE)
-    if lossless < 0 or max(lossless, at_first) <= 0:
+    there = report.references.resolved
+    if not saved or not (by_references or there or at_first > 0):
         return
-    if lossless == saved:
-        yield Text(f"all by references: {saved:,} tokens, restorable", style="dim")
-        return
-    by_references = f"{lossless:,} by references{', restorable' if lossless else ''}"
-    if at_first > lossless:
-        by_references += f" ({at_first:,} before later cuts)"
-    yield Text(f"{by_references}; {saved - lossless:,} left out", style="dim")
+    notes = [f"{at_first:,} before later cuts"] if at_first > by_references else []
+    if there:
+        notes.append(f"condense restore puts back {there:,}")
+    more = f" ({'; '.join(notes)})" if notes else ""
+    if by_references == saved:
+        yield Text(f"all by references: {saved:,} tokens{more}", style="dim")
+    else:
+        yield Text(f"{by_references:,} by references{more}; {saved - by_references:,} left out", style="dim")
 
 
 def _table(*columns: str, right: tuple[int, ...] = ()) -> Table:
@@ -140,10 +141,10 @@ def _sizes(report: Report, unit: str) -> Table:
     return table
 
 
-def _contents(contents: list[tuple[str, str, int, int]]) -> Table:
+def _savings(savings: list[Saving]) -> Table:
     table = _table("changed", "how", "blocks", "tokens saved", right=(2, 3))
-    for content, operation, blocks, saved in contents:
-        table.add_row(content, operation_label(operation), f"{blocks:,}", f"{saved:,}")
+    for entry in savings:
+        table.add_row(entry.content, operation_label(entry.operation), f"{entry.blocks:,}", f"{entry.tokens:,}")
     return table
 
 
