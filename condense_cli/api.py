@@ -312,8 +312,9 @@ def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
     raise UsageError("The input was no list of messages.", "Take its bytes from dump().")
 
 
-def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:
-    """What differs between two transcripts, message by message and block by block."""
+def diff(before: Transcript, after: Transcript, counter: Counter | None = None, factor: Factor | None = None) -> Diff:
+    """What differs between two transcripts, message by message and block by block, in the model's tokens."""
     from .report.diff import compare
 
-    return compare(a_transcript(before), a_transcript(after), counter or Counter.of(before))
+    counter = counter or Counter.of(a_transcript(before))
+    return compare(before, a_transcript(after), counter, factor or factor_of(before, counter))

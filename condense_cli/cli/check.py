@@ -61,6 +61,7 @@ def check(
 
         from ..config.models import Configuration
         from ..config.user import load_user_configuration
+        from ..factor import factor_of
         from ..providers.decision import Reason, decide
         from ..providers.window import Asked, window_of
         from ..report import check as facts
@@ -77,15 +78,17 @@ def check(
         window = window_of(transcript.model, configuration, load_user_configuration(), asked)
         transcript = replace(transcript, model=window.model)  # It is the one that counts.
         count = Counter.of(transcript)
-        beside, how_known = beside_messages(transcript, count, overhead_tokens)
-        decision = decide(window.sizes(count.transcript(transcript), beside, configuration, how_known))
+        factor = factor_of(transcript, count)
+        beside, how_known = beside_messages(transcript, count, factor, overhead_tokens)
+        tokens = factor.shown(count.transcript(transcript))
+        decision = decide(window.sizes(tokens, beside, configuration, how_known))
         if decision.reason is Reason.UNKNOWN_WINDOW:
             raise window.unknown
         found = facts.build(
             decision,
             window,
             source=name_of(file),
-            overhead=overhead_of(transcript, count, overhead_tokens),
+            overhead=overhead_of(transcript, count, factor, overhead_tokens),
             threshold_source=(settings and settings.origin(("auto_condense_context_percent",))) or "default",
             encoding=encoding_for(transcript.model),
             estimated=estimated_tokens(transcript),

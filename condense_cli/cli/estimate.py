@@ -89,6 +89,7 @@ def estimate(
         from ..report.facts import to_json
         from ..report.usage import overhead_of
         from ..rows.recognising import rows_in
+        from ..factor import factor_of
         from ..tokens import Counter, encoding_for
         from .settings import presets_here
         from .summarizing import calls_of, summaries_for, told_of
@@ -118,8 +119,9 @@ def estimate(
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
         count = Counter.of(transcript)
+        factor = factor_of(transcript, count)
         if target_percent is not None:
-            target_tokens = int(count.transcript(transcript) * target_percent / 100)
+            target_tokens = int(factor.shown(count.transcript(transcript)) * target_percent / 100)
         found = []
         warnings: dict[str, None] = {}
         for name, configuration in configurations:
@@ -129,6 +131,7 @@ def estimate(
                     configuration,
                     target_tokens=target_tokens,
                     counter=count,
+                    factor=factor,
                     summarizer=summaries,
                     registry=registry,
                 )
@@ -140,8 +143,9 @@ def estimate(
             transcript,
             found,
             count=count,
+            factor=factor,
             encoding=encoding,
-            overhead=overhead_of(transcript, count, overhead_tokens),
+            overhead=overhead_of(transcript, count, factor, overhead_tokens),
             source=name_of(file),
             price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
             target=target_tokens,

@@ -112,7 +112,8 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     if job.output is not None:
         make_folder(job.output.parent)
         write_bytes(job.output, packed(data, job.output))
-    entry = _entry(job, made_from, transcript.format, result.tokens_before, result.tokens_after)
+    before, after = map(result.factor.shown, (result.tokens_before, result.tokens_after))
+    entry = _entry(job, made_from, transcript.format, before, after)
     end = Status.UNCHANGED if data == transcript.source.data else Status.DONE
     status = status_of_result(result, summaries, treatment)
     finished = _finished(job, end, entry, status, _shortcoming(result, status))
@@ -128,7 +129,7 @@ def _shortcoming(result: Condensation, status: ExitStatus) -> str:
         has_lost = result.metrics is not None and result.metrics.fallback is not None
         return f"Not every summary could be written{'' if has_lost else '; what was to be summarized stays'}."
     if status is ExitStatus.TARGET_MISSED:
-        return f"The target of {result.target:,} tokens was not reached."
+        return f"The target of {result.shown_target:,} tokens was not reached."
     return ""
 
 

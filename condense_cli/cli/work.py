@@ -14,6 +14,7 @@ from ..config.models import Configuration
 from ..config.overrides import NO_OVERRIDES, Overrides, without_passes
 from ..config.provider_settings import ProviderSettings
 from ..errors import ExitStatus, UsageError
+from ..factor import AS_COUNTED, Factor, factor_of
 from ..passes.limits import target_of
 from ..plugins import Installed
 from ..providers.manager import Sizing
@@ -34,7 +35,7 @@ class Work(Struct, frozen=True):
     """What is done to every conversation, as one value that travels to other processes and can be hashed.
 
     `providers` is what the user says of them, `target_percent` a share of a conversation's own tokens. `model` goes
-    before the one that the file names.
+    before the one that the file names. With `plain_count` all figures are as they are counted, not the model's.
     """
 
     configuration: Configuration
@@ -47,6 +48,11 @@ class Work(Struct, frozen=True):
     if_needed: bool = False
     asked: Asked = Asked()
     overhead_tokens: int | None = None
+    plain_count: bool = False
+
+    def factor_of(self, transcript: Transcript, count: Counter) -> Factor:
+        """How the tokens that are counted lead to those that are asked for and shown."""
+        return AS_COUNTED if self.plain_count else factor_of(transcript, count)
 
     def continuing(self, transcript: Transcript) -> Transcript:
         """The transcript with the model that will continue it."""
@@ -113,9 +119,10 @@ class Condenser:
         """Condense a transcript, counting with this. Raises CondenseError."""
         work = self._work
         self._summaries.count_with(count)
+        factor = work.factor_of(transcript, count)
         target = work.target_tokens
         if work.target_percent is not None:
-            target = int(count.transcript(transcript) * work.target_percent / 100)
+            target = int(factor.shown(count.transcript(transcript)) * work.target_percent / 100)
         return api.condense(
             transcript,
             work.configuration,
@@ -126,10 +133,11 @@ class Condenser:
             slim=work.slim,
             overrides=work.overrides,
             registry=self._registry,
-            sizing=self._sizing(transcript, count),
+            sizing=self._sizing(transcript, count, factor),
+            factor=factor,
         )
 
-    def _sizing(self, transcript: Transcript, count: Counter) -> Sizing:
+    def _sizing(self, transcript: Transcript, count: Counter, factor: Factor) -> Sizing:
         """How it is decided. Prices are loaded, and the user's file is read, when something asks for the window."""
         work = self._work
 
@@ -138,7 +146,7 @@ class Condenser:
             return window_of(transcript.model, work.configuration, self._user(), work.asked)
 
         def beside() -> tuple[int, str]:
-            return beside_messages(transcript, count, work.overhead_tokens)
+            return beside_messages(transcript, count, factor, work.overhead_tokens)
 
         def may_fall_back() -> bool:
             return not self._calls.is_planned and not was_interrupted(self._summaries)

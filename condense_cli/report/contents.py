@@ -21,8 +21,8 @@ class Saving(Struct, frozen=True):
     tokens: int
 
 
-def savings_of(condensation: Condensation) -> list[Saving]:
-    """What was done to what, the largest saving first. The tokens add up to what was saved.
+def savings_of(condensation: Condensation, saved: int) -> list[Saving]:
+    """What was done to what, the largest saving first. The model's tokens add up to `saved`.
 
     An operation is what came of a block in the end. One that is cut and has references counts in both shares.
     """
@@ -37,7 +37,11 @@ def savings_of(condensation: Condensation) -> list[Saving]:
                 entry = totals.setdefault((content, operation), [0, 0])
                 entry[0] += 1
                 entry[1] += tokens
-    rows = [Saving(content, operation, *sums) for (content, operation), sums in totals.items()]
+    shown = condensation.factor.parts([tokens for _, tokens in totals.values()], saved)
+    rows = [
+        Saving(content, operation, number, tokens)
+        for ((content, operation), (number, _)), tokens in zip(totals.items(), shown, strict=True)
+    ]
     return sorted(rows, key=lambda row: -row.tokens)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from .diff import Diff, What
-from .facts import SHAPE, Pair
+from .facts import SHAPE, Counting, Pair
 
 
 class Counted(Pair, frozen=True):
@@ -13,6 +13,7 @@ class Counted(Pair, frozen=True):
 
     encoding: str
     exact: bool
+    counting: Counting
 
 
 class Lines(msgspec.Struct, frozen=True):
@@ -47,7 +48,7 @@ def as_report(diff: Diff, *, with_lines: bool) -> DiffReport:
         SHAPE,
         Pair(diff.messages_before, diff.messages_after),
         diff.messages_changed,
-        Counted(diff.tokens_before, diff.tokens_after, diff.encoding, diff.exact),
+        Counted(diff.tokens_before, diff.tokens_after, diff.encoding, diff.exact, Counting.of(diff.factor)),
         {what.value: diff.count(what) for what in What},
         [
             ChangedBlock(

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..factor import Factor
 from ..lossless.decode import Decoded, decode
 from ..lossless.encode import encode
 from ..lossless.finders import Category, Finders
@@ -50,7 +51,7 @@ class References(Struct, frozen=True):
     saved: int
 
 
-def references_in(transcript: Transcript, count: Counter, decoded: Decoded | None = None) -> References:
+def references_in(transcript: Transcript, count: Counter, factor: Factor, decoded: Decoded | None = None) -> References:
     """The references of a transcript; `decoded` are its messages without them, where they are known."""
     found = decoded or decode(transcript.messages)
     saved = sum(
@@ -58,10 +59,10 @@ def references_in(transcript: Transcript, count: Counter, decoded: Decoded | Non
         for whole, message in zip(found.messages, transcript.messages, strict=True)
         if whole is not message
     )
-    return References(found.resolved, found.unresolved, saved)
+    return References(found.resolved, found.unresolved, factor.shown(saved))
 
 
-def find_savings(transcript: Transcript, count: Counter) -> tuple[Lossless, References]:
+def find_savings(transcript: Transcript, count: Counter, factor: Factor) -> tuple[Lossless, References]:
     """Try the finders. Blocks that a run protects count too: that depends on its configuration."""
     decoded = decode(transcript.messages)
     total = sum(map(count.message, decoded.messages))
@@ -74,7 +75,7 @@ def find_savings(transcript: Transcript, count: Counter) -> tuple[Lossless, Refe
         blocks = encode(decoded.messages, finders, count, lambda *_: True, reader=reader).blocks
         plain = sum(count.block(decoded.messages[position].blocks[number]) for position, number in blocks)
         saved = plain - sum(map(count.block, blocks.values()))
-        return Share(name, saved, percent(saved, total), len(blocks))
+        return Share(name, factor.shown(saved), percent(saved, total), len(blocks))
 
     alone = [
         share(name, finders) if has_states or name != "remove_obsolete_state" else Share(name, 0, 0.0, 0)
@@ -83,8 +84,8 @@ def find_savings(transcript: Transcript, count: Counter) -> tuple[Lossless, Refe
     together = share("", Finders())
     everything = share("", Finders(tool_parameters=True))
     more = max(0, everything.tokens - together.tokens)
-    parameters = Share("tool_parameters", more, percent(more, total), max(0, everything.blocks - together.blocks))
+    parameters = Share("tool_parameters", more, percent(more, factor.shown(total)), max(0, everything.blocks - together.blocks))
     return (
         Lossless(together.tokens, together.percent, together.blocks, alone, parameters),
-        references_in(transcript, count, decoded),
+        references_in(transcript, count, factor, decoded),
     )

@@ -54,7 +54,7 @@ def _shortcomings(condensation: Condensation) -> list[str]:
         several = f"{len(unparsed)} lines are not JSON and were kept as they are (the first is line {first})."
         found.append(several if len(unparsed) > 1 else f"Line {first} is not JSON and was kept as it is.")
     if condensation.is_target_missed:
-        found.append(_missed(condensation, condensation.target or 0))
+        found.append(_missed(condensation))
     found += _not_told(condensation)
     refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
     for why, number in refused.most_common(3):
@@ -100,9 +100,10 @@ def _not_told(condensation: Condensation) -> list[str]:
 
 def within_target(condensation: Condensation) -> str:
     """Why nothing was done, where that is so. Who took the target from what the client shows expected something."""
-    before, target = plural(condensation.tokens_before, "token is", "tokens are"), condensation.target or 0
+    factor, target = condensation.factor, condensation.shown_target or 0
+    before = plural(factor.shown(condensation.tokens_before), "token is", "tokens are")
     said = f"{before} within the target of {target:,} already."
-    used = in_use(condensation.before, Counter.of(condensation.before))
+    used = in_use(condensation.before, Counter.of(condensation.before), factor)
     if used.source != RECORDED or used.tokens <= target:
         return said
     by_api = f"{used.tokens:,} are in use by the API's count, with system prompt and tools"
@@ -123,24 +124,22 @@ def _was_condensed(condensation: Condensation) -> bool:
     return has_summary or bool(count_gaps(before.messages) or decode(before.messages).resolved)
 
 
-def _missed(condensation: Condensation, target: int) -> str:
+def _missed(condensation: Condensation) -> str:
     """How far the run came to its target, what is in the way, and what would help."""
-    protected = condensation.protected_tokens
-    said = [
-        f"The target of {plural(target, 'token')} was not reached: "
-        f"this configuration gets down to {condensation.tokens_after:,}."
-    ]
+    shown, target = condensation.factor.shown, condensation.shown_target or 0
+    protected, after = shown(condensation.protected_tokens), shown(condensation.tokens_after)
+    said = [f"The target of {plural(target, 'token')} was not reached: this configuration gets down to {after:,}."]
     if protected:
         reason = "The target cannot be met, because" if protected > target else "Of them"
         said.append(f"{reason} {plural(protected, 'token is', 'tokens are')} protected: {_PROTECTED}.")
     if protected <= target:
         said.append("condense estimate --target-tokens compares what presets get down to.")
-    missing = condensation.tokens_after - target
+    missing = after - target
     helps = {
         "Preserving fewer turns (--keep-recent)": _recent_that_could_go(condensation),
         "Fewer pins": condensation.tokens_kept(Kept.PINNED),
     }
-    for how, tokens in helps.items():
+    for how, tokens in zip(helps, map(shown, helps.values()), strict=True):
         if tokens >= missing * _WORTH_SAYING:
             said.append(f"{how} would free up to {plural(tokens, 'token')}.")
     return " ".join(said)

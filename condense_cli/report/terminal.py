@@ -61,7 +61,7 @@ def render_run(
         yield Text(within_target(result), style="bold")
         yield from _notes(report, said_before=within_target(result))
         return
-    difference = compare(result.before, result.transcript, count)
+    difference = compare(result.before, result.transcript, count, result.factor)
     blocks = list(difference.blocks)
     if not verbose:
         blocks = sorted(sorted(blocks, key=_rank)[:_SHOWN_BLOCKS], key=lambda block: block.message)
@@ -70,7 +70,7 @@ def render_run(
     if hidden:
         yield Text(f"… and {hidden:,} smaller changes (-v shows all)\n", style="dim")
     if explain and result.receipts:
-        yield render_receipts(result.receipts, width, each_pass=verbose)
+        yield render_receipts(result.receipts, result.factor, width, each_pass=verbose)
         yield ""
     yield _headline(report)
     yield from _kinds_of_saving(report)

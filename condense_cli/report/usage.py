@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..factor import Factor
 from ..formats import format_named
 from ..markers import is_marked, parse_summary
 from ..tokens import Counter
@@ -28,26 +29,32 @@ class InUse(Struct, frozen=True):
     source: str
 
 
-def in_use(transcript: Transcript, count: Counter, given: int | None = None) -> InUse:
-    """The tokens that a transcript takes as it was read. An overhead that the user names goes before usage."""
+def in_use(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> InUse:
+    """The model's tokens that a transcript takes as it was read. An overhead that the user names goes before usage."""
     usage = _standing(transcript) if given is None else None
     if usage is None:
-        return InUse(count.transcript(transcript) + overhead_of(transcript, count, given)[0], ESTIMATED)
+        tokens = factor.shown(count.transcript(transcript))
+        return InUse(tokens + overhead_of(transcript, count, factor, given)[0], ESTIMATED)
     said = sum(count.message(message) for message in transcript.messages if message.index == usage.message)
     # What is recorded while an answer streams counts only its beginning.
-    answered = max(usage.output_tokens, said)
+    answered = max(usage.output_tokens, factor.shown(said))
     following = sum(count.message(message) for message in transcript.messages if message.index > usage.message)
-    return InUse(usage.input_tokens + answered + following, RECORDED)
+    return InUse(usage.input_tokens + answered + factor.shown(following), RECORDED)
 
 
-def beside_messages(transcript: Transcript, count: Counter, given: int | None = None) -> tuple[int, str]:
-    """What is in use besides the messages as they are counted, and how that is known. It makes up for miscounting."""
-    found = in_use(transcript, count, given)
-    return found.tokens - count.transcript(transcript), found.source
+def beside_messages(
+    transcript: Transcript, count: Counter, factor: Factor, given: int | None = None
+) -> tuple[int, str]:
+    """The model's tokens in use besides the messages as they are counted, and how that is known.
+
+    It makes up for miscounting.
+    """
+    found = in_use(transcript, count, factor, given)
+    return found.tokens - factor.shown(count.transcript(transcript)), found.source
 
 
-def overhead_of(transcript: Transcript, count: Counter, given: int | None = None) -> tuple[int, str]:
-    """Tokens that every request carries besides the messages, and where that is known from.
+def overhead_of(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> tuple[int, str]:
+    """The model's tokens that every request carries besides the messages, and where that is known from.
 
     What the user names goes before what the file tells. Usage counts tool definitions too, which a file may not hold.
     """
@@ -58,11 +65,11 @@ def overhead_of(transcript: Transcript, count: Counter, given: int | None = None
         sent = [message for message in transcript.messages if message.index < usage.message]
         # Where a summary of ours stands there by now, the usage counted what that took the place of.
         if not any(map(_has_our_summary, sent)):
-            return max(0, usage.input_tokens - sum(map(count.message, sent))), RECORDED
+            return max(0, usage.input_tokens - factor.shown(sum(map(count.message, sent)))), RECORDED
     if first is not None:
-        return max(0, first.input_tokens - sum(map(count.message, first.messages))), RECORDED
+        return max(0, first.input_tokens - factor.shown(sum(map(count.message, first.messages)))), RECORDED
     if transcript.envelope:
-        return count(transcript.envelope), "request"
+        return factor.shown(count(transcript.envelope)), "request"
     return 0, "unknown"
 
 

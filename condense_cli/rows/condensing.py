@@ -77,15 +77,19 @@ def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
         if data is None:
             return None
     transcript = result.before
-    tally.tokens_before += result.tokens_before
-    tally.tokens_after += result.tokens_after
-    tally.lossless_saved += result.lossless_saved
-    tally.estimated += estimated_tokens(transcript)
+    shown = result.factor.shown
+    before, after = shown(result.tokens_before), shown(result.tokens_after)
+    tally.tokens_before += before
+    tally.tokens_after += after
+    tally.bare_before += result.tokens_before
+    tally.bare_after += result.tokens_after
+    tally.lossless_saved += shown(result.lossless_saved)
+    tally.estimated += shown(estimated_tokens(transcript))
     tally.messages_before += len(transcript.messages)
     tally.messages_after += len(result.transcript.messages)
     tally.formats[transcript.format] += 1
-    tally.tokens_before_of[transcript.model or ""] += result.tokens_before
-    tally.tokens_after_of[transcript.model or ""] += result.tokens_after
+    tally.tokens_before_of[transcript.model or ""] += before
+    tally.tokens_after_of[transcript.model or ""] += after
     tally.not_summarized += sum(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
     tally.missed += result.is_target_missed
     tally.fallen_back += result.metrics is not None and result.metrics.fallback is not None

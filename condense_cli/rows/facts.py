@@ -29,7 +29,10 @@ class RowCounts(Struct, frozen=True):
 
 
 class RowTokens(Struct, frozen=True):
-    """Tokens of all messages together; the words are those of the report of one run."""
+    """The models' tokens of all messages together; the words are those of the report of one run.
+
+    `bare` are the tokens as they are counted, before the factors of the models.
+    """
 
     before: int
     after: int
@@ -39,6 +42,7 @@ class RowTokens(Struct, frozen=True):
     encoding: str
     exact: bool
     estimated: int
+    bare: Pair
 
 
 class Reading(Struct, frozen=True):
@@ -107,6 +111,7 @@ def build(
             encoding=", ".join(names),
             exact=bool(encodings) and all(encoding.exact for encoding in encodings) and not tally.estimated,
             estimated=tally.estimated,
+            bare=Pair(tally.bare_before, tally.bare_after),
         ),
         bytes=Bytes(tally.bytes_before, tally.bytes_after if is_written else None),
         currency="USD",

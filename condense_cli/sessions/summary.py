@@ -12,6 +12,7 @@ from ..errors import CondenseError, NotJsonError
 from ..files import read_bytes
 from ..lossless import references
 from ..report.facts import estimated_tokens
+from ..factor import factor_of
 from ..report.usage import ESTIMATED, in_use
 from ..tokens import Counter, encoding_for
 from ..transcript import Transcript
@@ -57,7 +58,8 @@ def facts_of(file: SessionFile) -> Facts:
         return Facts(title, project, updated, is_condensed=is_condensed, problem=error.message)
     encoding = encoding_for(transcript.model)
     count = Counter.of(transcript)
-    used = in_use(transcript, count)
+    factor = factor_of(transcript, count)
+    used = in_use(transcript, count, factor)
     return Facts(
         title,
         project,
@@ -65,7 +67,7 @@ def facts_of(file: SessionFile) -> Facts:
         is_condensed=is_condensed,
         model=transcript.model or reader.model(data),
         messages=len(transcript.messages),
-        tokens=count.transcript(transcript),
+        tokens=factor.shown(count.transcript(transcript)),
         used=used.tokens,
         used_source=used.source,
         exact=encoding.exact and not estimated_tokens(transcript),
