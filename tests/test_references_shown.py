@@ -155,12 +155,14 @@ def test_the_terminal_says_reference_and_what_can_be_had_back(file: Path, lossle
     saved, kept = (
         condense("run", file, "--config", both, "--json").json["tokens"][key] for key in ("saved", "lossless_saved")
     )
-    assert f"\n{kept:,} by references (condense restore puts back 1); {saved - kept:,} left out\n" in done.plain
+    assert (
+        f"\n{kept:,} by references; {saved - kept:,} left out\ncondense restore puts back 1 reference\n" in done.plain
+    )
     assert re.search(rf"\ntool results +reference +1 +{kept:,}\n", done.plain)
     assert re.search(r"\n#2  referenced  \d+ → \d+  tool result  Read src/app\.py\n", "\n" + done.plain)
     assert "refer " not in done.plain
     only = condense_on_terminal("run", file, "--config", lossless, columns=80)
-    assert f"\nall by references: {kept:,} tokens (condense restore puts back 1)\n" in only.plain
+    assert f"\nall by references: {kept:,} tokens\ncondense restore puts back 1 reference\n" in only.plain
     explained = condense_on_terminal("run", file, "--config", lossless, "--explain", columns=80)
     assert re.search(r"\n2:0 +tool result +\d+ → \d+  reference: the same lines", explained.plain)
 
@@ -175,7 +177,7 @@ def test_what_the_prelude_saved_and_a_pass_then_cut_is_told(file: Path, tmp_path
     assert at_first > report["tokens"]["lossless_saved"] == 0
     shown = condense_on_terminal("run", file, "--config", config, columns=80).plain
     saved = report["tokens"]["saved"]
-    assert f"\n0 by references ({at_first:,} before later cuts); {saved:,} left out\n" in shown
+    assert f"\n0 by references; {saved:,} left out\nbefore later cuts references saved {at_first:,}\n" in shown
 
 
 def test_a_run_without_references_says_nothing_about_them(tmp_path: Path) -> None:

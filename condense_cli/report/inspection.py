@@ -16,6 +16,7 @@ from ..tools import path_argument
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role, Transcript
 from .facts import SHAPE, estimated_tokens
 from .labels import block_label
+from .parts import Parts, parts_of
 from .repeats import find_repeats
 from .savings import Lossless, References, find_savings
 from .shares import BlockShare, MessageShare, Share, ToolShare, percent, tool_shares
@@ -89,6 +90,7 @@ class Inspection(msgspec.Struct, frozen=True):
     messages: int
     tokens: Total
     window: WindowUse | None
+    in_use: Parts
     content_types: list[Share]
     tools: list[ToolShare]
     files: list[Share]
@@ -146,6 +148,7 @@ def inspect(
             overhead_source=overhead_source,
         ),
         window=WindowUse(size, percent(used.tokens, size), used.tokens, used.source) if size else None,
+        in_use=parts_of(used, len(transcript.messages), total, estimated, (overhead, overhead_source)),
         content_types=_by_content_type(transcript, count, total),
         tools=_by_tool(transcript, count, calls, total)[:top],
         files=_by_file(transcript, count, calls, total)[:top],

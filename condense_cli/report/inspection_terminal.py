@@ -10,9 +10,10 @@ from rich.text import Text
 from ..plurals import plural
 from .fitted_table import GAP, column_widths, fitted_table
 from .inspection import Inspection, Repeats
+from .parts import DIFFERENCE, Parts
 from .shares import BlockShare, percent, percent_text
 from .slimming import kinds_text
-from .token_text import carried, counted
+from .token_text import carried, counted, source_text
 from .visible import visible
 
 _WIDEST_BAR = 40
@@ -29,6 +30,9 @@ def render(found: Inspection, width: int) -> Iterator[RenderableType]:
     """The report, section by section; no line is wider than `width`."""
     yield _headline(found)
     yield ""
+    if found.in_use.tokens != found.tokens.total:
+        yield _in_use(found.in_use, width)
+        yield ""
     if found.messages:
         yield _content_types(found, width)
     if found.tools:
@@ -67,6 +71,20 @@ def _headline(found: Inspection) -> Text:
         share = f"{percent_text(window.percent)} of a context window of {window.tokens:,} tokens"
         text.append(f"\n{window.used:,} in use ({window.source}): {share}", style="not bold")
     return text
+
+
+def _in_use(found: Parts, width: int) -> Group:
+    rows = [
+        [
+            part.name,
+            f"{part.tokens:,}",
+            percent_text(part.percent),
+            "" if part.name == DIFFERENCE else source_text(part.known),
+        ]
+        for part in found.parts
+    ]
+    rows.append(["in use", f"{found.tokens:,}", "", found.source])
+    return fitted_table(("part", "tokens", "share", ""), rows, (1, 2), width, flexible=0)
 
 
 def _content_types(found: Inspection, width: int) -> Group:

@@ -111,14 +111,16 @@ def _kinds_of_saving(report: Report) -> Iterator[Text]:
     there = report.references.resolved
     if not saved or not (by_references or there or at_first > 0):
         return
-    notes = [f"{at_first:,} before later cuts"] if at_first > by_references else []
-    if there:
-        notes.append(f"condense restore puts back {there:,}")
-    more = f" ({'; '.join(notes)})" if notes else ""
     if by_references == saved:
-        yield Text(f"all by references: {saved:,} tokens{more}", style="dim")
+        yield Text(f"all by references: {saved:,} tokens", style="dim")
     else:
-        yield Text(f"{by_references:,} by references{more}; {saved - by_references:,} left out", style="dim")
+        which = " that became lines again" if by_references < 0 else ""
+        yield Text(f"{by_references:,} by references{which}; {saved - by_references:,} left out", style="dim")
+    notes = [f"condense restore puts back {plural(there, 'reference')}"] if there else []
+    if at_first > by_references:
+        notes.append(f"before later cuts references saved {at_first:,}")
+    if notes:
+        yield Text("; ".join(notes), style="dim")
 
 
 def _table(*columns: str, right: tuple[int, ...] = ()) -> Table:

@@ -27,4 +27,9 @@ def carried(overhead: int, source: str) -> str:
     """What every turn carries besides the messages, and where that is known from."""
     if source == "unknown":
         return "Not in the file and not counted: system prompt and tools (--overhead-tokens N)."
-    return f"Every turn carries {overhead:,} more: system prompt and tools ({_SOURCES[source]})."
+    return f"Every turn carries {overhead:,} more: system prompt and tools ({source_text(source)})."
+
+
+def source_text(source: str) -> str:
+    """How a figure is known, in words."""
+    return _SOURCES.get(source, source)
