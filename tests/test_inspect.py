@@ -30,7 +30,7 @@ from strategies import FILES as FILES_OF_ANY_FORMAT
 from condense_cli.errors import ExitStatus
 from condense_cli.formats import parse
 from condense_cli.report.inspection import CONTENT_TYPES, Inspection, inspect
-from condense_cli.report.parts import CONTENT, DIFFERENCE, ESTIMATES, OVERHEAD, PER_MESSAGE
+from condense_cli.report.parts import CONTENT, DIFFERENCE, ESTIMATES, OVERHEAD, MARKUP
 from condense_cli.report.usage import RECORDED, in_use
 from condense_cli.tokens import MESSAGE_TOKENS, Counter, Encoding
 from condense_cli.transcript import Transcript
@@ -75,7 +75,7 @@ def parts_add_up(transcript: Transcript, count: Counter) -> None:
     used = in_use(transcript, count)
     assert (found.in_use.tokens, found.in_use.source) == (used.tokens, used.source)
     assert sum(parts.values()) == used.tokens
-    assert found.tokens.total == sum(parts.pop(name, 0) for name in (CONTENT, PER_MESSAGE, ESTIMATES))
+    assert found.tokens.total == sum(parts.pop(name, 0) for name in (CONTENT, MARKUP, ESTIMATES))
     assert found.tokens.overhead == parts.pop(OVERHEAD, 0)
     assert parts.keys() <= ({DIFFERENCE} if used.source == RECORDED else set())
 

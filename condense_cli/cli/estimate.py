@@ -84,12 +84,12 @@ def estimate(
         from msgspec.structs import replace
 
         from .. import api
+        from ..factor import factor_of
         from ..report import estimate as facts_of_estimate
         from ..report.costs import PriceSource
         from ..report.facts import to_json
         from ..report.usage import overhead_of
         from ..rows.recognising import rows_in
-        from ..factor import factor_of
         from ..tokens import Counter, encoding_for
         from .settings import presets_here
         from .summarizing import calls_of, summaries_for, told_of

@@ -42,6 +42,7 @@ def inspect(
     with exits():
         from msgspec.structs import replace
 
+        from ..factor import factor_of
         from ..report import facts, inspection
         from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
@@ -59,8 +60,9 @@ def inspect(
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model)
         count = Counter.of(transcript)
+        factor = factor_of(transcript, count)
         found = inspection.inspect(
-            transcript, count, encoding, source=name_of(file), top=top, overhead_tokens=overhead_tokens
+            transcript, count, factor, encoding, source=name_of(file), top=top, overhead_tokens=overhead_tokens
         )
         if json:
             write_text(facts.to_json(found))

@@ -12,6 +12,7 @@ from ..plurals import plural
 from ..report import facts
 from ..report.inspection import CONTENT_TYPES
 from ..report.inspection_terminal import with_bars
+from ..report.parts import MARKUP
 from ..report.shares import Share, ToolShare, percent, tool_shares
 from ..report.token_text import OF_SEVERAL
 from ..report.visible import visible
@@ -99,7 +100,7 @@ def _show(found: RowsInspection) -> None:
     screen.print(f"{headline}, {found.tokens_per_row:,} tokens a row", style="bold")
     screen.print()
     rows = [[each.name, f"{each.tokens:,}", f"{each.percent:.1f} %"] for each in found.content_types]
-    rows.append(["per message", f"{found.constants:,}", f"{percent(found.constants, found.tokens):.1f} %"])
+    rows.append([MARKUP, f"{found.constants:,}", f"{percent(found.constants, found.tokens):.1f} %"])
     bars = [*(each.tokens for each in found.content_types), found.constants]
     screen.print(with_bars(("content", "tokens", "share"), rows, (1, 2), bars, screen.width))
     if found.tools:

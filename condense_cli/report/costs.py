@@ -36,7 +36,7 @@ class PriceSource(Struct, frozen=True):
 
 
 def rewrite_of(result: Condensation, count: Counter, overhead: int) -> Rewrite:
-    """The model's tokens before the first block that a run changed, with the overhead that comes first, and the rest."""
+    """The model's tokens before the first block that a run changed, the overhead among them, and the rest."""
     shown = result.factor.shown
     kept = shown(_kept(result.before, result.transcript, count))
     return Rewrite(overhead + kept, shown(result.tokens_before) - kept, shown(result.tokens_after) - kept)

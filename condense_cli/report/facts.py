@@ -12,6 +12,7 @@ from .. import __version__
 from ..factor import Factor
 from ..passes.condensation import Condensation
 from ..passes.receipts import Receipt
+from ..passes.reconcile import REFER
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript
 from .contents import Saving, savings_of
@@ -229,6 +230,7 @@ def build(
         condensation.target,
     )
     saved = factor.shown(bare.before) - factor.shown(bare.after)
+    savings = savings_of(condensation, saved)
     overhead, overhead_source = overhead_of(before, count, factor, overhead_tokens)
     return Report(
         version=SHAPE,
@@ -246,7 +248,7 @@ def build(
             after=factor.shown(bare.after),
             saved=saved,
             saved_percent=percent(saved, factor.shown(bare.before)),
-            lossless_saved=factor.parts([bare.lossless_saved, bare.saved - bare.lossless_saved], saved)[0],
+            lossless_saved=sum(saving.tokens for saving in savings if saving.operation == REFER),
             encoding=encoding.name,
             exact=encoding.exact and not estimated_tokens(before),
             overhead=overhead,
@@ -271,7 +273,7 @@ def build(
             )
             for receipt in condensation.passes
         ],
-        savings=savings_of(condensation, saved),
+        savings=savings,
         references=references_in(after, count, factor),
         summaries=list(summaries),
         warnings=[*warnings_of(condensation), *warnings],

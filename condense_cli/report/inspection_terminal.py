@@ -10,7 +10,7 @@ from rich.text import Text
 from ..plurals import plural
 from .fitted_table import GAP, column_widths, fitted_table
 from .inspection import Inspection, Repeats
-from .parts import DIFFERENCE, Parts
+from .parts import DIFFERENCE, MARKUP, Parts
 from .shares import BlockShare, percent, percent_text
 from .slimming import kinds_text
 from .token_text import carried, counted, source_text
@@ -91,7 +91,7 @@ def _content_types(found: Inspection, width: int) -> Group:
     rows = [[share.name, f"{share.tokens:,}", percent_text(share.percent)] for share in found.content_types]
     if found.tokens.constants:
         constants = found.tokens.constants
-        rows.append(["per message", f"{constants:,}", percent_text(percent(constants, found.tokens.total))])
+        rows.append([MARKUP, f"{constants:,}", percent_text(percent(constants, found.tokens.total))])
     bars = [*(share.tokens for share in found.content_types), found.tokens.constants][: len(rows)]
     return with_bars(("content", "tokens", "share"), rows, (1, 2), bars, width)
 
@@ -181,7 +181,7 @@ def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
 def _notes(found: Inspection) -> Iterator[RenderableType]:
     tokens = found.tokens
     yield ""
-    text = counted(found.model, tokens.encoding, exact=tokens.exact, estimated=tokens.estimated)
+    text = counted(found.model, tokens.encoding, tokens.counting, exact=tokens.exact, estimated=tokens.estimated)
     sent = found.bytes.get("sent")
     if sent is not None:
         aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes[key])

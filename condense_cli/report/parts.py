@@ -6,12 +6,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..tokens import MESSAGE_TOKENS
 from .shares import percent
 from .usage import RECORDED, InUse
 
 CONTENT: Final = "content of the messages"
-PER_MESSAGE: Final = "per message"
+MARKUP: Final = "markup of messages and calls"
 ESTIMATES: Final = "images, documents, encrypted thinking"
 OVERHEAD: Final = "system prompt and tools"
 DIFFERENCE: Final = "difference to recorded usage"
@@ -34,15 +33,15 @@ class Parts(Struct, frozen=True):
     parts: list[Part]
 
 
-def parts_of(used: InUse, messages: int, total: int, estimated: int, overhead: tuple[int, str]) -> Parts:
-    """What is in use. `total` are the tokens of so many messages, `estimated` those of them that cannot be counted.
+def parts_of(used: InUse, total: int, constants: int, estimated: int, overhead: tuple[int, str]) -> Parts:
+    """What is in use, in the model's tokens. `total` are those of the messages.
 
-    `overhead` is what every request carries besides, and how that is known.
+    Of them `constants` are for messages and calls besides their content, and `estimated` cannot be counted. `overhead`
+    is what every request carries besides, and how that is known.
     """
-    constants = MESSAGE_TOKENS * messages
     parts = [
         (CONTENT, total - constants - estimated, "counted"),
-        (PER_MESSAGE, constants, f"{MESSAGE_TOKENS} each"),
+        (MARKUP, constants, "a constant for each"),
         (ESTIMATES, estimated, "estimated"),
         (OVERHEAD, *overhead),
         (DIFFERENCE, used.tokens - total - overhead[0], RECORDED),

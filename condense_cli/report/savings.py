@@ -84,7 +84,9 @@ def find_savings(transcript: Transcript, count: Counter, factor: Factor) -> tupl
     together = share("", Finders())
     everything = share("", Finders(tool_parameters=True))
     more = max(0, everything.tokens - together.tokens)
-    parameters = Share("tool_parameters", more, percent(more, factor.shown(total)), max(0, everything.blocks - together.blocks))
+    parameters = Share(
+        "tool_parameters", more, percent(more, factor.shown(total)), max(0, everything.blocks - together.blocks)
+    )
     return (
         Lossless(together.tokens, together.percent, together.blocks, alone, parameters),
         references_in(transcript, count, factor, decoded),

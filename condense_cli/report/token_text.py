@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
+
+from ..factor import Known
+from .facts import Counting
 
 _SOURCES: Final = {
     "request": "from the request",
@@ -14,13 +17,32 @@ OF_SEVERAL: Final = "Tokens are exact for models of OpenAI, and estimates for ot
 """For what is about transcripts of several models."""
 
 
-def counted(model: str | None, encoding: str, *, exact: bool, estimated: int) -> str:
-    """Whether counts are exact. `estimated` tokens stand for what has no text to count."""
-    name = model or "an unknown model"
-    text = f"Tokens are {'exact' if exact else 'estimates'} for {name} ({encoding})."
+def counted(model: str | None, encoding: str, counting: Counting, *, exact: bool, estimated: int) -> str:
+    """How the tokens were counted, and how sure that is. `estimated` of them are for what has no text to count."""
+    text = f"{_how(model or 'an unknown model', encoding, counting, exact=exact)}"
     if estimated:
-        text += f" {estimated:,} of them stand for images, documents and encrypted thinking."
-    return text
+        text += f" {estimated:,} of them are estimates for images, documents and hidden thinking."
+    return f"{text} {counting.doubt}".rstrip()
+
+
+def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> str:
+    within = "" if counting.error_percent is None else f", usually within {counting.error_percent:g} %"
+    times = f"{counting.factor:.2f} × {encoding}"
+    match Known(counting.source):
+        case Known.EXACT:
+            return f"Tokens are {'exact' if exact else 'estimates'} for {name} ({encoding})."
+        case Known.RECORDED:
+            return f"Tokens are estimates for {name}: {times}, from the recorded usage{within}."
+        case Known.TABLE:
+            return f"Tokens are estimates for {name}: {times}, typical of such models{within}."
+        case Known.COUNTED:
+            return f"Tokens are those of {name}: {times}, as the provider counted this transcript."
+        case Known.BARE:
+            return f"Tokens are plain {encoding} counts, as asked for."
+        case Known.UNKNOWN:
+            return f"Tokens are {encoding} counts; how many {name} makes of them is not known."
+        case other:
+            assert_never(other)
 
 
 def carried(overhead: int, source: str) -> str:

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from .. import formats, markers
 from ..errors import CondenseError, NotJsonError
+from ..factor import factor_of
 from ..files import read_bytes
 from ..lossless import references
 from ..report.facts import estimated_tokens
-from ..factor import factor_of
 from ..report.usage import ESTIMATED, in_use
 from ..tokens import Counter, encoding_for
 from ..transcript import Transcript
