@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from condense_cli import api
+from condense_cli.factor import AS_COUNTED
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
@@ -16,19 +19,24 @@ from condense_cli.transcript import Block, Message, Transcript
 
 def references_are_those_of_restore(result: Condensation, data: bytes, count: Counter) -> None:
     """The report counts the references that `restore` puts back in the file, and the tokens that this adds."""
-    shown = references_in(result.transcript, count)
+    shown = references_in(result.transcript, count, AS_COUNTED)
     restored = api.restore(parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed)))
     assert (shown.resolved, shown.unresolved) == (restored.resolved, restored.unresolved)
     assert shown.saved == count.transcript(restored.transcript) - count.transcript(result.transcript)
-    if not references_in(result.before, count).resolved:
+    if not references_in(result.before, count, AS_COUNTED).resolved:
         assert result.lossless_saved == shown.saved
         assert sum(result.references.values()) == shown.saved
 
 
 def savings_add_up(result: Condensation, count: Counter) -> None:
-    """By kind they are all that was saved; of each block references saved what `restore` puts back in it."""
+    """By kind they are all that was saved; of each block references saved what `restore` puts back in it.
+
+    As they are counted, and in the model's tokens.
+    """
     saved = result.tokens_before - result.tokens_after
-    savings = savings_of(result)
+    shown = result.factor.shown(result.tokens_before) - result.factor.shown(result.tokens_after)
+    assert sum(entry.tokens for entry in savings_of(result, shown)) == shown
+    savings = savings_of(replace(result, factor=AS_COUNTED), saved)
     assert sum(entry.tokens for entry in savings) == saved
     assert sum(entry.tokens for entry in savings if entry.operation == REFER) == result.lossless_saved
     assert result.lossless_saved == sum(_by_references(result, count))

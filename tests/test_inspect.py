@@ -28,11 +28,12 @@ from rich.cells import cell_len
 from strategies import FILES as FILES_OF_ANY_FORMAT
 
 from condense_cli.errors import ExitStatus
+from condense_cli.factor import AS_COUNTED
 from condense_cli.formats import parse
 from condense_cli.report.inspection import CONTENT_TYPES, Inspection, inspect
-from condense_cli.report.parts import CONTENT, DIFFERENCE, ESTIMATES, OVERHEAD, MARKUP
+from condense_cli.report.parts import CONTENT, DIFFERENCE, ESTIMATES, MARKUP, OVERHEAD
 from condense_cli.report.usage import RECORDED, in_use
-from condense_cli.tokens import MESSAGE_TOKENS, Counter, Encoding
+from condense_cli.tokens import CALL_TOKENS, MESSAGE_TOKENS, Counter, Encoding, is_framed
 from condense_cli.transcript import Transcript
 
 ENCODING = Encoding("o200k_base", exact=True)
@@ -40,7 +41,7 @@ FILES = [*real.SAMPLES, *(path for path in real.every_file() if real.is_readable
 
 
 def inspected(transcript: Transcript, top: int = 10, count: Counter | None = None) -> Inspection:
-    return inspect(transcript, count or Counter(), ENCODING, source="test", top=top)
+    return inspect(transcript, count or Counter(), AS_COUNTED, ENCODING, source="test", top=top)
 
 
 def tokens_of(found: Inspection) -> dict[str, int]:
@@ -55,7 +56,8 @@ def test_the_figures_of_real_transcripts_add_up(path: Path) -> None:
     """Content types are all that is counted but the constants; tools are all calls with all their results."""
     transcript, count = real.transcript(path), Counter()
     found = inspected(transcript, top=10**6, count=count)
-    constants = MESSAGE_TOKENS * len(transcript.messages)
+    calls = sum(is_framed(block) for _, block in transcript.blocks())
+    constants = MESSAGE_TOKENS * len(transcript.messages) + CALL_TOKENS * calls
     assert found.tokens.total == count.transcript(transcript)
     assert found.tokens.constants == constants
     assert sum(tokens_of(found).values()) == count.transcript(transcript) - constants
@@ -63,7 +65,7 @@ def test_the_figures_of_real_transcripts_add_up(path: Path) -> None:
     assert sum(share.tokens for share in found.largest_messages) == found.tokens.total
     assert sum(share.tokens for share in found.largest_blocks) == found.tokens.total - constants
     of_tools = [block for _, block in transcript.blocks() if block.call_id is not None]
-    assert sum(share.tokens for share in found.tools) == sum(map(count.block, of_tools))
+    assert sum(share.tokens for share in found.tools) == sum(map(count.content, of_tools))
     assert found.repeats.tokens == found.repeats.block_tokens + found.repeats.line_tokens <= found.tokens.total
     assert sum(share.tokens for share in found.files) <= sum(share.tokens for share in found.tools)
 
@@ -72,7 +74,7 @@ def parts_add_up(transcript: Transcript, count: Counter) -> None:
     """What is in use is the sum of its parts, and these are the figures that the report has elsewhere."""
     found = inspected(transcript, count=count)
     parts = {part.name: part.tokens for part in found.in_use.parts}
-    used = in_use(transcript, count)
+    used = in_use(transcript, count, AS_COUNTED)
     assert (found.in_use.tokens, found.in_use.source) == (used.tokens, used.source)
     assert sum(parts.values()) == used.tokens
     assert found.tokens.total == sum(parts.pop(name, 0) for name in (CONTENT, MARKUP, ESTIMATES))

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 
 from condense_cli import api
 from condense_cli.errors import ExitStatus
+from condense_cli.factor import AS_COUNTED
 from condense_cli.markers import content_hash, gaps_in
 from condense_cli.report import contents
 from condense_cli.report.diff import What
@@ -93,7 +94,9 @@ def test_a_reference_that_is_cut_after_all_saved_nothing_losslessly() -> None:
     assert [receipt.operation for receipt in done.changes if receipt.message == 2] == ["refer", "truncate"]
     assert done.lossless_saved == 0
     saved = done.tokens_before - done.tokens_after
-    assert contents.savings_of(done) == [contents.Saving("tool results", "truncate", 1, saved)]
+    assert contents.savings_of(done, done.tokens_before - done.tokens_after) == [
+        contents.Saving("tool results", "truncate", 1, saved)
+    ]
 
 
 def test_a_block_that_is_cut_and_has_a_reference_counts_in_both_shares() -> None:
@@ -125,7 +128,9 @@ def test_a_block_that_is_cut_and_has_a_reference_counts_in_both_shares() -> None
     left_out = done.tokens_before - done.tokens_after - put_back
     assert left_out > 0
     shares = [contents.Saving("tool parameters", how, 1, n) for how, n in (("refer", put_back), ("truncate", left_out))]
-    assert contents.savings_of(done) == sorted(shares, key=lambda share: -share.tokens)
+    assert contents.savings_of(done, done.tokens_before - done.tokens_after) == sorted(
+        shares, key=lambda share: -share.tokens
+    )
 
 
 def test_references_of_the_input_cost_what_they_cost_in_the_file() -> None:
@@ -220,7 +225,7 @@ def test_diff_calls_it_referenced(file: Path, lossless: Path, tmp_path: Path) ->
 
 
 def names_and_tokens(transcript: Transcript) -> dict[str, int]:
-    return {share.name: share.tokens for share in find_savings(transcript, Counter())[0].finders}
+    return {share.name: share.tokens for share in find_savings(transcript, Counter(), AS_COUNTED)[0].finders}
 
 
 def test_each_finder_wins_what_it_is_for() -> None:
@@ -245,7 +250,7 @@ def test_tool_parameters_count_on_top_of_all_finders() -> None:
     writes = [assistant([call(f"{n}", "Write", file_path="a.py", content=LONG)]) for n in range(2)]
     answers = [user([result(f"{n}", "ok")]) for n in range(2)]
     messages = [user("go"), writes[0], answers[0], writes[1], answers[1]]
-    lossless, _ = find_savings(anthropic(*messages), Counter())
+    lossless, _ = find_savings(anthropic(*messages), Counter(), AS_COUNTED)
     assert (lossless.tokens, lossless.tool_parameters.blocks) == (0, 1)
     assert lossless.tool_parameters.tokens > Counter()(LONG) / 2
 
@@ -255,11 +260,11 @@ def test_all_finders_win_what_a_lossless_run_saves(path: Path) -> None:
     """Nothing in these is pinned; and what a run has written is there, and saves just that."""
     transcript, count = real.transcript(path), Counter()
     done = api.condense(transcript, configuration(lossless_prelude=PRELUDE), counter=count)
-    lossless, held = find_savings(transcript, count)
+    lossless, held = find_savings(transcript, count, AS_COUNTED)
     assert lossless.tokens == done.lossless_saved == done.tokens_before - done.tokens_after > 0
     assert lossless.blocks == len(done.references)
     assert (held.resolved, held.unresolved, held.saved) == (0, 0, 0)
-    again, held = find_savings(done.transcript, count)
+    again, held = find_savings(done.transcript, count, AS_COUNTED)
     assert again == lossless
     assert held.saved == done.lossless_saved
     assert held.resolved >= lossless.blocks

@@ -16,6 +16,7 @@ from machine import NOW, Machine, dialogue, rollout, said_to_codex, task, writte
 
 from condense_cli import formats
 from condense_cli.errors import ExitStatus
+from condense_cli.factor import factor_of
 from condense_cli.report.inspection import inspect
 from condense_cli.report.usage import in_use
 from condense_cli.sessions.finding import SessionFile, find
@@ -72,7 +73,9 @@ def test_figures_of_real_sessions_are_those_of_inspect(path: Path, tmp_path: Pat
     """Messages, tokens and what is in use; and each has a title and a time."""
     transcript = formats.parse(path.read_bytes(), name=path.name)
     encoding = encoding_for(transcript.model)
-    expected = inspect(transcript, Counter(encoding.name), encoding, source="test")
+    count = Counter(encoding.name)
+    factor = factor_of(transcript, count)
+    expected = inspect(transcript, count, factor, encoding, source="test")
     place = next(place for place in places(tmp_path, {}, "linux") if place.client == transcript.format)
     facts = facts_of(SessionFile(place.client, "id", str(path), path.stat().st_size, 0, place))
     assert facts.problem is None
@@ -84,7 +87,7 @@ def test_figures_of_real_sessions_are_those_of_inspect(path: Path, tmp_path: Pat
         expected.tokens.total,
         expected.tokens.exact,
     )
-    used = in_use(transcript, Counter(encoding.name))
+    used = in_use(transcript, count, factor)
     assert (facts.used, facts.used_source) == (used.tokens, used.source)
     assert facts.title
 

@@ -15,7 +15,7 @@ def recorded(
     message: int, sent: Iterable[Any], answered: Any, *, is_older: bool = False, model: Any = None
 ) -> Iterator[Usage]:
     """The usage of the request that a message answers, from the parts of what was sent; nothing where none is told."""
-    numbers = [number for number in sent if isinstance(number, int)]
+    numbers = [number for number in sent if isinstance(number, int) and not isinstance(number, bool)]
     if any(number < 0 for number in numbers) or not 0 < sum(numbers) <= _MOST:
         return
     output = answered if isinstance(answered, int) and 0 < answered <= _MOST else 0
