@@ -30,7 +30,7 @@ from strategies import FILES as FILES_OF_ANY_FORMAT
 from condense_cli.errors import ExitStatus
 from condense_cli.formats import parse
 from condense_cli.report.inspection import CONTENT_TYPES, Inspection, inspect
-from condense_cli.report.parts import CONTENT, DIFFERENCE, ESTIMATES, OVERHEAD, MARKUP
+from condense_cli.report.parts import CONTENT, DIFFERENCE, ESTIMATES, MARKUP, OVERHEAD
 from condense_cli.report.usage import RECORDED, in_use
 from condense_cli.tokens import MESSAGE_TOKENS, Counter, Encoding
 from condense_cli.transcript import Transcript
