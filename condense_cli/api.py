@@ -34,7 +34,7 @@ from .providers.registry import Registry
 from .providers.run import Context
 from .providers.window import Asked, window_of
 from .report.usage import beside_messages, overhead_of
-from .tokens import Counter, encoding_for
+from .tokens import BUILT_IN, Counter, CounterName, encoding_for
 from .transcript import Container, Transcript
 from .validity import Violation, validate
 
@@ -91,7 +91,7 @@ def condense(
     preset: str | None = None,
     target_tokens: int | None = None,
     model: str | None = None,
-    counter: Counter | None = None,
+    counter: Counter | CounterName | None = None,
     summarizer: Summarizer | None = None,
     clock: Callable[[], float] = time.perf_counter,
     slim: bool = False,
@@ -107,7 +107,8 @@ def condense(
     A configuration may be given as the keys and values of its file.
     With `target_tokens` the passes work only until the target is reached; like all numbers of a configuration they are
     the model's tokens, and `factor` says how many those are for one of ours, where the transcript and the table of
-    models are not to say it (`condense_cli.factor`). `model` is the model that
+    models are not to say it (`condense_cli.factor`). `counter` goes before that of the configuration: `tiktoken` counts
+    with OpenAI's own tokenizer. `model` is the model that
     will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
     on top, what only a client shows; the conversation is the same with and without. `clock` gives the seconds of the
     receipts, `overrides` are the flags of a run (`overrides_from`), `registry` the providers there are.
@@ -124,7 +125,7 @@ def condense(
         configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
         transcript = replace(transcript, model=model)
-    counter = counter or Counter.of(transcript)
+    counter = _counter(counter or configuration.counter, transcript)
     factor = factor or factor_of(transcript, counter)
     installed = Installed()
     registry = registry or Registry(installed=installed)
@@ -144,6 +145,10 @@ def condense(
     if slim and result.is_needed:
         result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
     return result
+
+
+def _counter(given: Counter | CounterName, transcript: Transcript) -> Counter:
+    return given if isinstance(given, Counter) else Counter.of(transcript, given)
 
 
 def _configuration(given: Configuration | Mapping[str, Any] | None, preset: str | None) -> Configuration:
@@ -192,11 +197,13 @@ def estimate(
     presets: Sequence[str] = (),
     model: str | None = None,
     overhead_tokens: int | None = None,
+    counter: CounterName = BUILT_IN,
 ) -> Estimate:
     """What presets (all, where none is named) would save and cost; docs/json-report.md explains every figure.
 
     Summaries are those of the offline summarizer. `model` is the model that will continue the conversation,
-    `overhead_tokens` what its system prompt and tools take besides. Raises ConfigurationError.
+    `overhead_tokens` what its system prompt and tools take besides; `counter` counts for all of them, whatever a preset
+    says. Raises ConfigurationError.
     """
     from datetime import UTC, datetime
 
@@ -207,16 +214,16 @@ def estimate(
     transcript = a_transcript(transcript)
     if model is not None:
         transcript = replace(transcript, model=model)
-    counter = Counter.of(transcript)
-    factor = factor_of(transcript, counter)
+    count = Counter.of(transcript, counter)
+    factor = factor_of(transcript, count)
     names = presets or preset_names()
     return facts.build(
         transcript,
-        [(name, condense(transcript, preset=name, counter=counter, factor=factor), ()) for name in names],
-        count=counter,
+        [(name, condense(transcript, preset=name, counter=count, factor=factor), ()) for name in names],
+        count=count,
         factor=factor,
-        encoding=encoding_for(transcript.model),
-        overhead=overhead_of(transcript, counter, factor, overhead_tokens),
+        encoding=encoding_for(transcript.model, counter),
+        overhead=overhead_of(transcript, count, factor, overhead_tokens),
         source="",
         price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
     )
@@ -312,9 +319,14 @@ def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
     raise UsageError("The input was no list of messages.", "Take its bytes from dump().")
 
 
-def diff(before: Transcript, after: Transcript, counter: Counter | None = None, factor: Factor | None = None) -> Diff:
+def diff(
+    before: Transcript,
+    after: Transcript,
+    counter: Counter | CounterName = BUILT_IN,
+    factor: Factor | None = None,
+) -> Diff:
     """What differs between two transcripts, message by message and block by block, in the model's tokens."""
     from .report.diff import compare
 
-    counter = counter or Counter.of(a_transcript(before))
-    return compare(before, a_transcript(after), counter, factor or factor_of(before, counter))
+    count = _counter(counter, a_transcript(before))
+    return compare(before, a_transcript(after), count, factor or factor_of(before, count))

@@ -132,7 +132,7 @@ class Step(Struct, frozen=True):
 
 def factor_of(transcript: Transcript, count: Counter) -> Factor:
     """The factor for a transcript and its model."""
-    if encoding_for(transcript.model).exact:
+    if encoding_for(transcript.model, count.counter).exact:
         return Factor(1.0, Known.EXACT, 0.0)
     family = family_of(transcript.model)
     typical = family.factor if family else 1.0

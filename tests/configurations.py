@@ -39,6 +39,7 @@ EVERY_KEY: Final[dict[str, Any]] = {
     "keep_first": 2,
     "min_saving": 10,
     "thinking": "keep",
+    "counter": "tiktoken",
     "auto_condense_context": False,
     "auto_condense_context_percent": 80,
     "fallback": "sliding_window",

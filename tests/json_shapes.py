@@ -23,6 +23,7 @@ SHAPE: dict[str, Any] = {
         "lossless_saved": int,
         "encoding": str,
         "exact": bool,
+        "counter": str,
         "overhead": int,
         "overhead_source": str,
         "estimated": {"before": int, "after": int},
@@ -77,7 +78,7 @@ DIFF_SHAPE: dict[str, Any] = {
     "version": int,
     "messages": {"before": int, "after": int},
     "messages_changed": int,
-    "tokens": {"before": int, "after": int, "encoding": str, "exact": bool},
+    "tokens": {"before": int, "after": int, "encoding": str, "exact": bool, "counter": str},
     "counts": {
         "cut": int,
         "suppressed": int,

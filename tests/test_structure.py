@@ -13,7 +13,18 @@ PACKAGE = TESTS.parent / "condense_cli"
 FLOORS = [
     {"errors", "transcript", "spelled", "markers", "models", "nearest", "plurals"},
     {"jsontext", "patches", "textactions", "xmlcalls"},
-    {"tools", "facts", "tokens", "exchanges", "violations", "blockrules", "validity", "prices", "economics"},
+    {
+        "tools",
+        "facts",
+        "tokens",
+        "tokens_tiktoken",
+        "exchanges",
+        "violations",
+        "blockrules",
+        "validity",
+        "prices",
+        "economics",
+    },
     {"formats", "config"},
     {"lossless"},
     {"ledger", "extractive"},
@@ -61,6 +72,7 @@ AT_THE_EDGE = {
     "llm/calls.py": {"threading", "time"},
     "llm/redaction.py": {"pathlib"},
     "report/providers.py": {"pathlib"},
+    "tokens_tiktoken.py": {"os", "pathlib", "tempfile"},
 }
 """The files below the topmost floors that reach outside, and how."""
 

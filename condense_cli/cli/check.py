@@ -11,7 +11,7 @@ from ..errors import ExitStatus, UsageError
 from ..report.visible import visible
 from .console import console, exits, write_text
 from .needing import ContextWindow, Threshold
-from .options import File, FormatOption, LenientReading, Model, NoConfig, OverheadTokens, Session
+from .options import CounterOption, File, FormatOption, LenientReading, Model, NoConfig, OverheadTokens, Session
 from .profiles import complete_profile
 from .reading import input_file, name_of, read_transcript
 from .settings import settings_if_any
@@ -42,6 +42,7 @@ def check(
     context_window: ContextWindow = None,
     threshold: Threshold = None,
     overhead_tokens: OverheadTokens = None,
+    counter: CounterOption = None,
     no_config: NoConfig = False,
     json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; the exit status says it.")] = False,
@@ -77,7 +78,7 @@ def check(
         asked = Asked(profile, context_window, threshold)
         window = window_of(transcript.model, configuration, load_user_configuration(), asked)
         transcript = replace(transcript, model=window.model)  # It is the one that counts.
-        count = Counter.of(transcript)
+        count = Counter.of(transcript, counter or configuration.counter)
         factor = factor_of(transcript, count)
         beside, how_known = beside_messages(transcript, count, factor, overhead_tokens)
         tokens = factor.shown(count.transcript(transcript))
@@ -90,7 +91,7 @@ def check(
             source=name_of(file),
             overhead=overhead_of(transcript, count, factor, overhead_tokens),
             threshold_source=(settings and settings.origin(("auto_condense_context_percent",))) or "default",
-            encoding=encoding_for(transcript.model),
+            encoding=encoding_for(transcript.model, count.counter),
             estimated=estimated_tokens(transcript),
         )
         if json:

@@ -8,7 +8,7 @@ import typer
 
 from ..errors import UsageError
 from .console import console, exits, write_text
-from .options import LenientReading, Session, complete_format, complete_preset
+from .options import CounterOption, LenientReading, Session, complete_format, complete_preset
 from .providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 from .reading import input_file, read_transcript
 
@@ -68,6 +68,7 @@ def diff(
             help="Format of both.  [default: recognised]",
         ),
     ] = None,
+    counter: CounterOption = None,
     lenient: LenientReading = False,
 ) -> None:
     """Show what differs between two transcripts, message by message.
@@ -95,10 +96,10 @@ def diff(
         from .. import api
         from ..report import facts, terminal
         from ..tokens import Counter
-        from .settings import presets_here
+        from .settings import counter_for, presets_here
 
         old = read_transcript(before, format, lenient)
-        counter = Counter.of(old)
+        count = Counter.of(old, counter_for(counter))
         if after is not None:
             new = read_transcript(after, format, lenient)
         else:
@@ -107,10 +108,10 @@ def diff(
                 configuration = provider_with(provider, assignments, registry)
             else:
                 configuration = checked(presets_here().named(str(preset)), registry)
-            result = api.condense(old, configuration, counter=counter, registry=registry)
+            result = api.condense(old, configuration, counter=count, registry=registry)
             say_error(result)
             new = result.transcript
-        difference = api.diff(old, new, counter)
+        difference = api.diff(old, new, count)
         if json:
             from ..report.diff_json import as_report
 

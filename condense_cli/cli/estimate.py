@@ -11,6 +11,7 @@ from ..errors import UsageError
 from .console import console, exits, say, write_text
 from .options import (
     AllowCalls,
+    CounterOption,
     File,
     FormatOption,
     LenientReading,
@@ -28,6 +29,7 @@ from .reading import input_file, name_of, read_transcript
 from .several import check_rows
 
 if TYPE_CHECKING:
+    from ..config.layers import Settings
     from ..config.models import Configuration
     from ..providers.registry import Registry
 
@@ -66,6 +68,7 @@ def estimate(
     target_tokens: TargetTokens = None,
     target_percent: TargetPercent = None,
     overhead_tokens: OverheadTokens = None,
+    counter: CounterOption = None,
     profile: Profile = None,
     allow_calls: AllowCalls = False,
     json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
@@ -90,8 +93,8 @@ def estimate(
         from ..report.facts import to_json
         from ..report.usage import overhead_of
         from ..rows.recognising import rows_in
-        from ..tokens import Counter, encoding_for
-        from .settings import presets_here
+        from ..tokens import BUILT_IN, Counter, encoding_for
+        from .settings import presets_here, settings_if_any
         from .summarizing import calls_of, summaries_for, told_of
 
         check_targets(target_tokens, target_percent)
@@ -104,7 +107,9 @@ def estimate(
             names = presets_here().names()
         configurations = [(name, checked(presets_here().named(name), registry)) for name in names]
         configurations += _of_providers(provider or [], assignments, registry)
-        _warn_of_settings(names)
+        settings = settings_if_any()
+        _warn_of_settings(names, settings)
+        counter = counter or (settings.configuration.counter if settings else BUILT_IN)
         calls = calls_of(profile, allow_calls, is_planned=True)
         kind = rows_in(file, format)
         if kind is not None:
@@ -112,13 +117,14 @@ def estimate(
 
             of_one: dict[str, object] = {"--target-tokens": target_tokens, "--target-percent": target_percent}
             check_rows(file, of_one | {"--overhead-tokens": overhead_tokens})
+            configurations = [(name, replace(each, counter=counter)) for name, each in configurations]
             estimate_rows(file, kind, configurations, registry.given, model=model, calls=calls, json=json)
             return
         transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)
-        encoding = encoding_for(transcript.model)
-        count = Counter.of(transcript)
+        encoding = encoding_for(transcript.model, counter)
+        count = Counter.of(transcript, counter)
         factor = factor_of(transcript, count)
         if target_percent is not None:
             target_tokens = int(factor.shown(count.transcript(transcript)) * target_percent / 100)
@@ -175,11 +181,10 @@ def _of_providers(
         yield id, provider_with(id, assignments, registry)
 
 
-def _warn_of_settings(names: list[str]) -> None:
+def _warn_of_settings(names: list[str], settings: Settings | None) -> None:
     """Say so where a plain run here does what none of the presets does: its figures would contradict these."""
-    from .settings import presets_here, settings_if_any
+    from .settings import presets_here
 
-    settings = settings_if_any()
     if settings is not None and not {settings.name, *settings.files} & {*names, *presets_here().names()}:
         say(
             f"condense: warning: A run here uses {settings.name}, which is none of these; "

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from .console import console, exits, write_text
-from .options import File, FormatOption, LenientReading, OverheadTokens, Session
+from .options import CounterOption, File, FormatOption, LenientReading, OverheadTokens, Session
 from .reading import input_file, name_of, read_transcript
+from .settings import counter_for
 from .several import check_rows
 
 EXAMPLES = (
@@ -30,6 +31,7 @@ def inspect(
         typer.Option("--model", "-m", metavar="NAME", help="Model that reads it.  [default: the recorded one]"),
     ] = None,
     overhead_tokens: OverheadTokens = None,
+    counter: CounterOption = None,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Entries of each list.")] = 10,
     format: FormatOption = None,
     lenient: LenientReading = False,
@@ -48,18 +50,19 @@ def inspect(
         from ..tokens import Counter, encoding_for
 
         file = input_file(file, session)
+        counter = counter_for(counter)
         kind = rows_in(file, format)
         if kind is not None:
             from .rows_inspect import inspect_rows
 
             check_rows(file, {"--overhead-tokens": overhead_tokens})
-            inspect_rows(file, kind, model=model, top=top, json=json)
+            inspect_rows(file, kind, model=model, counter=counter, top=top, json=json)
             return
         transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)
-        encoding = encoding_for(transcript.model)
-        count = Counter.of(transcript)
+        encoding = encoding_for(transcript.model, counter)
+        count = Counter.of(transcript, counter)
         factor = factor_of(transcript, count)
         found = inspection.inspect(
             transcript, count, factor, encoding, source=name_of(file), top=top, overhead_tokens=overhead_tokens

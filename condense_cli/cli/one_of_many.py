@@ -104,7 +104,8 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     transcript = treatment.work.continuing(read_transcript(str(job.path), treatment.format, treatment.lenient))
     if treatment.to is None and not formats.format_named(transcript.format).is_writable:
         raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")
-    result = Condenser(treatment.work, treatment.calls, summaries)(transcript, Counter.of(transcript))
+    count = Counter.of(transcript, treatment.work.configuration.counter)
+    result = Condenser(treatment.work, treatment.calls, summaries)(transcript, count)
     if was_interrupted(summaries):
         raise KeyboardInterrupt
     data, notes = converting.output(result, treatment.to)

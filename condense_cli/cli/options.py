@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -160,6 +160,12 @@ OverheadTokens = Annotated[
         metavar="N",
         parser=parse_tokens_or_none,
         help="Tokens of system prompt and tools.  [default: recorded]",
+    ),
+]
+CounterOption = Annotated[
+    Literal["built-in", "tiktoken"] | None,  # `tokens.CounterName`, which is too heavy to import for a help page.
+    typer.Option(
+        "--counter", help="Count with OpenAI's own tokenizer, or not.  [default: your settings', or built-in]"
     ),
 ]
 FormatOption = Annotated[

@@ -19,6 +19,7 @@ from ..report.visible import visible
 from ..rows.condensing import Counters
 from ..rows.surveys import Contents, LargeRow, Look, survey, weigh_row
 from ..rows.tally import Problem, Tally
+from ..tokens import CounterName
 from .console import console, write_text
 from .reading import name_of
 from .run_rows import bad_rows
@@ -47,20 +48,21 @@ class RowsInspection(Struct, frozen=True):
     tools: list[ToolShare]
     largest_rows: list[LargeRow]
     problems: list[Problem]
+    counter: CounterName
 
 
-def inspect_rows(file: str, kind: Kind, *, model: str | None, top: int, json: bool) -> None:
+def inspect_rows(file: str, kind: Kind, *, model: str | None, counter: CounterName, top: int, json: bool) -> None:
     """Show what fills the rows. Raises CondenseError."""
-    tally, found = survey(file, name_of(file), kind, Contents, partial(_weighing, model))
-    inspection = _inspection(tally, found, name_of(file), top)
+    tally, found = survey(file, name_of(file), kind, Contents, partial(_weighing, model, counter))
+    inspection = _inspection(tally, found, name_of(file), top, counter)
     if json:
         write_text(facts.to_json(inspection))
     else:
         _show(inspection)
 
 
-def _weighing(model: str | None, tally: Tally, found: Contents) -> Look:
-    counters = Counters()
+def _weighing(model: str | None, counter: CounterName, tally: Tally, found: Contents) -> Look:
+    counters = Counters(counter)
 
     def weigh(transcript: Transcript, line: int) -> None:
         weigh_row(replace(transcript, model=model or transcript.model), line, tally, found, counters)
@@ -68,7 +70,7 @@ def _weighing(model: str | None, tally: Tally, found: Contents) -> Look:
     return weigh
 
 
-def _inspection(tally: Tally, found: Contents, source: str, top: int) -> RowsInspection:
+def _inspection(tally: Tally, found: Contents, source: str, top: int, counter: CounterName) -> RowsInspection:
     def share(name: str) -> Share:
         tokens = found.content_types[name]
         return Share(name, tokens, percent(tokens, found.tokens), found.blocks[name])
@@ -91,6 +93,7 @@ def _inspection(tally: Tally, found: Contents, source: str, top: int) -> RowsIns
         tools=tool_shares(found.calls, found.parameters, found.results, found.tokens)[:top],
         largest_rows=found.largest[:top],
         problems=tally.problems,
+        counter=counter,
     )
 
 

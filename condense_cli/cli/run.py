@@ -13,6 +13,7 @@ from .needing import ContextWindow, IfNeeded, Threshold, check_threshold
 from .options import (
     AllowCalls,
     AllowPartial,
+    CounterOption,
     DropThinking,
     ExceptTools,
     Files,
@@ -125,6 +126,7 @@ def run(
         ),
     ] = False,
     overhead_tokens: OverheadTokens = None,
+    counter: CounterOption = None,
     if_needed: IfNeeded = False,
     context_window: ContextWindow = None,
     threshold: Threshold = None,
@@ -189,6 +191,8 @@ def run(
             dry_run=dry_run,
         )
 
+        from msgspec.structs import replace
+
         from ..providers.window import Asked
         from ..rows.recognising import rows_in
         from .summarizing import calls_of
@@ -201,8 +205,11 @@ def run(
         calls = calls_of(
             profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
         )
+        configuration = settings.configuration
+        if counter is not None:
+            configuration = replace(configuration, counter=counter)
         work = Work(
-            settings.configuration,
+            configuration,
             registry.given,
             overrides=overrides,
             target_tokens=target_tokens,

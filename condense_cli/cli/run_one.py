@@ -55,7 +55,7 @@ def run_one(file: str, treatment: Treatment, telling: Telling, to: Destination, 
     transcript = work.continuing(read_transcript(file, treatment.format, treatment.lenient))
     if treatment.to is None:
         to.check(transcript)
-    count = Counter.of(transcript)
+    count = Counter.of(transcript, work.configuration.counter)
     with summaries_for(work.configuration, count, treatment.calls) as summaries:
         result = Condenser(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count)
     result = name_flags(result, work.overrides)
@@ -86,7 +86,7 @@ def _report(ran: Ran, treatment: Treatment, telling: Telling, to: Destination) -
     return facts.build(
         result,
         count=ran.count,
-        encoding=encoding_for(result.before.model),
+        encoding=encoding_for(result.before.model, ran.count.counter),
         source=name_of(ran.file),
         output=ran.written.output,
         configuration=telling.configuration,

@@ -26,6 +26,7 @@ ONE_BY_ONE: Final = frozenset(
         "keep_first",
         "min_saving",
         "thinking",
+        "counter",
         "pins",
         "auto_condense_context",
         "auto_condense_context_percent",

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from ..tokens import BUILT_IN, CounterName
 from .base import Base as _Base
 from .base import Count, Positive
 from .phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
@@ -281,6 +282,7 @@ class Configuration(_Base, frozen=True, kw_only=True):
     keep_first: Count = 1
     min_saving: Count = 0
     thinking: Literal["auto", "drop", "keep"] = "auto"
+    counter: CounterName = BUILT_IN
     pins: tuple[Predicates, ...] = ()
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()

@@ -14,6 +14,7 @@ KEYS: Final = (
     "keep_first",
     "min_saving",
     "thinking",
+    "counter",
     "auto_condense_context",
     "auto_condense_context_percent",
     "fallback",

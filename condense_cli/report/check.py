@@ -9,7 +9,8 @@ import msgspec
 
 from ..providers.decision import USABLE_PERCENT, Decision
 from ..providers.window import Window
-from ..tokens import Encoding
+from ..tokens import BUILT_IN, CounterName, Encoding
+from .shortcomings import of_another
 from .usage import ESTIMATED, RECORDED
 
 SHAPE = 1
@@ -26,6 +27,7 @@ class Used(msgspec.Struct, frozen=True):
     total: int
     total_source: str
     exact: bool
+    counter: CounterName = BUILT_IN
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -83,13 +85,13 @@ def build(
         decision.should_condense,
         decision.reason.value,
         str(decision),
-        Used(sizes.tokens, *overhead, sizes.used, sizes.source, encoding.exact and not estimated),
+        Used(sizes.tokens, *overhead, sizes.used, sizes.source, encoding.exact and not estimated, encoding.counter),
         Size(window.tokens, window.source),
         None if decision.percent is None else round(decision.percent, 1),
         Threshold(sizes.threshold, window.threshold_source or threshold_source),
         decision.limit,
         sizes.reserved,
-        list(window.warnings),
+        [*window.warnings, *of_another(encoding)],
     )
 
 

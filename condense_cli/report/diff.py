@@ -12,7 +12,7 @@ from ..exchanges import calls_by_id
 from ..factor import Factor
 from ..lossless.references import parse_reference
 from ..markers import content_hash, parse_gap
-from ..tokens import Counter, Encoding, encoding_for
+from ..tokens import BUILT_IN, Counter, CounterName, Encoding, encoding_for
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, Message, Role, Transcript
 from .facts import estimated_tokens
@@ -101,6 +101,7 @@ class Diff(Struct, frozen=True):
     encoding: str
     exact: bool
     factor: Factor
+    counter: CounterName = BUILT_IN
 
     def count(self, what: What) -> int:
         return sum(block.what is what for block in self.blocks)
@@ -120,6 +121,7 @@ def compare(before: Transcript, after: Transcript, count: Counter, factor: Facto
         for old, new in aligned
         for difference in _compare_messages(old, new, calls, size, has_summary=has_summary)
     ]
+    own = Encoding(count.encoding, exact=True, counter=count.counter)
     return Diff(
         tuple(blocks),
         len(before.messages),
@@ -128,8 +130,9 @@ def compare(before: Transcript, after: Transcript, count: Counter, factor: Facto
         factor.shown(count.transcript(before)),
         factor.shown(count.transcript(after)),
         count.encoding,
-        encoding_for(before.model) == Encoding(count.encoding, exact=True) and not estimated_tokens(before),
+        encoding_for(before.model, count.counter) == own and not estimated_tokens(before),
         factor,
+        count.counter,
     )
 
 

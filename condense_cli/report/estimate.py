@@ -14,12 +14,13 @@ from ..factor import Factor
 from ..passes.condensation import Condensation
 from ..passes.receipts import Status
 from ..prices import Price
-from ..tokens import Counter, Encoding
+from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..transcript import Transcript
 from .cost_text import digits
 from .costs import PriceSource, as_money, assumptions, cost_of, rewrite_of
 from .facts import SHAPE, Cost, Counting, Summarized, estimated_tokens
 from .shares import percent
+from .shortcomings import of_another
 from .summaries import known_cost
 from .usage import GIVEN, in_use
 
@@ -54,6 +55,7 @@ class Before(msgspec.Struct, frozen=True):
     used_source: str
     bare_tokens: int
     counting: Counting
+    counter: CounterName = BUILT_IN
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -133,6 +135,7 @@ def build(
             used.source,
             bare,
             Counting.of(factor),
+            encoding.counter,
         ),
         prices=_prices(price, price_source.table) if price else None,
         presets=[
@@ -140,7 +143,7 @@ def build(
             for name, result, summaries in condensations
         ],
         assumed=assumptions(price),
-        warnings=[*transcript.warnings, *warnings],
+        warnings=[*transcript.warnings, *of_another(encoding), *warnings],
         target=target,
         same=_same(condensations),
     )

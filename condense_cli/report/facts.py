@@ -13,12 +13,12 @@ from ..factor import Factor
 from ..passes.condensation import Condensation
 from ..passes.receipts import Receipt
 from ..passes.reconcile import REFER
-from ..tokens import Counter, Encoding
+from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..transcript import Transcript
 from .contents import Saving, savings_of
 from .savings import References, references_in
 from .shares import percent
-from .shortcomings import warnings_of
+from .shortcomings import of_another, warnings_of
 from .slimming import Slim, slim_of
 from .usage import overhead_of
 
@@ -89,6 +89,7 @@ class Tokens(msgspec.Struct, frozen=True):
     target: int | None
     bare: Bare
     counting: Counting
+    counter: CounterName = BUILT_IN
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -257,6 +258,7 @@ def build(
             target=condensation.shown_target,
             bare=bare,
             counting=Counting.of(factor),
+            counter=encoding.counter,
         ),
         bytes=Bytes(len(before.source.data), size_after),
         cost=cost or Cost(),
@@ -276,7 +278,7 @@ def build(
         savings=savings,
         references=references_in(after, count, factor),
         summaries=list(summaries),
-        warnings=[*warnings_of(condensation), *warnings],
+        warnings=[*warnings_of(condensation), *of_another(encoding), *warnings],
         slim=slim_of(after) if slim else None,
         changes=list(_explained(condensation.receipts, factor, saved)) if explain else msgspec.UNSET,
     )

@@ -12,7 +12,7 @@ from ..exchanges import calls_by_id
 from ..factor import Factor
 from ..lossless.decode import decode
 from ..prices import context_window
-from ..tokens import Counter, Encoding
+from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..tools import path_argument
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role, Transcript
 from .facts import SHAPE, Counting, estimated_tokens
@@ -21,6 +21,7 @@ from .parts import Parts, parts_of
 from .repeats import find_repeats
 from .savings import Lossless, References, find_savings
 from .shares import BlockShare, MessageShare, Share, ToolShare, percent, tool_shares
+from .shortcomings import of_another
 from .slimming import Slim, slim_of
 from .usage import in_use, overhead_of
 
@@ -77,6 +78,7 @@ class Total(msgspec.Struct, frozen=True):
     overhead_source: str
     bare: int
     counting: Counting
+    counter: CounterName = BUILT_IN
 
 
 class WindowUse(msgspec.Struct, frozen=True):
@@ -156,6 +158,7 @@ def inspect(
             overhead_source=overhead_source,
             bare=total,
             counting=Counting.of(factor),
+            counter=encoding.counter,
         ),
         window=WindowUse(size, percent(used.tokens, size), used.tokens, used.source) if size else None,
         in_use=parts_of(used, factor.shown(total), constants, factor.shown(estimated), (overhead, overhead_source)),
@@ -167,7 +170,7 @@ def inspect(
         repeats=_repeats(transcript, count, factor, calls, total, top),
         bytes={"total": len(transcript.source.data), **formats.format_named(transcript.format).sizes(transcript)},
         slim=slim_of(formats.slim(transcript, decode(transcript.messages).messages)),
-        warnings=list(transcript.warnings),
+        warnings=[*transcript.warnings, *of_another(encoding)],
     )
 
 

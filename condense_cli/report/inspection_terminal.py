@@ -181,7 +181,14 @@ def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
 def _notes(found: Inspection) -> Iterator[RenderableType]:
     tokens = found.tokens
     yield ""
-    text = counted(found.model, tokens.encoding, tokens.counting, exact=tokens.exact, estimated=tokens.estimated)
+    text = counted(
+        found.model,
+        tokens.encoding,
+        tokens.counting,
+        exact=tokens.exact,
+        estimated=tokens.estimated,
+        counter=tokens.counter,
+    )
     sent = found.bytes.get("sent")
     if sent is not None:
         aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes[key])

@@ -14,7 +14,7 @@ from ..passes.pipeline import NO_TARGET, SWITCHED_OFF
 from ..passes.receipts import Kept
 from ..passes.summaries import SUMMARIZE
 from ..plurals import plural
-from ..tokens import Counter
+from ..tokens import Counter, Encoding
 from ..transcript import BlockKind
 from .usage import RECORDED, in_use
 
@@ -164,3 +164,13 @@ _SHORT: Final = 50
 """Blocks of so few tokens, hardly more than a marker has, get no smaller."""
 _WORTH_SAYING: Final = 0.1
 """Of the tokens that are too many."""
+
+
+def of_another(*encodings: Encoding) -> list[str]:
+    """A warning for each encoding that counts in place of the model's own, which this machine does not have."""
+    return [
+        f"Tokens are estimated with {encoding.name}: the model's own vocabulary, {encoding.missing}, is not in "
+        "tiktoken's cache (TIKTOKEN_CACHE_DIR), and nothing is downloaded."
+        for encoding in encodings
+        if encoding.missing
+    ]

@@ -190,7 +190,12 @@ def _costs(report: Report, is_asked: bool) -> Iterator[RenderableType]:
 def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True) -> Iterator[RenderableType]:
     tokens = report.tokens
     said = counted(
-        report.model, tokens.encoding, tokens.counting, exact=tokens.exact, estimated=tokens.estimated.before
+        report.model,
+        tokens.encoding,
+        tokens.counting,
+        exact=tokens.exact,
+        estimated=tokens.estimated.before,
+        counter=tokens.counter,
     )
     if tokens.overhead or report.cost.next_turn_before is not None:
         said += f" {carried(tokens.overhead, tokens.overhead_source)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, assert_never
 
 from ..factor import Known
+from ..tokens import BUILT_IN, CounterName
 from .facts import Counting
 
 _SOURCES: Final = {
@@ -17,9 +18,18 @@ OF_SEVERAL: Final = "Tokens are exact for models of OpenAI, and estimates for ot
 """For what is about transcripts of several models."""
 
 
-def counted(model: str | None, encoding: str, counting: Counting, *, exact: bool, estimated: int) -> str:
+def counted(
+    model: str | None,
+    encoding: str,
+    counting: Counting,
+    *,
+    exact: bool,
+    estimated: int,
+    counter: CounterName = BUILT_IN,
+) -> str:
     """How the tokens were counted, and how sure that is. `estimated` of them are for what has no text to count."""
-    text = f"{_how(model or 'an unknown model', encoding, counting, exact=exact)}"
+    vocabulary = encoding if counter == BUILT_IN else f"{encoding} by {counter}"
+    text = f"{_how(model or 'an unknown model', vocabulary, counting, exact=exact)}"
     if estimated:
         text += f" {estimated:,} of them are estimates for images, documents and hidden thinking."
     return f"{text} {counting.doubt}".rstrip()

@@ -11,7 +11,7 @@ from ..formats.container import BOM
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept
 from ..report.facts import estimated_tokens
-from ..tokens import Counter, encoding_for
+from ..tokens import BUILT_IN, Counter, CounterName, encoding_for
 from ..transcript import Transcript
 from .reading import Lines
 from .row import Kind, read_row
@@ -23,12 +23,13 @@ _BLANK: Final = b" \t\r\n"
 class Counters:
     """A counter for every encoding. What they remember is forgotten between batches, or it would grow for ever."""
 
-    def __init__(self) -> None:
+    def __init__(self, counter: CounterName = BUILT_IN) -> None:
+        self._counter: CounterName = counter
         self._counters: dict[str, Counter] = {}
 
     def __call__(self, transcript: Transcript) -> Counter:
-        name = encoding_for(transcript.model).name
-        return self._counters.setdefault(name, Counter(name))
+        name = encoding_for(transcript.model, self._counter).name
+        return self._counters.setdefault(name, Counter(name, counter=self._counter))
 
     def forget(self) -> None:
         for counter in self._counters.values():

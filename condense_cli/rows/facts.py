@@ -15,7 +15,8 @@ from ..plurals import plural
 from ..report.cost_text import digits, dollars
 from ..report.facts import SHAPE, Bytes, Pair, Summarized
 from ..report.shares import percent
-from ..tokens import DEFAULT_ENCODING, encoding_for
+from ..report.shortcomings import of_another
+from ..tokens import BUILT_IN, DEFAULT_ENCODING, CounterName, encoding_for
 from .tally import Problem, Tally
 
 
@@ -43,6 +44,7 @@ class RowTokens(Struct, frozen=True):
     exact: bool
     estimated: int
     bare: Pair
+    counter: CounterName = BUILT_IN
 
 
 class Reading(Struct, frozen=True):
@@ -84,12 +86,13 @@ def build(
     configuration: str,
     is_written: bool,
     now: datetime,
+    counter: CounterName = BUILT_IN,
     spent: Decimal = Decimal(0),
     summaries: Sequence[Summarized] = (),
     warnings: Sequence[str] = (),
 ) -> RowsReport:
     saved = tally.tokens_before - tally.tokens_after
-    encodings = {encoding_for(model or None) for model in tally.tokens_before_of}
+    encodings = {encoding_for(model or None, counter) for model in tally.tokens_before_of}
     names = sorted({encoding.name for encoding in encodings}) or [DEFAULT_ENCODING]
     reading = [_reading(model, tally, now) for model in sorted(tally.tokens_before_of)]
     return RowsReport(
@@ -112,6 +115,7 @@ def build(
             exact=bool(encodings) and all(encoding.exact for encoding in encodings) and not tally.estimated,
             estimated=tally.estimated,
             bare=Pair(tally.bare_before, tally.bare_after),
+            counter=counter,
         ),
         bytes=Bytes(tally.bytes_before, tally.bytes_after if is_written else None),
         currency="USD",
@@ -120,7 +124,7 @@ def build(
         prices=str(prices.table(now.date())) if any(entry.before for entry in reading) else None,
         summaries=list(summaries),
         problems=tally.problems,
-        warnings=[*_shortcomings(tally), *warnings],
+        warnings=[*_shortcomings(tally), *sorted(of_another(*encodings)), *warnings],
     )
 
 
