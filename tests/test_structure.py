@@ -11,9 +11,9 @@ import pytest
 TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent / "condense_cli"
 FLOORS = [
-    {"errors", "transcript", "spelled", "markers", "models", "nearest", "plurals"},
+    {"errors", "transcript", "recorded", "spelled", "markers", "models", "nearest", "plurals"},
     {"jsontext", "patches", "textactions", "xmlcalls"},
-    {"tools", "facts", "tokens", "exchanges", "violations", "blockrules", "validity", "prices", "economics"},
+    {"tools", "facts", "tokens", "exchanges", "violations", "blockrules", "validity", "prices", "windows", "economics"},
     {"formats", "config"},
     {"lossless"},
     {"ledger", "extractive"},
