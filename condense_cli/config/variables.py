@@ -16,6 +16,7 @@ KEYS: Final = (
     "thinking",
     "auto_condense_context",
     "auto_condense_context_percent",
+    "auto_condense_context_above",
     "fallback",
 )
 

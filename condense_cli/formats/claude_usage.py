@@ -47,9 +47,12 @@ def note_signs(signs: SignsReader, value: Mapping[str, Any], told: Mapping[str, 
     if value.get("isSidechain") is True:
         return
     metadata = value.get("compactMetadata")
-    if value.get("subtype") == "compact_boundary" and isinstance(metadata, Mapping):
-        if metadata.get("trigger") == "auto":
-            signs.compacted(metadata.get("preTokens", 0))
+    if (
+        value.get("subtype") == "compact_boundary"
+        and isinstance(metadata, Mapping)
+        and metadata.get("trigger") == "auto"
+    ):
+        signs.compacted(metadata.get("preTokens"))
     for usage in _usage(0, told):
         signs.used(usage.model, usage.input_tokens, usage.output_tokens)
 

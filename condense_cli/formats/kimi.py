@@ -109,7 +109,7 @@ class _Context:
         elif kind == "context.apply_compaction":
             self._compact(record, value)
         elif kind == "full_compaction.begin" and value.get("source") == "auto":
-            self.signs.compacted()
+            self.signs.compacted(self.signs.last)
         elif kind == "context.clear":
             self._reset([])
         elif kind == "context.undo" and isinstance(value.get("count"), int):

@@ -68,7 +68,7 @@ def _window_signs(entries: list[Entry]) -> tuple[WindowSigns, ...]:
         for usage in _usage(0, entry.info):
             signs.used(usage.model, usage.input_tokens, usage.output_tokens)
         if any(part.get("type") == "compaction" and part.get("auto") is True for part in _values(entry)):
-            signs.compacted()
+            signs.compacted(signs.last)
     return signs.found
 
 

@@ -15,7 +15,8 @@ class SignsReader:
 
     def __init__(self) -> None:
         self._found: dict[str | None, WindowSigns] = {}
-        self._last = 0
+        self.last = 0
+        """Tokens of the newest request, with its answer."""
         self._model: str | None = None
 
     @property
@@ -25,16 +26,15 @@ class SignsReader:
     def used(self, model: Any, sent: int, answered: int = 0) -> None:
         """A request of so many tokens was answered by that model."""
         self._model = model if isinstance(model, str) and model else None
-        self._last = sent + answered
+        self.last = sent + answered
         signs = self._signs
         if signs.used < sent <= MOST:
             self._found[self._model] = replace(signs, used=sent)
 
-    def compacted(self, tokens: Any = None) -> None:
-        """The client compacted by itself; without `tokens` at those of the request before."""
-        at = tokens if isinstance(tokens, int) else self._last
-        if 0 < at <= MOST:
-            self._found[self._model] = replace(self._signs, compacted_at=at)
+    def compacted(self, tokens: Any) -> None:
+        """The client compacted by itself when so many were in use."""
+        if isinstance(tokens, int) and 0 < tokens <= MOST:
+            self._found[self._model] = replace(self._signs, compacted_at=tokens)
 
     def named(self, model: str | None, tokens: Any) -> None:
         """The client says how large the window is."""
