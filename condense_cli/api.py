@@ -37,6 +37,7 @@ from .report.usage import beside_messages, overhead_of
 from .tokens import BUILT_IN, Counter, CounterName, encoding_for
 from .transcript import Container, Transcript
 from .validity import Violation, validate
+from .windows import signs_of
 
 if TYPE_CHECKING:
     from .formats.converting import Conversion
@@ -185,7 +186,7 @@ def _sizing(
     """How the functions here decide: from the transcript and what is given, whoever the user is."""
     asked = Asked(window=context_window)
     return Sizing(
-        lambda: window_of(transcript.model, configuration, UserConfiguration(), asked),
+        lambda: window_of(transcript.model, configuration, UserConfiguration(), asked, signs_of(transcript)),
         lambda: beside_messages(transcript, count, factor),
         only_if_needed=if_needed,
     )

@@ -15,6 +15,8 @@ from msgspec.structs import replace
 
 from .markers import GO_ON, PREFIX, content_hash, parse_summary
 from .plurals import plural
+from .recorded import Usage as Usage
+from .recorded import WindowSigns as WindowSigns
 from .spelled import LONG as LONG
 from .spelled import Spelled as Spelled
 from .spelled import Text as Text
@@ -275,20 +277,6 @@ class Source(Struct, frozen=True):
         return self.data[start:end]
 
 
-class Usage(Struct, frozen=True):
-    """What the API reported for the request that `message` answers: tokens sent, cached ones included, and answered.
-
-    One that `is_older` was recorded before a compaction: of what was sent then, not all stands before the message now.
-    `model` is the one that answered, None where the file does not say so.
-    """
-
-    message: int
-    input_tokens: int
-    output_tokens: int = 0
-    is_older: bool = False
-    model: str | None = None
-
-
 class FirstRequest(Struct, frozen=True):
     """The first request of a file that a compaction cut off: its messages, and the tokens that the API reported."""
 
@@ -312,7 +300,9 @@ class Transcript(Struct, frozen=True):
     """One conversation in order, with the file it came from.
 
     `removed` are blocks of the source that are no longer in `messages`. `envelope` is text of the
-    file that is sent with every request besides the messages (system prompt, tool definitions).
+    file that is sent with every request besides the messages (system prompt, tool definitions);
+    `is_envelope_whole` says that nothing else is. One that `begins_in_middle` continues messages that the file does
+    not hold. `window_signs` are at most one for each model.
     `slimmed` is no part of the conversation: it only makes the file smaller.
     """
 
@@ -322,8 +312,11 @@ class Transcript(Struct, frozen=True):
     source: Source
     model: str | None = None
     envelope: str = ""
+    is_envelope_whole: bool = False
+    begins_in_middle: bool = False
     usages: tuple[Usage, ...] = ()
     first_request: FirstRequest | None = None
+    window_signs: tuple[WindowSigns, ...] = ()
     removed: tuple[Block, ...] = ()
     slimmed: tuple[Slimmed, ...] = ()
     warnings: tuple[str, ...] = ()

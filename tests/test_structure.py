@@ -11,18 +11,21 @@ import pytest
 TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent / "condense_cli"
 FLOORS = [
-    {"errors", "transcript", "spelled", "markers", "models", "nearest", "plurals"},
+    {"errors", "transcript", "recorded", "spelled", "markers", "models", "nearest", "plurals"},
     {"jsontext", "patches", "textactions", "xmlcalls"},
     {
         "tools",
         "facts",
         "tokens",
         "tokens_tiktoken",
+        "factor",
+        "factor_table",
         "exchanges",
         "violations",
         "blockrules",
         "validity",
         "prices",
+        "windows",
         "economics",
     },
     {"formats", "config"},

@@ -10,7 +10,7 @@ import typer
 from ..errors import ExitStatus, UsageError
 from ..report.visible import visible
 from .console import console, exits, write_text
-from .needing import ContextWindow, Threshold
+from .needing import Above, ContextWindow, Threshold
 from .options import CounterOption, File, FormatOption, LenientReading, Model, NoConfig, OverheadTokens, Session
 from .profiles import complete_profile
 from .reading import input_file, name_of, read_transcript
@@ -20,6 +20,7 @@ EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense check session.jsonl\n"
     "condense check --session latest --threshold 80\n"
+    "condense check session.jsonl --above 150k            whatever the window\n"
     "condense run session.jsonl --if-needed --in-place   only where it should\n"
     "condense check session.jsonl --context-window 1M --overhead-tokens 25k\n"
     "condense check session.jsonl --json | jq .percent"
@@ -41,6 +42,7 @@ def check(
     ] = None,
     context_window: ContextWindow = None,
     threshold: Threshold = None,
+    above: Above = None,
     overhead_tokens: OverheadTokens = None,
     counter: CounterOption = None,
     no_config: NoConfig = False,
@@ -51,9 +53,9 @@ def check(
 ) -> None:
     """Say whether a conversation should be condensed. Exit status 4 when it should, 0 when not.
 
-    It should when its tokens reach the threshold, a percentage of the model's context window, or leave too little
-    room in it for the answer. System prompt and tools count as well, and where the file holds usage that still stands,
-    that goes before our count. Nothing is written.
+    It should when its tokens reach the threshold, a percentage of the model's context window, or the count of --above,
+    or leave too little room in the window for the answer. System prompt and tools count as well, and where the file
+    holds usage that still stands, that goes before our count. Nothing is written.
     """
     with exits():
         if profile is not None and model is not None:
@@ -69,14 +71,15 @@ def check(
         from ..report.facts import estimated_tokens, to_json
         from ..report.usage import beside_messages, overhead_of
         from ..tokens import Counter, encoding_for
+        from ..windows import signs_of
 
         settings = settings_if_any(no_config=no_config)
         configuration = settings.configuration if settings else Configuration()
         file = input_file(file, session)
         transcript = read_transcript(file, format, lenient)
         transcript = replace(transcript, model=model or transcript.model)
-        asked = Asked(profile, context_window, threshold)
-        window = window_of(transcript.model, configuration, load_user_configuration(), asked)
+        asked = Asked(profile, context_window, threshold, above)
+        window = window_of(transcript.model, configuration, load_user_configuration(), asked, signs_of(transcript))
         transcript = replace(transcript, model=window.model)  # It is the one that counts.
         count = Counter.of(transcript, counter or configuration.counter)
         factor = factor_of(transcript, count)
@@ -90,7 +93,7 @@ def check(
             window,
             source=name_of(file),
             overhead=overhead_of(transcript, count, factor, overhead_tokens),
-            threshold_source=(settings and settings.origin(("auto_condense_context_percent",))) or "default",
+            origin=lambda key: (settings and settings.origin((key,))) or "default",
             encoding=encoding_for(transcript.model, count.counter),
             estimated=estimated_tokens(transcript),
         )

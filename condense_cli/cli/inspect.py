@@ -44,10 +44,14 @@ def inspect(
     with exits():
         from msgspec.structs import replace
 
+        from ..config.models import Configuration
+        from ..config.user import load_user_configuration
         from ..factor import factor_of
+        from ..providers.window import window_of
         from ..report import facts, inspection
         from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
+        from ..windows import signs_of
 
         file = input_file(file, session)
         counter = counter_for(counter)
@@ -64,8 +68,16 @@ def inspect(
         encoding = encoding_for(transcript.model, counter)
         count = Counter.of(transcript, counter)
         factor = factor_of(transcript, count)
+        window = window_of(transcript.model, Configuration(), load_user_configuration(), signs=signs_of(transcript))
         found = inspection.inspect(
-            transcript, count, factor, encoding, source=name_of(file), top=top, overhead_tokens=overhead_tokens
+            transcript,
+            count,
+            factor,
+            encoding,
+            source=name_of(file),
+            top=top,
+            overhead_tokens=overhead_tokens,
+            window=(window.tokens, window.source),
         )
         if json:
             write_text(facts.to_json(found))

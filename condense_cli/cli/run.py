@@ -9,7 +9,7 @@ import typer
 
 from . import converting
 from .console import exits
-from .needing import ContextWindow, IfNeeded, Threshold, check_threshold
+from .needing import Above, ContextWindow, IfNeeded, Threshold, check_thresholds
 from .options import (
     AllowCalls,
     AllowPartial,
@@ -130,6 +130,7 @@ def run(
     if_needed: IfNeeded = False,
     context_window: ContextWindow = None,
     threshold: Threshold = None,
+    above: Above = None,
     explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False,
     profile: Profile = None,
     allow_calls: AllowCalls = False,
@@ -155,7 +156,7 @@ def run(
     """
     with exits():
         check_targets(target_tokens, target_percent)
-        check_threshold(threshold, if_needed=if_needed)
+        check_thresholds(threshold, above, if_needed=if_needed)
         converting.check(to_format, in_place=in_place, new_session=new_session)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
@@ -217,7 +218,7 @@ def run(
             model=model,
             slim=slim,
             if_needed=if_needed,
-            asked=Asked(None, context_window, threshold),
+            asked=Asked(None, context_window, threshold, above),
             overhead_tokens=overhead_tokens,
         )
         work = with_own_target(work, settings)

@@ -21,6 +21,7 @@ from ..providers.manager import Sizing
 from ..providers.registry import Registry
 from ..providers.window import Asked, Window, window_of
 from ..report.usage import beside_messages
+from ..windows import signs_of
 from .summarizing import Calls, OnDemand, status_of, was_interrupted
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Condenser:
 
         @cache
         def window() -> Window:
-            return window_of(transcript.model, work.configuration, self._user(), work.asked)
+            return window_of(transcript.model, work.configuration, self._user(), work.asked, signs_of(transcript))
 
         def beside() -> tuple[int, str]:
             return beside_messages(transcript, count, factor, work.overhead_tokens)

@@ -30,12 +30,19 @@ ONE_BY_ONE: Final = frozenset(
         "pins",
         "auto_condense_context",
         "auto_condense_context_percent",
+        "auto_condense_context_above",
         "fallback",
     }
 )
 """Keys that adjust whatever is done; all others are what is done."""
 
-_SHOWN: Final = ONE_BY_ONE - {"profile", "auto_condense_context", "auto_condense_context_percent", "fallback"}
+_SHOWN: Final = ONE_BY_ONE - {
+    "profile",
+    "auto_condense_context",
+    "auto_condense_context_percent",
+    "auto_condense_context_above",
+    "fallback",
+}
 """Those of them that change what comes of a run that does its work: reports name where they are from."""
 
 _NAMES: Final = frozenset({"name", "description"})

@@ -17,6 +17,7 @@ KEYS: Final = (
     "counter",
     "auto_condense_context",
     "auto_condense_context_percent",
+    "auto_condense_context_above",
     "fallback",
 )
 

@@ -30,9 +30,10 @@ from .claude_boundary import preserved
 from .claude_chain import Node, live_chain
 from .claude_ending import NOTHING_NAMED
 from .claude_turns import Conversation, Line, conversation
-from .claude_usage import first_request, usages
+from .claude_usage import first_request, note_signs, usages
 from .container import Document
 from .spelling import as_spelled
+from .window_signs import SignsReader
 
 _TREE_TYPES = {"user", "assistant", "attachment", "progress", "system"}
 _PROOF_KEYS = {
@@ -71,6 +72,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     blocks: dict[int, tuple[Block, ...]] = {}
     facts: dict[int, dict[str, Any]] = {}
     retracted: set[str] = set()
+    signs = SignsReader()
     for record, value in enumerate(values):
         if not isinstance(value, dict):
             continue
@@ -86,6 +88,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             message = value.get("message")
             message = message if isinstance(message, dict) else {}
             facts[record] = {"model": message.get("model"), "usage": message.get("usage")}
+        note_signs(signs, value, facts.get(record))
     chain = live_chain(nodes, ending)
     model = _last_model([facts[node.record] for node in chain if node.record in facts])
     lines = [
@@ -102,10 +105,19 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         messages,
         document.source,
         model=model,
+        begins_in_middle=_begins_in_middle(chain, nodes),
         usages=tuple(usages(sent.turns, chain, facts)),
         first_request=first_request(line_up, blocks, facts),
+        window_signs=signs.found,
         warnings=_warnings(nodes, chain, sent),
     )
+
+
+def _begins_in_middle(chain: Sequence[Node], nodes: Sequence[Node]) -> bool:
+    """Whether the conversation continues a record that is not in the file. After a compaction it begins anew."""
+    if not chain or chain[0].is_boundary or chain[0].parent is None:
+        return False
+    return all(node.uuid != chain[0].parent for node in nodes)
 
 
 def _warnings(nodes: list[Node], chain: list[Node], sent: Conversation) -> tuple[str, ...]:

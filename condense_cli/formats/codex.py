@@ -25,6 +25,7 @@ from .container import Document
 from .responses_items import ItemReader, turns_of
 from .responses_pairs import completing
 from .usages import recorded
+from .window_signs import SignsReader
 
 _RECORD_TYPES = {
     "session_meta",
@@ -74,6 +75,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         envelope=facts.envelope,
         usages=tuple(facts.usages(turns)),
         first_request=_first_request(answered, facts, history) if is_cut_off else None,
+        window_signs=facts.signs.found,
         warnings=() if messages else ("The session holds no conversation.",),
     )
 
@@ -130,6 +132,7 @@ class _Facts:
         self.model: str | None = None
         self.envelope = ""
         self.counts: list[_Count] = []
+        self.signs = SignsReader()
         self._total: Any = None
 
     def add(self, record: int, value: Any) -> None:
@@ -144,7 +147,9 @@ class _Facts:
             # A fork repeats the head of the session that it comes from; its own stands first.
             self.envelope = self.envelope or _sent_always(payload)
         elif kind == "event_msg" and payload.get("type") == "token_count":
-            self._count(record, payload.get("info"))
+            info = payload.get("info")
+            self._count(record, info)
+            self.signs.named(self.model, info.get("model_context_window") if isinstance(info, dict) else None)
 
     def _count(self, record: int, info: Any) -> None:
         last = info.get("last_token_usage") if isinstance(info, dict) else None

@@ -65,7 +65,15 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             if blocks:  # An empty message is not sent.
                 turns.append((role, blocks))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
-    return Transcript("pi", Family.OPENAI_CHAT, messages, document.source, model=model, usages=tuple(usages))
+    return Transcript(
+        "pi",
+        Family.OPENAI_CHAT,
+        messages,
+        document.source,
+        model=model,
+        begins_in_middle=bool(path) and not path[0].is_compaction and path[0].parent is not None,
+        usages=tuple(usages),
+    )
 
 
 def _usage(message: int, usage: Any, model: str | None, *, is_older: bool) -> Iterator[Usage]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..transcript import Usage
 
-_MOST: Final = 100_000_000
+MOST: Final = 100_000_000
 """Tokens beyond which a number is none that an API counted."""
 
 
@@ -16,7 +16,7 @@ def recorded(
 ) -> Iterator[Usage]:
     """The usage of the request that a message answers, from the parts of what was sent; nothing where none is told."""
     numbers = [number for number in sent if isinstance(number, int) and not isinstance(number, bool)]
-    if any(number < 0 for number in numbers) or not 0 < sum(numbers) <= _MOST:
+    if any(number < 0 for number in numbers) or not 0 < sum(numbers) <= MOST:
         return
-    output = answered if isinstance(answered, int) and 0 < answered <= _MOST else 0
+    output = answered if isinstance(answered, int) and 0 < answered <= MOST else 0
     yield Usage(message, sum(numbers), output, is_older, model if isinstance(model, str) and model else None)

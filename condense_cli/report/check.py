@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -15,6 +15,10 @@ from .usage import ESTIMATED, RECORDED
 
 SHAPE = 1
 
+_HARDLY_EVER: Final = (
+    "In a window of this size condensing becomes due only above {:,} tokens. --above 150k, or "
+    "auto_condense_context_above in the settings, makes it due earlier."
+)
 _KNOWN: Final = {RECORDED: "recorded usage, and what follows it", ESTIMATED: "estimated: messages and overhead"}
 
 
@@ -40,10 +44,16 @@ class Threshold(msgspec.Struct, frozen=True):
     source: str
 
 
+class Above(msgspec.Struct, frozen=True):
+    tokens: int
+    source: str
+
+
 class Check(msgspec.Struct, frozen=True):
     """`condense` is the answer, `reason` the word for it and `sentence` the reason with its numbers.
 
-    `percent` is the share of the window in use, `limit` the most tokens that leave `reserved` ones for the answer.
+    `percent` is the share of the window in use, `limit` the most tokens that leave `reserved` ones for the answer,
+    `above` the tokens from which on to condense, where somebody says so.
     """
 
     version: int
@@ -60,6 +70,7 @@ class Check(msgspec.Struct, frozen=True):
     limit: int | None
     reserved: int
     warnings: list[str]
+    above: Above | None
 
 
 def build(
@@ -68,11 +79,11 @@ def build(
     *,
     source: str,
     overhead: tuple[int, str],
-    threshold_source: str,
+    origin: Callable[[str], str],
     encoding: Encoding,
     estimated: int,
 ) -> Check:
-    """`overhead` is (tokens, where that is known from), `threshold_source` where the common threshold is from.
+    """`overhead` is (tokens, where that is known from), `origin` tells where a key of the configuration is from.
 
     `estimated` tokens cannot be counted.
     """
@@ -88,10 +99,17 @@ def build(
         Used(sizes.tokens, *overhead, sizes.used, sizes.source, encoding.exact and not estimated, encoding.counter),
         Size(window.tokens, window.source),
         None if decision.percent is None else round(decision.percent, 1),
-        Threshold(sizes.threshold, window.threshold_source or threshold_source),
+        Threshold(sizes.threshold, window.threshold_source or origin("auto_condense_context_percent")),
         decision.limit,
         sizes.reserved,
-        [*window.warnings, *of_another(encoding)],
+        [
+            *window.warnings,
+            *of_another(encoding),
+            *([_HARDLY_EVER.format(decision.limit)] if decision.is_hardly_ever_due else ()),
+        ],
+        None
+        if window.above is None
+        else Above(window.above, window.above_source or origin("auto_condense_context_above")),
     )
 
 
@@ -114,6 +132,8 @@ def as_lines(check: Check) -> Iterator[str]:
             f"{USABLE_PERCENT} % of the window, less {check.reserved:,} for the answer",
         ),
     ]
+    if check.above is not None:
+        rows.insert(-1, ("above", f"{check.above.tokens:,}", check.above.source))
     width = max(len(number) for _, number, _ in rows)
     for label, number, note in rows:
         yield f"{label:<9}  {number:>{width}}  {note}".rstrip()

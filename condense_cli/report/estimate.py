@@ -16,6 +16,7 @@ from ..passes.receipts import Status
 from ..prices import Price
 from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..transcript import Transcript
+from ..windows import signs_of, window_size
 from .cost_text import digits
 from .costs import PriceSource, as_money, assumptions, cost_of, rewrite_of
 from .facts import SHAPE, Cost, Counting, Summarized, estimated_tokens
@@ -137,7 +138,9 @@ def build(
             Counting.of(factor),
             encoding.counter,
         ),
-        prices=_prices(price, price_source.table) if price else None,
+        prices=_prices(price, price_source.table, window_size(transcript.model, signs_of(transcript))[0])
+        if price
+        else None,
         presets=[
             _option(name, result, count, overhead[0], price_source, summaries)
             for name, result, summaries in condensations
@@ -188,7 +191,7 @@ def _option(
     )
 
 
-def _prices(price: Price, table: str) -> Prices:
+def _prices(price: Price, table: str, window: int | None) -> Prices:
     return Prices(
         table,
         price.model,
@@ -197,5 +200,5 @@ def _prices(price: Price, table: str) -> Prices:
         as_money(price.output),
         as_money(price.cache_read),
         as_money(price.cache_write_5m),
-        price.window,
+        window,
     )

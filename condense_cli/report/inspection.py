@@ -11,10 +11,10 @@ from .. import formats
 from ..exchanges import calls_by_id
 from ..factor import Factor
 from ..lossless.decode import decode
-from ..prices import context_window
 from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..tools import path_argument
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role, Transcript
+from ..windows import signs_of, window_size
 from .facts import SHAPE, Counting, estimated_tokens
 from .labels import block_label
 from .parts import Parts, parts_of
@@ -82,12 +82,16 @@ class Total(msgspec.Struct, frozen=True):
 
 
 class WindowUse(msgspec.Struct, frozen=True):
-    """The model's context window; `percent` of it are in use. `source` says how the tokens in use are known."""
+    """The model's context window; `percent` of it are in use.
+
+    `source` says how the tokens in use are known, `tokens_source` how the window is.
+    """
 
     tokens: int
     percent: float
     used: int
     source: str
+    tokens_source: str
 
 
 class Inspection(msgspec.Struct, frozen=True):
@@ -130,10 +134,12 @@ def inspect(
     source: str,
     top: int = 10,
     overhead_tokens: int | None = None,
+    window: tuple[int | None, str] | None = None,
 ) -> Inspection:
     """What fills the transcript. Lists that may be long hold the `top` largest entries; content types are complete.
 
-    `overhead_tokens` are those that the user names.
+    `overhead_tokens` are those that the user names, `window` is (tokens, where that is known from) where a profile of
+    the user has a say.
     """
     total = count.transcript(transcript)
     calls = calls_by_id(transcript.messages)
@@ -141,7 +147,7 @@ def inspect(
     overhead, overhead_source = overhead_of(transcript, count, factor, overhead_tokens)
     used = in_use(transcript, count, factor, overhead_tokens)
     content_types, constants = _by_content_type(transcript, count, factor, total)
-    size = context_window(transcript.model)
+    size, size_source = window or window_size(transcript.model, signs_of(transcript))
     return Inspection(
         version=SHAPE,
         input=source,
@@ -160,7 +166,7 @@ def inspect(
             counting=Counting.of(factor),
             counter=encoding.counter,
         ),
-        window=WindowUse(size, percent(used.tokens, size), used.tokens, used.source) if size else None,
+        window=WindowUse(size, percent(used.tokens, size), used.tokens, used.source, size_source) if size else None,
         in_use=parts_of(used, factor.shown(total), constants, factor.shown(estimated), (overhead, overhead_source)),
         content_types=content_types,
         tools=_by_tool(transcript, count, factor, calls, total)[:top],

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..plurals import plural
+from ..windows import LISTED
 from .fitted_table import GAP, column_widths, fitted_table
 from .inspection import Inspection, Repeats
 from .parts import DIFFERENCE, MARKUP, Parts
@@ -69,6 +70,8 @@ def _headline(found: Inspection) -> Text:
         text.append(f"\n{carried(tokens.overhead, tokens.overhead_source)}", style="not bold")
     if window:
         share = f"{percent_text(window.percent)} of a context window of {window.tokens:,} tokens"
+        if window.tokens_source != LISTED:
+            share += f" ({window.tokens_source})"
         text.append(f"\n{window.used:,} in use ({window.source}): {share}", style="not bold")
     return text
 

@@ -7,13 +7,14 @@ from typing import Final
 from msgspec import Struct
 
 from .shares import percent
-from .usage import RECORDED, InUse
+from .usage import RECORDED, UNKNOWN, InUse
 
 CONTENT: Final = "content of the messages"
 MARKUP: Final = "markup of messages and calls"
 ESTIMATES: Final = "images, documents, encrypted thinking"
 OVERHEAD: Final = "system prompt and tools"
 DIFFERENCE: Final = "difference to recorded usage"
+ELSEWHERE: Final = "system prompt, tools, and what the file does not hold"
 
 
 class Part(Struct, frozen=True):
@@ -39,12 +40,14 @@ def parts_of(used: InUse, total: int, constants: int, estimated: int, overhead: 
     Of them `constants` are for messages and calls besides their content, and `estimated` cannot be counted. `overhead`
     is what every request carries besides, and how that is known.
     """
+    tokens, known = overhead
+    difference = used.tokens - total - tokens
     parts = [
         (CONTENT, total - constants - estimated, "counted"),
         (MARKUP, constants, "a constant for each"),
         (ESTIMATES, estimated, "estimated"),
-        (OVERHEAD, *overhead),
-        (DIFFERENCE, used.tokens - total - overhead[0], RECORDED),
+        (OVERHEAD, tokens, known),
+        (ELSEWHERE if known == UNKNOWN and difference > 0 else DIFFERENCE, difference, RECORDED),
     ]
     shares = [Part(name, tokens, percent(tokens, used.tokens), known) for name, tokens, known in parts if tokens]
     return Parts(used.tokens, used.source, shares)

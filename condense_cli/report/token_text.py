@@ -10,6 +10,7 @@ from .facts import Counting
 
 _SOURCES: Final = {
     "request": "from the request",
+    "snapshot": "as the client recorded them",
     "recorded usage": "from recorded usage",
     "option": "--overhead-tokens",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -10,16 +11,23 @@ from msgspec import Struct
 from ..factor import Factor
 from ..formats import format_named
 from ..markers import is_marked, parse_summary
+from ..prices import context_window
 from ..tokens import Counter
-from ..transcript import Message, Transcript, Usage
+from ..transcript import STANDING_ROLES, FirstRequest, Message, Role, Transcript, Usage
 
 RECORDED: Final = "recorded usage"
 ESTIMATED: Final = "estimated"
 GIVEN: Final = "option"
+SNAPSHOT: Final = "snapshot"
+REQUEST: Final = "request"
+UNKNOWN: Final = "unknown"
 
 _SMALLER: Final = 0.9
 """A request that takes less than this part of the one before it was sent after something had gone. Old thinking, which
 the API leaves out by itself, makes less of a difference."""
+
+_LARGE: Final = 100_000
+"""System prompt and tools hardly ever take more tokens than this."""
 
 
 class InUse(Struct, frozen=True):
@@ -56,21 +64,49 @@ def beside_messages(
 def overhead_of(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> tuple[int, str]:
     """The model's tokens that every request carries besides the messages, and where that is known from.
 
-    What the user names goes before what the file tells. Usage counts tool definitions too, which a file may not hold.
+    The user's word goes before a snapshot of system prompt and tools, then come recorded usage, which counts the tools
+    too, and the rest of what the file holds of a request.
     """
     if given is not None:
         return given, GIVEN
+    if transcript.is_envelope_whole:
+        return factor.shown(count(transcript.envelope)), SNAPSHOT
+    recorded = _recorded_overhead(transcript, count, factor)
+    if recorded is not None:
+        return recorded, RECORDED
+    if transcript.envelope:
+        return factor.shown(count(transcript.envelope)), REQUEST
+    return 0, UNKNOWN
+
+
+def _recorded_overhead(transcript: Transcript, count: Counter, factor: Factor) -> int | None:
+    """What the first recorded request took besides its messages; None where these are not all in the file."""
     usage, first = transcript.first_usage, transcript.first_request
     if usage is not None:
-        sent = [message for message in transcript.messages if message.index < usage.message]
+        sent = tuple(message for message in transcript.messages if message.index < usage.message)
         # Where a summary of ours stands there by now, the usage counted what that took the place of.
         if not any(map(_has_our_summary, sent)):
-            return max(0, usage.input_tokens - factor.shown(sum(map(count.message, sent)))), RECORDED
-    if first is not None:
-        return max(0, first.input_tokens - factor.shown(sum(map(count.message, first.messages)))), RECORDED
-    if transcript.envelope:
-        return factor.shown(count(transcript.envelope)), "request"
-    return 0, "unknown"
+            first = None if transcript.begins_in_middle else FirstRequest(sent, usage.input_tokens)
+    if first is None or not _is_beginning(first.messages):
+        return None
+    found = max(0, first.input_tokens - factor.shown(sum(map(count.message, first.messages))))
+    return None if _fills_window(found, transcript.model) else found
+
+
+def _is_beginning(messages: Sequence[Message]) -> bool:
+    """Whether a conversation may begin so: not with an answer, nor with a result whose call is missing."""
+    first = next((message for message in messages if message.role not in STANDING_ROLES), None)
+    if first is None or first.is_summary:
+        return first is not None
+    return first.role is not Role.ASSISTANT and not first.answers_calls
+
+
+def _fills_window(tokens: int, model: str | None) -> bool:
+    """Whether nothing would be left of the listed window: then a conversation was there that the file does not hold."""
+    if tokens <= _LARGE:  # Looking the window up takes a fifth of a second.
+        return False
+    window = context_window(model)
+    return window is not None and tokens >= window
 
 
 def _standing(transcript: Transcript) -> Usage | None:

@@ -15,7 +15,8 @@ from ..lossless import references
 from ..report.facts import estimated_tokens
 from ..report.usage import ESTIMATED, in_use
 from ..tokens import Counter, encoding_for
-from ..transcript import Transcript
+from ..transcript import Transcript, WindowSigns
+from ..windows import signs_of
 from .finding import SessionFile
 from .peek import READERS
 
@@ -42,6 +43,7 @@ class Facts(Struct, frozen=True):
     used_source: str = ESTIMATED
     exact: bool = False
     problem: str | None = None
+    signs: WindowSigns = WindowSigns()
 
 
 def facts_of(file: SessionFile) -> Facts:
@@ -71,6 +73,7 @@ def facts_of(file: SessionFile) -> Facts:
         used=used.tokens,
         used_source=used.source,
         exact=encoding.exact and not estimated_tokens(transcript),
+        signs=signs_of(transcript),
     )
 
 
