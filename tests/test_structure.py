@@ -13,7 +13,7 @@ PACKAGE = TESTS.parent / "condense_cli"
 FLOORS = [
     {"errors", "transcript", "spelled", "markers", "models", "nearest", "plurals"},
     {"jsontext", "patches", "textactions", "xmlcalls"},
-    {"tools", "facts", "tokens", "exchanges", "violations", "blockrules", "validity", "prices", "economics"},
+    {"tools", "todos", "facts", "tokens", "exchanges", "violations", "blockrules", "validity", "prices", "economics"},
     {"formats", "config"},
     {"lossless"},
     {"ledger", "extractive"},

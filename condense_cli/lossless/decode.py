@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..markers import REFERENCE_PREFIX, gaps_in
-from ..tools import arguments_of, replace_arguments, string_values
+from ..tools import arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, Message, Role, Text
 from . import states
 from .addresses import Addresses, Place, field_of, tag_of
@@ -114,7 +114,7 @@ class _Decoder:
         for path, value in values if is_backward else reversed(values):
             text = self._text(place, value, is_backward, False) if REFERENCE_PREFIX in value else value
             if text != value:
-                block = block.with_edits(replace_arguments(block, {path: text}), {path: text})
+                block = with_values(block, {path: text})
                 self._put(place, block)
         return REFERENCE_PREFIX in block.content
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..tokens import Counter
-from ..tools import arguments_of, replace_arguments
+from ..tools import arguments_of, with_values
 from ..transcript import Block, BlockKind, Message, Text, compact
 from .addresses import Addresses, Place
 from .decode import decode
@@ -244,7 +244,7 @@ class _Encoder:
         block = self.messages[place[0]].blocks[place[1]]
         if block.kind is BlockKind.TOOL_CALL:
             edits = {piece.path: str(text) for piece, text in parts}
-            new = block.with_edits(replace_arguments(block, edits), edits)
+            new = with_values(block, edits)
         elif parts[0][0].span is None:
             new = block.with_text(parts[0][1])
         else:
