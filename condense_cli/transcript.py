@@ -6,9 +6,9 @@ bytes of the file stay in `Source`, so that what nobody changed is written back 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -99,8 +99,8 @@ class Block(Struct, frozen=True):
     part; all of them carry the same `call_id` and `owner`.
     `is_object` tells that the file holds the arguments as an object, not as JSON in a string;
     `is_free_text` that they are no JSON at all, but one text as the tool takes it.
-    `edits` are the string values of a tool call's arguments that were replaced, by their path
-    inside the arguments; the rest of the arguments keeps its bytes.
+    `edits` are the values of a tool call's arguments that were replaced, by their path inside the arguments: strings,
+    or None for any other value, which `content` has; the rest of the arguments keeps its bytes.
     A block that `summarizes` is a summary that a client wrote in place of earlier messages. One that `anchors` stays:
     without it the client would send what stands before the conversation, or nobody could tell what it stands for. One
     that `demonstrates` is from an example that the client put before the conversation.
@@ -123,7 +123,7 @@ class Block(Struct, frozen=True):
     is_object: bool = False
     is_free_text: bool = False
     changed: bool = False
-    edits: tuple[tuple[JsonPath, Text], ...] = ()
+    edits: tuple[tuple[JsonPath, Text | None], ...] = ()
     api_type: str = ""
     is_readable: bool = False
     server_call: str = ""
@@ -179,8 +179,8 @@ class Block(Struct, frozen=True):
         """A text block in place of an image; `kind` is what such a text is where the image stands."""
         return replace(self, kind=kind, content=text, estimate=0, changed=True, stands_in=True)
 
-    def with_edits(self, text: str, edits: dict[JsonPath, str]) -> Block:
-        new = {path: compact(value) for path, value in edits.items()}
+    def with_edits(self, text: str, edits: Mapping[JsonPath, Any]) -> Block:
+        new = {path: compact(value) if isinstance(value, str) else None for path, value in edits.items()}
         return replace(self, content=compact(text), edits=tuple({**dict(self.edits), **new}.items()), changed=True)
 
 

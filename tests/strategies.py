@@ -13,6 +13,7 @@ from pictures import image_links, images
 from repeats import repeating_turns, xml_messages
 from response_items import request_items
 from rollouts import rollout_records
+from todo_calls import todo_calls
 from training import sharegpt_files
 
 from condense_cli.markers import Gap
@@ -73,11 +74,13 @@ def exchanges(draw: st.DrawFn, *, thinking: bool = True) -> list[dict[str, Any]]
             calls = []
             for _ in range(draw(st.integers(1, 3))):
                 number += 1
+                is_state = draw(st.integers(0, 3)) == 0
+                tool, arguments = draw(todo_calls() if is_state else st.tuples(TOOLS, ARGUMENTS))
                 calls.append(
                     {
                         "id": f"call_{number}",
-                        "tool": draw(TOOLS),
-                        "arguments": draw(ARGUMENTS),
+                        "tool": tool,
+                        "arguments": arguments,
                         "result": draw(st.one_of(TEXTS, st.lists(st.one_of(VISIBLE, images()), max_size=3))),
                         "error": draw(st.sampled_from([None, True, False])),
                     }

@@ -15,6 +15,7 @@ FLOORS = [
     {"jsontext", "patches", "textactions", "xmlcalls"},
     {
         "tools",
+        "todos",
         "facts",
         "tokens",
         "tokens_tiktoken",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, Final
 
-from .. import patches, tools
+from .. import patches, todos, tools
 from ..markers import Gap, content_hash
 from ..transcript import Block, BlockKind, Message, Role
 from .entries import Command, FileEntry, Ledger, LeftOut, Request, State, Todo, merge
@@ -154,7 +154,9 @@ def _paths(call: Block, results: Results) -> list[str]:
 def _todos(call: Block, results: Results) -> Iterator[Ledger]:
     name = tools.name_of(call)
     if name in tools.TODO_LISTS:
-        if not results.is_refused:
+        path = todos.path_of(call)
+        # A list that went was replaced by a later call.
+        if not results.is_refused and not (path and todos.gap_of(todos.value_of(call, path))):
             yield Ledger(todos=tuple(_todo_list(tools.arguments_of(call) or {})), is_whole_list=True)
     elif name in tools.TASK_TOOLS and not results.is_refused:
         arguments = tools.arguments_of(call) or {}
@@ -167,7 +169,7 @@ def _todos(call: Block, results: Results) -> Iterator[Ledger]:
 
 
 def _todo_list(arguments: Mapping[str, Any]) -> Iterator[Todo]:
-    entries = next((arguments[key] for key in ("todos", "plan", "items", "task_list") if key in arguments), ())
+    entries = next((arguments[key] for key in todos.ARGUMENTS if key in arguments), ())
     if isinstance(entries, str):
         for line in entries.split("\n"):
             box = _CHECKBOX.fullmatch(line)
@@ -176,8 +178,8 @@ def _todo_list(arguments: Mapping[str, Any]) -> Iterator[Todo]:
         return
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict):
-            text = next((entry[key] for key in ("content", "step", "title", "text", "subject") if key in entry), "")
-            if isinstance(text, str) and text:
+            text = todos.words_of(entry)
+            if text:
                 yield Todo(text, _status(entry.get("status") or "pending"))
 
 

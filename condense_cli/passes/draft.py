@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Final
 
@@ -17,6 +18,7 @@ from .prelude import BlockKey, Writer, key_of
 from .receipts import Receipt
 from .reconcile import places
 from .selection import Protection
+from .state import State, States, states_of
 
 _JOINED: Final = {
     Family.ANTHROPIC: frozenset(Role),
@@ -65,6 +67,14 @@ class Draft:
     def plain_tokens(self) -> int:
         """What the messages cost without references."""
         return self._plain
+
+    def state_of(self, block: Block) -> State | None:
+        """The list of todos that a call held in the input."""
+        return self._states.get(key_of(block))
+
+    @cached_property
+    def _states(self) -> States:
+        return states_of(self._writer.messages)
 
     def as_read(self, position: int, number: int) -> Message:
         """The message of the input, without references, that a block stands in; a summary of this run is its own."""

@@ -47,6 +47,10 @@ def run_extract(
     """
     extraction = config.extract_config or ExtractConfig()
     shortening = Shortening(draft, config, selected, protection)
+    if target is not None and shortening.has_left_out:
+        draft.write()
+        if draft.tokens - freed() <= target:
+            return shortening.receipts(Kept.TARGET_REACHED)
     if extraction.min_worth is not None:
         # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
         while shortening.put(_without_the_rest(draft, shortening, extraction.min_worth)):
@@ -57,6 +61,7 @@ def run_extract(
         shortening.undo()
         draft.write()
     elif target is None:
+        shortening.leave()
         return shortening.receipts(Kept.NEEDED)
     older = Older(config, selected, protection, format, before_pass) if extraction.may_summarize and format else None
     return _to_target(draft, extraction, shortening, target, freed, older)
@@ -87,6 +92,8 @@ def _to_target(
 ) -> list[Receipt]:
     is_left = extraction.out_of_reach == "leave"
     if is_left and not _is_in_reach(draft, shortening, target, older):
+        shortening.leave()
+        draft.write()
         return shortening.receipts(Kept.OUT_OF_REACH)
 
     from .division import divide  # With the extraction.
@@ -111,7 +118,7 @@ def _to_target(
         why = Kept.OUT_OF_REACH
         if is_left:
             summarized = []
-            shortening.undo()
+            shortening.leave()
             draft.write()
     gone = {(receipt.message, receipt.block) for receipt in summarized}
     receipts = shortening.receipts(why)
