@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+COUNTING: dict[str, Any] = {
+    "factor": float,
+    "source": str,
+    "error_percent": (float, type(None)),
+    "doubt": str,
+}
+
 SHAPE: dict[str, Any] = {
     "version": int,
     "condense": str,
@@ -28,6 +35,8 @@ SHAPE: dict[str, Any] = {
         "overhead_source": str,
         "estimated": {"before": int, "after": int},
         "target": (int, type(None)),
+        "bare": {"before": int, "after": int, "saved": int, "lossless_saved": int, "target": (int, type(None))},
+        "counting": COUNTING,
     },
     "bytes": {"before": int, "after": int},
     "cost": {
@@ -71,6 +80,8 @@ EXPLAINED: dict[str, Any] = {
     "changed": bool,
     "tokens_before": int,
     "tokens_after": int,
+    "bare_before": int,
+    "bare_after": int,
     "reason": str,
 }
 
@@ -78,7 +89,7 @@ DIFF_SHAPE: dict[str, Any] = {
     "version": int,
     "messages": {"before": int, "after": int},
     "messages_changed": int,
-    "tokens": {"before": int, "after": int, "encoding": str, "exact": bool, "counter": str},
+    "tokens": {"before": int, "after": int, "encoding": str, "exact": bool, "counter": str, "counting": COUNTING},
     "counts": {
         "cut": int,
         "suppressed": int,

@@ -33,7 +33,7 @@ class Wordy(Struct, frozen=True):
     """Writes more than it was given."""
 
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
-        return [Written(f"{_all(task)}\nThat was all of it.", by="wordy") for task in tasks]
+        return [Written(f"{_all(task)}\n{' '.join(['That was all of it.'] * 200)}", by="wordy") for task in tasks]
 
 
 SUMMARIZERS: tuple[Summarizer, ...] = (Short(), Failing(), Failing(2), Wordy())

@@ -29,9 +29,9 @@ LONG: Final = real.SESSION
 NAMES: Final = {"messageText": "message_text", "toolParameters": "tool_parameters", "toolResults": "tool_results"}
 STAYS: Final = {
     "keep": {Kept.CONFIGURED},
-    "suppress": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS},
-    "truncate": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS},
-    "summarize": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS},
+    "suppress": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS, Kept.NEWEST_STATE, Kept.CUT},
+    "truncate": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS, Kept.NEWEST_STATE, Kept.CUT},
+    "summarize": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS, Kept.NEWEST_STATE, Kept.CUT},
 }
 """Why a block that a pass may touch can stay all the same, by the operation that is asked for."""
 

@@ -113,8 +113,7 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     if job.output is not None:
         make_folder(job.output.parent)
         write_bytes(job.output, packed(data, job.output))
-    before, after = map(result.factor.shown, (result.tokens_before, result.tokens_after))
-    entry = _entry(job, made_from, transcript.format, before, after)
+    entry = _entry(job, made_from, transcript.format, result.shown_before, result.shown_after)
     end = Status.UNCHANGED if data == transcript.source.data else Status.DONE
     status = status_of_result(result, summaries, treatment)
     finished = _finished(job, end, entry, status, _shortcoming(result, status))

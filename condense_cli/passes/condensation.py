@@ -45,7 +45,10 @@ class RunError(Struct, frozen=True):
 
 
 class Condensation(Struct, frozen=True, dict=True):
-    """What came of a run. The token difference is the sum of the receipts that are changes."""
+    """What came of a run. The token difference is the sum of the receipts that are changes.
+
+    All tokens are as they were counted, but for those that are `shown`, which are the model's.
+    """
 
     before: Transcript
     transcript: Transcript
@@ -73,12 +76,22 @@ class Condensation(Struct, frozen=True, dict=True):
     """The target in the model's tokens, as it was asked for; None where there is none, or only a share."""
 
     @property
+    def shown_before(self) -> int:
+        """The model's tokens of the transcript as it was."""
+        return self.factor.shown(self.tokens_before)
+
+    @property
+    def shown_after(self) -> int:
+        """The model's tokens of the result."""
+        return self.factor.shown(self.tokens_after)
+
+    @property
     def shown_target(self) -> int | None:
         """The target in the model's tokens."""
         return self.asked if self.asked is not None or self.target is None else self.factor.shown(self.target)
 
     def __repr__(self) -> str:
-        tokens = f"{self.tokens_before:,} -> {self.tokens_after:,} tokens"
+        tokens = f"{self.shown_before:,} -> {self.shown_after:,} tokens"
         return f"<Condensation: {tokens}, {plural(len(self.changes), 'change')}>"
 
     @property

@@ -175,7 +175,7 @@ def _option(
     source: PriceSource,
     summaries: Sequence[Summarized],
 ) -> Option:
-    before, after = map(result.factor.shown, (result.tokens_before, result.tokens_after))
+    before, after = result.shown_before, result.shown_after
     rewrite = rewrite_of(result, count, overhead)
     return Option(
         preset=name,

@@ -230,7 +230,7 @@ def build(
         condensation.lossless_saved,
         condensation.target,
     )
-    saved = factor.shown(bare.before) - factor.shown(bare.after)
+    saved = condensation.shown_before - condensation.shown_after
     savings = savings_of(condensation, saved)
     overhead, overhead_source = overhead_of(before, count, factor, overhead_tokens)
     return Report(
@@ -245,10 +245,10 @@ def build(
         configuration=configuration,
         messages=Pair(len(before.messages), len(after.messages)),
         tokens=Tokens(
-            before=factor.shown(bare.before),
-            after=factor.shown(bare.after),
+            before=condensation.shown_before,
+            after=condensation.shown_after,
             saved=saved,
-            saved_percent=percent(saved, factor.shown(bare.before)),
+            saved_percent=percent(saved, condensation.shown_before),
             lossless_saved=sum(saving.tokens for saving in savings if saving.operation == REFER),
             encoding=encoding.name,
             exact=encoding.exact and not estimated_tokens(before),

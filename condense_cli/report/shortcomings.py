@@ -101,7 +101,7 @@ def _not_told(condensation: Condensation) -> list[str]:
 def within_target(condensation: Condensation) -> str:
     """Why nothing was done, where that is so. Who took the target from what the client shows expected something."""
     factor, target = condensation.factor, condensation.shown_target or 0
-    before = plural(factor.shown(condensation.tokens_before), "token is", "tokens are")
+    before = plural(condensation.shown_before, "token is", "tokens are")
     said = f"{before} within the target of {target:,} already."
     used = in_use(condensation.before, Counter.of(condensation.before), factor)
     if used.source != RECORDED or used.tokens <= target:
@@ -127,7 +127,7 @@ def _was_condensed(condensation: Condensation) -> bool:
 def _missed(condensation: Condensation) -> str:
     """How far the run came to its target, what is in the way, and what would help."""
     shown, target = condensation.factor.shown, condensation.shown_target or 0
-    protected, after = shown(condensation.protected_tokens), shown(condensation.tokens_after)
+    protected, after = shown(condensation.protected_tokens), condensation.shown_after
     said = [f"The target of {plural(target, 'token')} was not reached: this configuration gets down to {after:,}."]
     if protected:
         reason = "The target cannot be met, because" if protected > target else "Of them"

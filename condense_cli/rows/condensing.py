@@ -79,7 +79,7 @@ def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
             return None
     transcript = result.before
     shown = result.factor.shown
-    before, after = shown(result.tokens_before), shown(result.tokens_after)
+    before, after = result.shown_before, result.shown_after
     tally.tokens_before += before
     tally.tokens_after += after
     tally.bare_before += result.tokens_before
