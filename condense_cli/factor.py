@@ -94,8 +94,12 @@ class Factor(Struct, frozen=True):
         return [end - start for start, end in pairwise(ends)]
 
     def is_within(self, tokens: int, limit: int) -> bool:
-        """Whether so many of ours may be no more than `limit` of the model's, as far as that is known."""
-        return self.shown(tokens) <= limit * (1 + (self.error or 0))
+        """Whether so many of ours may be no more than `limit` of the model's, as far as that is known.
+
+        Before texts were cut, recorded usage may have said another factor than can be told from what is left.
+        """
+        error = 0.0 if self.is_given or self.known is Known.EXACT else max(self.error or 0.0, RECORDED_ERROR)
+        return self.shown(tokens) <= limit * (1 + error)
 
 
 class Family(Struct, frozen=True):
