@@ -176,11 +176,11 @@ def test_the_token_count_of_the_option_goes_before_those_of_profile_and_settings
     common = Configuration(auto_condense_context_above=150_000)
     own = user(mine=replace(local(), above=20_000))
 
-    def above(model: str, **asked: int) -> tuple[int | None, str | None]:
-        window = window_of(model, common, own, Asked(**asked))
+    def above(model: str, asked: int | None = None) -> tuple[int | None, str | None]:
+        window = window_of(model, common, own, Asked(above=asked))
         return window.above, window.above_source
 
-    assert above("qwen3:8b", above=10_000) == (10_000, "option")
+    assert above("qwen3:8b", 10_000) == (10_000, "option")
     assert above("qwen3:8b") == (20_000, "profile mine")
     assert above("claude-opus-5") == (150_000, None)
     assert window_of("claude-opus-5", Configuration(), own).above is None
