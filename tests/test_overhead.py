@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+import test_kimi
 import test_pi
 from build import call, condense, cut_to, one_pass, result, text
 from claude_tree import boundary, reply, said, summary
@@ -103,21 +104,41 @@ def test_a_piece_of_a_session_of_pi() -> None:
     assert overhead(loaded(records, "pi")) == (0, "unknown")
 
 
-def rollout(*items: Json, instructions: str = "") -> Transcript:
+def counted(tokens: int) -> Json:
+    usage = {"input_tokens": tokens, "output_tokens": 50}
+    return codex_record("event_msg", type="token_count", info={"total_token_usage": usage, "last_token_usage": usage})
+
+
+def rollout(*items: Json, instructions: str = "", has_head: bool = True) -> Transcript:
     """Items of which the last is an answer, and the usage of that."""
-    usage = {"input_tokens": 9_000, "output_tokens": 50}
-    meta = [codex_record("session_meta", id="s", base_instructions={"text": instructions})] if instructions else []
+    head = codex_record("session_meta", id="s", base_instructions={"text": instructions})
     return loaded(
         [
-            *meta,
+            *([head] if has_head else []),
             *(codex_record("response_item", **item) for item in items),
-            codex_record("event_msg", type="token_count", info={"total_token_usage": usage, "last_token_usage": usage}),
+            counted(9_000),
         ],
         "codex",
     )
 
 
 ASKED, ANSWERED = message("user", "Please look."), message("assistant", "Done.")
+
+
+def test_a_piece_of_a_rollout() -> None:
+    """Its head is missing; a compaction behind it is a beginning."""
+    assert overhead(rollout(ASKED, ANSWERED, has_head=False)) == (0, "unknown")
+    lines = [codex_record("compacted", message="", replacement_history=[ASKED])]
+    lines += [codex_record("response_item", **ANSWERED), counted(9_000)]
+    assert overhead(loaded(lines, "codex"))[1] == "recorded usage"
+
+
+def test_a_piece_of_a_log_of_kimi_code() -> None:
+    records = [test_kimi.HEADER, *test_kimi.exchange()]
+    assert overhead(loaded(records, "kimi"))[1] == "recorded usage"
+    assert overhead(loaded(records[1:], "kimi")) == (0, "unknown")
+    compaction = {"type": "context.apply_compaction", "summary": "So far.", "compactedCount": 9}
+    assert overhead(loaded([*records[1:], compaction, *test_kimi.exchange()], "kimi"))[1] == "recorded usage"
 
 
 # Any format: nobody begins with an answer. The instructions of a rollout are a part of what is sent.
