@@ -42,6 +42,7 @@ EVERY_KEY: Final[dict[str, Any]] = {
     "counter": "tiktoken",
     "auto_condense_context": False,
     "auto_condense_context_percent": 80,
+    "auto_condense_context_above": 150_000,
     "fallback": "sliding_window",
     "pins": [{"roles": ["user"], "regex": "TODO"}],
     "lossless_prelude": {

@@ -141,7 +141,8 @@ def test_what_a_client_kept_at_a_compaction_has_old_usage() -> None:
 
 
 def rollout(*records: Json) -> Transcript:
-    return api.loads("".join(json.dumps(each) + "\n" for each in records), format="codex")
+    head = codex_record("session_meta", id="s")
+    return api.loads("".join(json.dumps(each) + "\n" for each in (head, *records)), format="codex")
 
 
 def counted(tokens: int) -> Json:
@@ -164,11 +165,11 @@ def test_rollouts() -> None:
     said = max(50, count.message(transcript.messages[7]))
     assert found(transcript) == InUse(40_200 + said + count.message(transcript.messages[-1]), "recorded usage")
     records = written(transcript, one_pass(**BATCH))
-    condensed = rollout(*records)
+    condensed = rollout(*records[1:])
     assert condensed.usages == ()
     assert overhead_of(condensed, count, AS_COUNTED) == overhead_of(transcript, count, AS_COUNTED)
     more = codex_record("response_item", **message("assistant", "Done."))
-    assert found(rollout(*records, more, counted(9_800))) == InUse(9_850, "recorded usage")
+    assert found(rollout(*records[1:], more, counted(9_800))) == InUse(9_850, "recorded usage")
 
 
 @pytest.mark.parametrize("format", ["gemini", "opencode", "pi", "kimi"])

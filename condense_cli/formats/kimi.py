@@ -66,6 +66,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         document.source,
         model=context.model,
         envelope=context.system_prompt,
+        begins_in_middle=not context.has_beginning,
         usages=tuple(usages),
         window_signs=context.signs.found,
     )
@@ -98,10 +99,13 @@ class _Context:
         self._open: set[str] = set()
         self.model: str | None = None
         self.system_prompt = ""
+        self.has_beginning = False
         self.signs = SignsReader()
 
     def take(self, record: int, value: dict[str, Any]) -> None:
         kind, event = value.get("type"), value.get("event")
+        if kind in ("metadata", "context.apply_compaction", "context.clear"):
+            self.has_beginning = True
         if kind == _MESSAGE and isinstance(value.get("message"), dict):
             self._append(record, value["message"])
         elif kind == _EVENT and isinstance(event, dict):

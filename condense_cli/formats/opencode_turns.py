@@ -65,7 +65,7 @@ def _window_signs(entries: list[Entry]) -> tuple[WindowSigns, ...]:
     """What the answers and compactions show, those too that are not sent any more."""
     signs = SignsReader()
     for entry in entries:
-        for usage in _usage(0, entry.info):
+        for usage in _usage(0, entry.info) if entry.info.get("role") == "assistant" else ():
             signs.used(usage.model, usage.input_tokens, usage.output_tokens)
         if any(part.get("type") == "compaction" and part.get("auto") is True for part in _values(entry)):
             signs.compacted(signs.last)

@@ -7,8 +7,13 @@ from typing import Any, Final
 
 from ..transcript import Usage
 
-MOST: Final = 100_000_000
+_MOST: Final = 100_000_000
 """Tokens beyond which a number is none that an API counted."""
+
+
+def is_count(value: Any) -> bool:
+    """Whether it can be a number of tokens that somebody counted; 0 and true are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST
 
 
 def recorded(
@@ -16,7 +21,7 @@ def recorded(
 ) -> Iterator[Usage]:
     """The usage of the request that a message answers, from the parts of what was sent; nothing where none is told."""
     numbers = [number for number in sent if isinstance(number, int) and not isinstance(number, bool)]
-    if any(number < 0 for number in numbers) or not 0 < sum(numbers) <= MOST:
+    if any(number < 0 for number in numbers) or not 0 < sum(numbers) <= _MOST:
         return
-    output = answered if isinstance(answered, int) and 0 < answered <= MOST else 0
+    output = answered if is_count(answered) else 0
     yield Usage(message, sum(numbers), output, is_older, model if isinstance(model, str) and model else None)

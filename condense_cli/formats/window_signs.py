@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ..transcript import WindowSigns
-from .usages import MOST
+from .usages import is_count
 
 
 class SignsReader:
@@ -28,18 +28,18 @@ class SignsReader:
         self._model = model if isinstance(model, str) and model else None
         self.last = sent + answered
         signs = self._signs
-        if signs.used < sent <= MOST:
+        if is_count(sent) and sent > signs.used:
             self._found[self._model] = replace(signs, used=sent)
 
     def compacted(self, tokens: Any) -> None:
         """The client compacted by itself when so many were in use."""
-        if isinstance(tokens, int) and 0 < tokens <= MOST:
+        if is_count(tokens):
             self._found[self._model] = replace(self._signs, compacted_at=tokens)
 
     def named(self, model: str | None, tokens: Any) -> None:
         """The client says how large the window is."""
         self._model = model
-        if isinstance(tokens, int) and 0 < tokens <= MOST:
+        if is_count(tokens):
             self._found[model] = replace(self._signs, named=tokens)
 
     @property

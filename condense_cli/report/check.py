@@ -15,10 +15,6 @@ from .usage import ESTIMATED, RECORDED
 
 SHAPE = 1
 
-_HARDLY_EVER: Final = (
-    "In a window of this size condensing becomes due only above {:,} tokens. --above 150k, or "
-    "auto_condense_context_above in the settings, makes it due earlier."
-)
 _KNOWN: Final = {RECORDED: "recorded usage, and what follows it", ESTIMATED: "estimated: messages and overhead"}
 
 
@@ -102,15 +98,23 @@ def build(
         Threshold(sizes.threshold, window.threshold_source or origin("auto_condense_context_percent")),
         decision.limit,
         sizes.reserved,
-        [
-            *window.warnings,
-            *of_another(encoding),
-            *([_HARDLY_EVER.format(decision.limit)] if decision.is_hardly_ever_due else ()),
-        ],
-        None
-        if window.above is None
-        else Above(window.above, window.above_source or origin("auto_condense_context_above")),
+        [*window.warnings, *of_another(encoding), *_hints(decision)],
+        _above(window, origin),
     )
+
+
+def _hints(decision: Decision) -> Iterator[str]:
+    if decision.is_hardly_ever_due:
+        yield (
+            f"In a window of this size condensing becomes due only above {decision.limit:,} tokens. --above 150k, or "
+            "auto_condense_context_above in the settings, makes it due earlier."
+        )
+
+
+def _above(window: Window, origin: Callable[[str], str]) -> Above | None:
+    if window.above is None:
+        return None
+    return Above(window.above, window.above_source or origin("auto_condense_context_above"))
 
 
 def as_lines(check: Check) -> Iterator[str]:

@@ -14,7 +14,7 @@ MARKUP: Final = "markup of messages and calls"
 ESTIMATES: Final = "images, documents, encrypted thinking"
 OVERHEAD: Final = "system prompt and tools"
 DIFFERENCE: Final = "difference to recorded usage"
-ELSEWHERE: Final = "system prompt, tools, and what the file does not hold"
+ELSEWHERE: Final = "not in the file"
 
 
 class Part(Struct, frozen=True):
