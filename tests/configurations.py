@@ -43,6 +43,7 @@ EVERY_KEY: Final[dict[str, Any]] = {
     "auto_condense_context": False,
     "auto_condense_context_percent": 80,
     "fallback": "sliding_window",
+    "count": "o200k",
     "pins": [{"roles": ["user"], "regex": "TODO"}],
     "lossless_prelude": {
         "enabled": True,
