@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import accumulate, pairwise
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -22,10 +22,15 @@ from .models import tokenizer_of
 from .tokens import Counter, encoding_for
 from .transcript import BlockKind, Message, Transcript, Usage
 
+CountName = Literal["model", "o200k", "exact"]
+"""In whose tokens numbers are: the model's as far as they are known, ours, or the model's as its provider counts."""
+
 LOWEST: Final = 0.8
 HIGHEST: Final = 4.0
 """No vocabulary is further from another than this: what says otherwise counted something else."""
 
+_RECOUNTED: Final = 0.05
+"""A text that was condensed is another one: a provider that counts it may find a factor that is this much another."""
 _PRIOR: Final = 20_000
 """Tokens of recorded growth that say as much as the table does."""
 _ENOUGH: Final = 2_000
@@ -98,7 +103,15 @@ class Factor(Struct, frozen=True):
 
         Before texts were cut, recorded usage may have said another factor than can be told from what is left.
         """
-        error = 0.0 if self.is_given or self.known is Known.EXACT else max(self.error or 0.0, RECORDED_ERROR)
+        match self.known:
+            case Known.EXACT | Known.BARE:
+                error = 0.0
+            case Known.COUNTED:
+                error = _RECOUNTED
+            case Known.RECORDED | Known.TABLE | Known.UNKNOWN:
+                error = max(self.error or 0.0, RECORDED_ERROR)
+            case other:
+                assert_never(other)
         return self.shown(tokens) <= limit * (1 + error)
 
 
@@ -116,7 +129,20 @@ def family_of(model: str | None) -> Family | None:
     return Family(*row) if row else None
 
 
+def typical_of(model: str | None) -> float:
+    """The factor of the table; 1 for a model whose own vocabulary is at hand, and where the table says nothing."""
+    family = None if encoding_for(model).exact else family_of(model)
+    return family.factor if family else 1.0
+
+
 AS_COUNTED: Final = Factor(known=Known.BARE)
+
+
+def factor_as(how: CountName, transcript: Transcript, count: Counter) -> Factor:
+    """The factor by which numbers are asked for and shown. Only a call can tell the `exact` one (`llm/counting.py`)."""
+    if how == "exact":
+        raise ValueError("a provider has to count")
+    return factor_of(transcript, count) if how == "model" else AS_COUNTED
 
 
 class Step(Struct, frozen=True):
@@ -138,8 +164,7 @@ def factor_of(transcript: Transcript, count: Counter) -> Factor:
     """The factor for a transcript and its model."""
     if encoding_for(transcript.model, count.counter).exact:
         return Factor(1.0, Known.EXACT, 0.0)
-    family = family_of(transcript.model)
-    typical = family.factor if family else 1.0
+    family, typical = family_of(transcript.model), typical_of(transcript.model)
     steps = list(steps_of(transcript, count))
     believed = [step for step in steps if step.is_believable]
     if sum(step.counted for step in believed) >= _ENOUGH:

@@ -11,7 +11,19 @@ from ..errors import ExitStatus, UsageError
 from ..report.visible import visible
 from .console import console, exits, write_text
 from .needing import Above, ContextWindow, Threshold
-from .options import CounterOption, File, FormatOption, LenientReading, Model, NoConfig, OverheadTokens, Session
+from .options import (
+    AllowCount,
+    CountAs,
+    CounterOption,
+    File,
+    FormatOption,
+    LenientReading,
+    Model,
+    NoConfig,
+    OverheadTokens,
+    Redact,
+    Session,
+)
 from .profiles import complete_profile
 from .reading import input_file, name_of, read_transcript
 from .settings import settings_if_any
@@ -23,6 +35,7 @@ EXAMPLES = (
     "condense check session.jsonl --above 150k            whatever the window\n"
     "condense run session.jsonl --if-needed --in-place   only where it should\n"
     "condense check session.jsonl --context-window 1M --overhead-tokens 25k\n"
+    "condense check session.jsonl --count exact --profile claude-opus-5   as its API counts\n"
     "condense check session.jsonl --json | jq .percent"
 )
 
@@ -37,7 +50,8 @@ def check(
             "--profile",
             metavar="NAME",
             autocompletion=complete_profile,
-            help="Profile of the model that continues; nothing is called.  [default: the one with that model]",
+            help="Profile of the model that continues; --count exact calls it, nothing else does.  "
+            "[default: the one with that model]",
         ),
     ] = None,
     context_window: ContextWindow = None,
@@ -45,6 +59,9 @@ def check(
     above: Above = None,
     overhead_tokens: OverheadTokens = None,
     counter: CounterOption = None,
+    count_as: CountAs = None,
+    allow_calls: AllowCount = False,
+    redact: Redact = False,
     no_config: NoConfig = False,
     json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; the exit status says it.")] = False,
@@ -64,7 +81,6 @@ def check(
 
         from ..config.models import Configuration
         from ..config.user import load_user_configuration
-        from ..factor import factor_of
         from ..providers.decision import Reason, decide
         from ..providers.window import Asked, window_of
         from ..report import check as facts
@@ -72,8 +88,10 @@ def check(
         from ..report.usage import beside_messages, overhead_of
         from ..tokens import Counter, encoding_for
         from ..windows import signs_of
+        from .counting import count_asked, factor_for
 
         settings = settings_if_any(no_config=no_config)
+        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
         configuration = settings.configuration if settings else Configuration()
         file = input_file(file, session)
         transcript = read_transcript(file, format, lenient)
@@ -82,7 +100,7 @@ def check(
         window = window_of(transcript.model, configuration, load_user_configuration(), asked, signs_of(transcript))
         transcript = replace(transcript, model=window.model)  # It is the one that counts.
         count = Counter.of(transcript, counter or configuration.counter)
-        factor = factor_of(transcript, count)
+        factor = factor_for(how, transcript, count, calls)
         beside, how_known = beside_messages(transcript, count, factor, overhead_tokens)
         tokens = factor.shown(count.transcript(transcript))
         decision = decide(window.sizes(tokens, beside, configuration, how_known))
@@ -95,6 +113,7 @@ def check(
             overhead=overhead_of(transcript, count, factor, overhead_tokens),
             origin=lambda key: (settings and settings.origin((key,))) or "default",
             encoding=encoding_for(transcript.model, count.counter),
+            factor=factor,
             estimated=estimated_tokens(transcript),
         )
         if json:

@@ -11,6 +11,7 @@ from ..errors import UsageError
 from .console import console, exits, say, write_text
 from .options import (
     AllowCalls,
+    CountAs,
     CounterOption,
     File,
     FormatOption,
@@ -18,6 +19,7 @@ from .options import (
     Model,
     OverheadTokens,
     Profile,
+    Redact,
     Session,
     TargetPercent,
     TargetTokens,
@@ -41,6 +43,7 @@ EXAMPLES = (
     "condense estimate session.jsonl --provider truncation --provider native\n"
     "condense estimate --session latest speed\n"
     "condense estimate session.jsonl -m claude-opus-4-5 --overhead-tokens 20000\n"
+    "condense estimate session.jsonl --count o200k       in plain counts of the vocabulary\n"
     "condense estimate session.jsonl --json | jq '.presets[].saved_percent'"
 )
 
@@ -69,8 +72,10 @@ def estimate(
     target_percent: TargetPercent = None,
     overhead_tokens: OverheadTokens = None,
     counter: CounterOption = None,
+    count_as: CountAs = None,
     profile: Profile = None,
     allow_calls: AllowCalls = False,
+    redact: Redact = False,
     json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
     format: FormatOption = None,
     lenient: LenientReading = False,
@@ -79,7 +84,8 @@ def estimate(
 
     Condensing saves tokens at every turn and costs once: what follows the first change is written to
     the provider's cache anew. The table says what that costs and after how many turns it has paid.
-    With --profile or --allow-calls the calls for summaries are priced as well; none is made.
+    With --profile or --allow-calls the calls for summaries are priced as well; none is made. With --count exact the
+    one that counts is made.
     """
     with exits():
         from datetime import UTC, datetime
@@ -87,15 +93,15 @@ def estimate(
         from msgspec.structs import replace
 
         from .. import api
-        from ..factor import factor_of
         from ..report import estimate as facts_of_estimate
         from ..report.costs import PriceSource
         from ..report.facts import to_json
         from ..report.usage import overhead_of
         from ..rows.recognising import rows_in
         from ..tokens import BUILT_IN, Counter, encoding_for
+        from .counting import check_one, count_asked, factor_for
         from .settings import presets_here, settings_if_any
-        from .summarizing import calls_of, summaries_for, told_of
+        from .summarizing import summaries_for, told_of
 
         check_targets(target_tokens, target_percent)
         if session is not None and file is not None:
@@ -110,7 +116,7 @@ def estimate(
         settings = settings_if_any()
         _warn_of_settings(names, settings)
         counter = counter or (settings.configuration.counter if settings else BUILT_IN)
-        calls = calls_of(profile, allow_calls, is_planned=True)
+        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
         kind = rows_in(file, format)
         if kind is not None:
             from .rows_estimate import estimate_rows
@@ -118,14 +124,15 @@ def estimate(
             of_one: dict[str, object] = {"--target-tokens": target_tokens, "--target-percent": target_percent}
             check_rows(file, of_one | {"--overhead-tokens": overhead_tokens})
             configurations = [(name, replace(each, counter=counter)) for name, each in configurations]
-            estimate_rows(file, kind, configurations, registry.given, model=model, calls=calls, json=json)
+            check_one(how, "this is a set of rows")
+            estimate_rows(file, kind, configurations, registry.given, model=model, how=how, calls=calls, json=json)
             return
         transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model, counter)
         count = Counter.of(transcript, counter)
-        factor = factor_of(transcript, count)
+        factor = factor_for(how, transcript, count, calls)
         if target_percent is not None:
             target_tokens = int(factor.shown(count.transcript(transcript)) * target_percent / 100)
         found = []

@@ -104,7 +104,7 @@ def evaluate(
         from ..quality.evaluation import Evaluated
         from ..report import evaluation
         from ..report.facts import to_json
-        from .settings import counter_for
+        from .settings import counter_of, settings_if_any
 
         plan = Plan(
             tuple(dict(_configurations(preset, provider, config)).items()),
@@ -114,7 +114,7 @@ def evaluate(
             min_tokens,
             format,
             lenient,
-            counter_for(counter),
+            counter_of(counter, settings_if_any()),
         )
         ways = [way.name for way in plan.ways]
         # Standard input cannot be read in another process.

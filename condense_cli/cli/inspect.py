@@ -7,9 +7,19 @@ from typing import Annotated
 import typer
 
 from .console import console, exits, write_text
-from .options import CounterOption, File, FormatOption, LenientReading, OverheadTokens, Session
+from .options import (
+    AllowCount,
+    CountAs,
+    CounterOption,
+    CountProfile,
+    File,
+    FormatOption,
+    LenientReading,
+    OverheadTokens,
+    Redact,
+    Session,
+)
 from .reading import input_file, name_of, read_transcript
-from .settings import counter_for
 from .several import check_rows
 
 EXAMPLES = (
@@ -18,6 +28,8 @@ EXAMPLES = (
     "condense inspect session.jsonl --top 3\n"
     "condense inspect --session latest\n"
     "condense inspect session.jsonl --model claude-opus-4-5 --overhead-tokens 20000\n"
+    "condense inspect session.jsonl --count o200k     plain counts of the vocabulary\n"
+    "condense inspect session.jsonl --count exact --profile claude-opus-5   as its API counts\n"
     "condense inspect session.jsonl --json | jq .repeats.tokens"
 )
 
@@ -32,6 +44,10 @@ def inspect(
     ] = None,
     overhead_tokens: OverheadTokens = None,
     counter: CounterOption = None,
+    count_as: CountAs = None,
+    profile: CountProfile = None,
+    allow_calls: AllowCount = False,
+    redact: Redact = False,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Entries of each list.")] = 10,
     format: FormatOption = None,
     lenient: LenientReading = False,
@@ -46,28 +62,32 @@ def inspect(
 
         from ..config.models import Configuration
         from ..config.user import load_user_configuration
-        from ..factor import factor_of
         from ..providers.window import window_of
         from ..report import facts, inspection
         from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
         from ..windows import signs_of
+        from .counting import check_one, count_asked, factor_for
+        from .settings import counter_of, settings_if_any
 
+        settings = settings_if_any()
+        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
         file = input_file(file, session)
-        counter = counter_for(counter)
+        counter = counter_of(counter, settings)
         kind = rows_in(file, format)
         if kind is not None:
             from .rows_inspect import inspect_rows
 
             check_rows(file, {"--overhead-tokens": overhead_tokens})
-            inspect_rows(file, kind, model=model, counter=counter, top=top, json=json)
+            check_one(how, "this is a set of rows")
+            inspect_rows(file, kind, model=model, counter=counter, how=how, top=top, json=json)
             return
         transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)
         encoding = encoding_for(transcript.model, counter)
         count = Counter.of(transcript, counter)
-        factor = factor_of(transcript, count)
+        factor = factor_for(how, transcript, count, calls)
         window = window_of(transcript.model, Configuration(), load_user_configuration(), signs=signs_of(transcript))
         found = inspection.inspect(
             transcript,

@@ -168,6 +168,26 @@ CounterOption = Annotated[
         "--counter", help="Count with OpenAI's own tokenizer, or not.  [default: your settings', or built-in]"
     ),
 ]
+CountAs = Annotated[
+    Literal["model", "o200k", "exact"] | None,  # `factor.CountName`, which is too heavy to import for a help page.
+    typer.Option(
+        "--count",
+        help="Show the model's tokens, plain counts of the vocabulary, or the provider's own count, which is a call.  "
+        "[default: model]",
+    ),
+]
+CountProfile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        autocompletion=complete_profile,
+        help="Let this profile's API count, with --count exact; permits that call.",
+    ),
+]
+AllowCount = Annotated[
+    bool, typer.Option("--allow-calls", help="Permit the call of --count exact to the vendor of the model.")
+]
 FormatOption = Annotated[
     str | None,
     typer.Option(

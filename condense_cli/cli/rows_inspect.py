@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..factor import CountName
 from ..plurals import plural
 from ..report import facts
 from ..report.inspection import CONTENT_TYPES
 from ..report.inspection_terminal import with_bars
 from ..report.parts import MARKUP
 from ..report.shares import Share, ToolShare, percent, tool_shares
-from ..report.token_text import OF_SEVERAL
+from ..report.token_text import of_several
 from ..report.visible import visible
 from ..rows.condensing import Counters
 from ..rows.surveys import Contents, LargeRow, Look, survey, weigh_row
@@ -49,28 +50,33 @@ class RowsInspection(Struct, frozen=True):
     largest_rows: list[LargeRow]
     problems: list[Problem]
     counter: CounterName
+    count: CountName
 
 
-def inspect_rows(file: str, kind: Kind, *, model: str | None, counter: CounterName, top: int, json: bool) -> None:
+def inspect_rows(
+    file: str, kind: Kind, *, model: str | None, counter: CounterName, how: CountName, top: int, json: bool
+) -> None:
     """Show what fills the rows. Raises CondenseError."""
-    tally, found = survey(file, name_of(file), kind, Contents, partial(_weighing, model, counter))
-    inspection = _inspection(tally, found, name_of(file), top, counter)
+    tally, found = survey(file, name_of(file), kind, Contents, partial(_weighing, model, counter, how))
+    inspection = _inspection(tally, found, name_of(file), top, counter, how)
     if json:
         write_text(facts.to_json(inspection))
     else:
         _show(inspection)
 
 
-def _weighing(model: str | None, counter: CounterName, tally: Tally, found: Contents) -> Look:
+def _weighing(model: str | None, counter: CounterName, how: CountName, tally: Tally, found: Contents) -> Look:
     counters = Counters(counter)
 
     def weigh(transcript: Transcript, line: int) -> None:
-        weigh_row(replace(transcript, model=model or transcript.model), line, tally, found, counters)
+        weigh_row(replace(transcript, model=model or transcript.model), line, tally, found, counters, how)
 
     return weigh
 
 
-def _inspection(tally: Tally, found: Contents, source: str, top: int, counter: CounterName) -> RowsInspection:
+def _inspection(
+    tally: Tally, found: Contents, source: str, top: int, counter: CounterName, how: CountName
+) -> RowsInspection:
     def share(name: str) -> Share:
         tokens = found.content_types[name]
         return Share(name, tokens, percent(tokens, found.tokens), found.blocks[name])
@@ -94,6 +100,7 @@ def _inspection(tally: Tally, found: Contents, source: str, top: int, counter: C
         largest_rows=found.largest[:top],
         problems=tally.problems,
         counter=counter,
+        count=how,
     )
 
 
@@ -124,7 +131,7 @@ def _show(found: RowsInspection) -> None:
         bars = [each.tokens for each in found.largest_rows]
         screen.print(with_bars(("largest rows", "tokens", "share"), largest, (1, 2), bars, screen.width))
     screen.print()
-    screen.print(OF_SEVERAL, style="dim", soft_wrap=True)
+    screen.print(of_several(found.count), style="dim", soft_wrap=True)
     if found.bad:
         screen.print()
     for line in bad_rows(found.problems, found.bad, found.input):

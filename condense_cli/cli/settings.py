@@ -56,13 +56,12 @@ def settings_if_any(*, no_config: bool = False) -> Settings | None:
     return settings_for(None, None, no_config=no_config) if is_written or given_in(os.environ) else None
 
 
-def counter_for(flag: CounterName | None, *, no_config: bool = False) -> CounterName:
+def counter_of(flag: CounterName | None, settings: Settings | None) -> CounterName:
     """What counts in a command that runs no settings: what the flag names, or else what the settings do."""
-    if flag is not None:
-        return flag
     from ..tokens import BUILT_IN
 
-    settings = settings_if_any(no_config=no_config)
+    if flag is not None:
+        return flag
     return settings.configuration.counter if settings else BUILT_IN
 
 

@@ -14,7 +14,7 @@ from ..config.models import Configuration
 from ..config.overrides import NO_OVERRIDES, Overrides, without_passes
 from ..config.provider_settings import ProviderSettings
 from ..errors import ExitStatus, UsageError
-from ..factor import AS_COUNTED, Factor, factor_of
+from ..factor import CountName, Factor, factor_as
 from ..passes.limits import target_of
 from ..plugins import Installed
 from ..providers.manager import Sizing
@@ -36,7 +36,7 @@ class Work(Struct, frozen=True):
     """What is done to every conversation, as one value that travels to other processes and can be hashed.
 
     `providers` is what the user says of them, `target_percent` a share of a conversation's own tokens. `model` goes
-    before the one that the file names. With `plain_count` all figures are as they are counted, not the model's.
+    before the one that the file names. `count` says in whose tokens numbers are.
     """
 
     configuration: Configuration
@@ -49,11 +49,7 @@ class Work(Struct, frozen=True):
     if_needed: bool = False
     asked: Asked = Asked()
     overhead_tokens: int | None = None
-    plain_count: bool = False
-
-    def factor_of(self, transcript: Transcript, count: Counter) -> Factor:
-        """How the tokens that are counted lead to those that are asked for and shown."""
-        return AS_COUNTED if self.plain_count else factor_of(transcript, count)
+    count: CountName = "model"
 
     def continuing(self, transcript: Transcript) -> Transcript:
         """The transcript with the model that will continue it."""
@@ -116,11 +112,14 @@ class Condenser:
         self._registry = registry or Registry(work.providers, installed=Installed())
         self._user = cache(_user)
 
-    def __call__(self, transcript: Transcript, count: Counter) -> Condensation:
-        """Condense a transcript, counting with this. Raises CondenseError."""
+    def __call__(self, transcript: Transcript, count: Counter, factor: Factor | None = None) -> Condensation:
+        """Condense a transcript, counting with this. Raises CondenseError.
+
+        `factor` is that of the transcript, where it takes a call to know it.
+        """
         work = self._work
         self._summaries.count_with(count)
-        factor = work.factor_of(transcript, count)
+        factor = factor or factor_as(work.count, transcript, count)
         target = work.target_tokens
         if work.target_percent is not None:
             target = int(factor.shown(count.transcript(transcript)) * work.target_percent / 100)

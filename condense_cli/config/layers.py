@@ -32,6 +32,7 @@ ONE_BY_ONE: Final = frozenset(
         "auto_condense_context_percent",
         "auto_condense_context_above",
         "fallback",
+        "count",
     }
 )
 """Keys that adjust whatever is done; all others are what is done."""
@@ -42,8 +43,11 @@ _SHOWN: Final = ONE_BY_ONE - {
     "auto_condense_context_percent",
     "auto_condense_context_above",
     "fallback",
+    "count",
 }
-"""Those of them that change what comes of a run that does its work: reports name where they are from."""
+"""Those of them that change what comes of a run that does its work: reports name where they are from.
+
+In whose tokens numbers are is said beside them."""
 
 _NAMES: Final = frozenset({"name", "description"})
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from ..factor import CountName
 from ..tokens import BUILT_IN, CounterName
 from .base import Base as _Base
 from .base import Count, Positive
@@ -291,6 +292,7 @@ class Configuration(_Base, frozen=True, kw_only=True):
     auto_condense_context_percent: Annotated[float, Meta(ge=5, le=100)] = 100
     auto_condense_context_above: Positive | None = None
     fallback: Literal["none", "sliding_window"] = "none"
+    count: CountName = "model"
     lossless: LosslessConfig | None = None
     provider_config: dict[str, Any] | None = None
     truncation: TruncationConfig | None = None

@@ -19,6 +19,7 @@ KEYS: Final = (
     "auto_condense_context_percent",
     "auto_condense_context_above",
     "fallback",
+    "count",
 )
 
 

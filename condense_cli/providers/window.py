@@ -68,7 +68,7 @@ def window_of(
 
     `signs` are those of the transcript.
     """
-    name = asked.profile or (_profile_of(model, user) if model else None)
+    name = asked.profile or (profile_of(model, user) if model else None)
     profile = _profile(name, user) if name else None
     if profile is not None and (asked.profile or not model):
         model = profile.model or model
@@ -120,7 +120,7 @@ def _profile(name: str, user: UserConfiguration) -> Profile:
     return user.profiles[name].profile
 
 
-def _profile_of(model: str, user: UserConfiguration) -> str | None:
+def profile_of(model: str, user: UserConfiguration) -> str | None:
     """The profile of a model: the main one, else one that the user defined, else a built-in one."""
     names = [
         name

@@ -7,9 +7,11 @@ from typing import Final
 
 import msgspec
 
+from ..factor import Factor
 from ..providers.decision import USABLE_PERCENT, Decision
 from ..providers.window import Window
 from ..tokens import BUILT_IN, CounterName, Encoding
+from .facts import Counting
 from .shortcomings import of_another
 from .usage import ESTIMATED, RECORDED
 
@@ -27,6 +29,7 @@ class Used(msgspec.Struct, frozen=True):
     total: int
     total_source: str
     exact: bool
+    counting: Counting
     counter: CounterName = BUILT_IN
 
 
@@ -77,6 +80,7 @@ def build(
     overhead: tuple[int, str],
     origin: Callable[[str], str],
     encoding: Encoding,
+    factor: Factor,
     estimated: int,
 ) -> Check:
     """`overhead` is (tokens, where that is known from), `origin` tells where a key of the configuration is from.
@@ -92,7 +96,15 @@ def build(
         decision.should_condense,
         decision.reason.value,
         str(decision),
-        Used(sizes.tokens, *overhead, sizes.used, sizes.source, encoding.exact and not estimated, encoding.counter),
+        Used(
+            sizes.tokens,
+            *overhead,
+            sizes.used,
+            sizes.source,
+            encoding.exact and not estimated,
+            Counting.of(factor),
+            encoding.counter,
+        ),
         Size(window.tokens, window.source),
         None if decision.percent is None else round(decision.percent, 1),
         Threshold(sizes.threshold, window.threshold_source or origin("auto_condense_context_percent")),
@@ -121,11 +133,10 @@ def as_lines(check: Check) -> Iterator[str]:
     """The answer, and the numbers below it with where they are from."""
     yield f"{'yes' if check.condense else 'no'}: {check.sentence}"
     yield ""
-    estimate = "" if check.used.exact else "estimated"
     overhead = "not known; --overhead-tokens names it" if check.used.overhead_source == "unknown" else ""
     named = ", ".join(part for part in (check.model, check.window.source) if part)
     rows = [
-        ("messages", f"{check.used.messages:,}", estimate),
+        ("messages", f"{check.used.messages:,}", check.used.counting.word(exact=check.used.exact)),
         ("overhead", f"{check.used.overhead:,}", overhead or check.used.overhead_source),
         ("in use", f"{check.used.total:,}", _KNOWN[check.used.total_source]),
         ("window", f"{check.window.tokens:,}" if check.window.tokens else "?", named),

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from .. import __version__
-from ..factor import Factor
+from ..factor import Factor, Known
 from ..passes.condensation import Condensation
 from ..passes.receipts import Receipt
 from ..passes.reconcile import REFER
@@ -25,6 +25,7 @@ from .usage import overhead_of
 SHAPE: Final = 1
 """Version of the JSON report; it rises when a key goes or changes its meaning."""
 
+_WORDS: Final[dict[str, str]] = {Known.COUNTED: "counted by the provider", Known.BARE: "plain counts"}
 _SUMMARY: Final = 100 - len("condense: ")
 """Characters of a summary, beyond which it says less."""
 
@@ -67,6 +68,10 @@ class Counting(msgspec.Struct, frozen=True):
     def of(cls, factor: Factor) -> Counting:
         error = None if factor.error is None else round(100 * factor.error, 1)
         return cls(round(factor.value, 4), factor.known.value, error, factor.doubt)
+
+    def word(self, *, exact: bool) -> str:
+        """How a figure is known, where there is little room to say it; empty for exact ones."""
+        return _WORDS.get(self.source, "" if exact else "estimated")
 
 
 class Tokens(msgspec.Struct, frozen=True):
@@ -314,10 +319,11 @@ def _explained(receipts: Sequence[Receipt], factor: Factor, saved: int) -> Itera
 def summary(report: Report) -> str:
     """The report in one line, for standard error when the transcript goes to standard output."""
     tokens = report.tokens
-    estimated = "" if tokens.exact else ", estimated"
+    word = tokens.counting.word(exact=tokens.exact)
+    known = f", {word}" if word else ""
     restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
     lines = [
-        f"{tokens.before:,} → {tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{part}{estimated}), "
+        f"{tokens.before:,} → {tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{part}{known}), "
         f"{report.messages.before:,} → {report.messages.after:,} messages, {report.configuration}"
         for part in (restorable, "")
     ]

@@ -16,7 +16,7 @@ from .contents import Saving
 from .cost_text import cost_figures
 from .diff import BlockDiff, Diff, What, compare
 from .explanation_terminal import render_receipts
-from .facts import Report
+from .facts import Counting, Report
 from .fitted_table import shortened
 from .labels import operation_label
 from .shares import percent_text
@@ -219,18 +219,17 @@ def render_diff_line(diff: Diff) -> Text:
     saved = diff.tokens_before - diff.tokens_after
     percent = 100 * saved / diff.tokens_before if diff.tokens_before else 0.0
     text = Text()
+    word = Counting.of(diff.factor).word(exact=diff.exact)
     if not diff.blocks:
-        estimated = "" if diff.exact else " (estimated)"
-        return text.append(
-            f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens{estimated}."
-        )
+        known = f" ({word})" if word else ""
+        return text.append(f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens{known}.")
     what = (
         f"{percent:.1f} % saved"
         if saved >= 0
         else f"{diff.tokens_after / max(1, diff.tokens_before):.1f} times as many"
     )
-    estimated = "" if diff.exact else ", estimated"
-    text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what}{estimated})", style="bold")
+    known = f", {word}" if word else ""
+    text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what}{known})", style="bold")
     text.append(
         f"   {diff.messages_changed:,} of {plural(diff.messages_before, 'message')} "
         f"{'differs' if diff.messages_changed == 1 else 'differ'}; blocks: {', '.join(counts)}"

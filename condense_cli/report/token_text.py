@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
-from ..factor import Known
+from ..factor import CountName, Known
 from ..tokens import BUILT_IN, CounterName
 from .facts import Counting
 
@@ -17,6 +17,15 @@ _SOURCES: Final = {
 
 OF_SEVERAL: Final = "Tokens are exact for models of OpenAI, and estimates for others."
 """For what is about transcripts of several models."""
+
+
+def of_several(how: CountName) -> str:
+    """The same where one may ask for plain counts."""
+    return (
+        "Tokens are plain counts of each model's vocabulary or o200k_base, as asked for."
+        if how == "o200k"
+        else OF_SEVERAL
+    )
 
 
 def counted(

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from .. import __version__, prices
 from ..compressed import suffix_of
+from ..factor import CountName
 from ..plurals import plural
 from ..report.cost_text import digits, dollars
 from ..report.facts import SHAPE, Bytes, Pair, Summarized
@@ -32,7 +33,8 @@ class RowCounts(Struct, frozen=True):
 class RowTokens(Struct, frozen=True):
     """The models' tokens of all messages together; the words are those of the report of one run.
 
-    `bare` are the tokens as they are counted, before the factors of the models.
+    `bare` are the tokens as they are counted, before the factors of the models. `count` says in whose tokens the others
+    are.
     """
 
     before: int
@@ -45,6 +47,7 @@ class RowTokens(Struct, frozen=True):
     estimated: int
     bare: Pair
     counter: CounterName = BUILT_IN
+    count: CountName = "model"
 
 
 class Reading(Struct, frozen=True):
@@ -87,6 +90,7 @@ def build(
     is_written: bool,
     now: datetime,
     counter: CounterName = BUILT_IN,
+    count: CountName = "model",
     spent: Decimal = Decimal(0),
     summaries: Sequence[Summarized] = (),
     warnings: Sequence[str] = (),
@@ -116,6 +120,7 @@ def build(
             estimated=tally.estimated,
             bare=Pair(tally.bare_before, tally.bare_after),
             counter=counter,
+            count=count,
         ),
         bytes=Bytes(tally.bytes_before, tally.bytes_after if is_written else None),
         currency="USD",
@@ -156,11 +161,11 @@ def headline(report: RowsReport) -> str:
     """Rows and tokens in a line."""
     rows, tokens = report.rows, report.tokens
     bad = f", {rows.bad:,} bad" if rows.bad else ""
-    estimated = "" if tokens.exact else ", estimated"
+    known = ", plain counts" if tokens.count == "o200k" else "" if tokens.exact else ", estimated"
     restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
     return (
         f"{plural(rows.total, 'row')}, {rows.changed:,} changed{bad}: {tokens.before:,} → "
-        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{restorable}{estimated})"
+        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{restorable}{known})"
     )
 
 

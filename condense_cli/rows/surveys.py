@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from .. import api
 from ..exchanges import calls_by_id
-from ..factor import factor_of
+from ..factor import CountName, factor_as
 from ..parallel import usable_processors
 from ..report.inspection import content_type
 from ..report.validation import check
@@ -148,10 +148,12 @@ class Contents(Summable):
         self.largest = largest
 
 
-def weigh_row(transcript: Transcript, line: int, tally: Tally, found: Contents, counter_of: Counters) -> None:
-    """Note what fills the row in a line, in its model's tokens."""
+def weigh_row(
+    transcript: Transcript, line: int, tally: Tally, found: Contents, counter_of: Counters, how: CountName = "model"
+) -> None:
+    """Note what fills the row in a line, in the tokens that `how` names."""
     count = counter_of(transcript)
-    factor = factor_of(transcript, count)
+    factor = factor_as(how, transcript, count)
     calls = calls_by_id(transcript.messages)
     sizes: Counter[str] = Counter()
     for message, block in transcript.blocks():
