@@ -310,7 +310,9 @@ class Transcript(Struct, frozen=True):
     """One conversation in order, with the file it came from.
 
     `removed` are blocks of the source that are no longer in `messages`. `envelope` is text of the
-    file that is sent with every request besides the messages (system prompt, tool definitions).
+    file that is sent with every request besides the messages (system prompt, tool definitions), and `is_envelope_whole`
+    says that nothing else is. `unknown` are kinds of records that may or may not be sent, which nobody counts, and how
+    many of each there are.
     `slimmed` is no part of the conversation: it only makes the file smaller.
     """
 
@@ -320,10 +322,12 @@ class Transcript(Struct, frozen=True):
     source: Source
     model: str | None = None
     envelope: str = ""
+    is_envelope_whole: bool = False
     usages: tuple[Usage, ...] = ()
     first_request: FirstRequest | None = None
     removed: tuple[Block, ...] = ()
     slimmed: tuple[Slimmed, ...] = ()
+    unknown: tuple[tuple[str, int], ...] = ()
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ _SOURCES: Final = {
     "request": "from the request",
     "recorded usage": "from recorded usage",
     "option": "--overhead-tokens",
+    "snapshot": "as the client recorded them",
 }
 
 OF_SEVERAL: Final = "Tokens are exact for models of OpenAI, and estimates for others."

@@ -16,6 +16,7 @@ from ..transcript import Message, Transcript, Usage
 RECORDED: Final = "recorded usage"
 ESTIMATED: Final = "estimated"
 GIVEN: Final = "option"
+SNAPSHOT: Final = "snapshot"
 
 _MARK: Final = re.compile(r"\[(?:condense:|see) [^\]\n]{1,300}#[0-9a-f]{6,8}\]")
 """A marker or a reference, wherever it stands: inside the parameters of a call it has no line of its own."""
@@ -56,6 +57,8 @@ def overhead_of(transcript: Transcript, count: Counter, given: int | None = None
     """
     if given is not None:
         return given, GIVEN
+    if transcript.is_envelope_whole:
+        return count(transcript.envelope), SNAPSHOT
     usage, first = transcript.first_usage, transcript.first_request
     if usage is not None:
         sent = [message for message in transcript.messages if message.index < usage.message]
