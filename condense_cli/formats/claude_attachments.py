@@ -5,20 +5,22 @@ It is counted and told, and no pass changes it: the words are the client's own.
 
 from __future__ import annotations
 
+import re
+from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from .. import jsontext
 from ..transcript import Block, BlockKind, Place
 from . import estimates
-from .claude_kinds import NEVER, OVERHEAD, SENT, Sent
+from .claude_kinds import CUTTING, NEVER, OVERHEAD, SENT, Sent
 
 _HOOKS_HEARD: Final = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion")
 """Events whose hooks may say something to the model when they succeed."""
 
-
-def is_known(kind: str) -> bool:
-    return kind in SENT or kind in NEVER or kind in OVERHEAD
+_TAGS: Final = re.compile(r"\A<system-reminder>\n|\n</system-reminder>\Z")
 
 
 def blocks(value: Mapping[str, Any], record: int) -> Iterator[Block]:
@@ -107,23 +109,63 @@ def _numbered(text: str, first: Any) -> str:
     return "\n".join(f"{number}\t{line}" for number, line in enumerate(text.split("\n"), start))
 
 
-def prompt(attachments: Iterable[Mapping[str, Any]]) -> str:
-    """System prompt and tools as they were recorded last; nothing where no snapshot holds the tools too.
+class Noted:
+    """What the attachments of a session note, besides the texts that they send."""
 
-    Each tool is the definition that is sent (`schema`). Definitions that the model asked for later are recorded apart.
-    """
-    system: list[Any] = []
-    tools: dict[str, Any] = {}
-    for attachment in attachments:
-        if attachment.get("type") == "prompt_snapshot" and isinstance(attachment.get("tools"), list):
-            system = [attachment.get("cliPrefix"), *_listed(attachment, "systemPrompt")]
-            tools = _by_name(attachment, "tools")
-        elif attachment.get("type") == "deferred_tools_record":
-            tools |= _by_name(attachment, "entries")
-    if not system:
-        return ""
-    texts = [text for text in system if isinstance(text, str)]
-    return "\n".join([*texts, *(jsontext.dump_compact(tool) for tool in tools.values())])
+    def __init__(self) -> None:
+        self.cuts: dict[int, Mapping[str, Any]] = {}
+        """Attachments of the kinds in `claude_cut`, by their records."""
+        self.unknown: Tally[str] = Tally()
+        """Kinds that are not in the table and come without their words: how many there are of each."""
+        self._overhead: dict[int, Mapping[str, Any]] = {}
+        self._of_system: set[int] = set()
+
+    def take(self, value: Mapping[str, Any], record: int, *, is_sent: bool) -> None:
+        attachment = value.get("attachment")
+        attachment = attachment if isinstance(attachment, dict) else {}
+        kind = str(attachment.get("type"))
+        if value.get("renderedRole") == "system":
+            self._of_system.add(record)
+        if kind in OVERHEAD:
+            self._overhead[record] = attachment
+        elif kind in CUTTING:
+            self.cuts[record] = attachment
+        elif not (is_sent or kind in SENT or kind in NEVER):
+            self.unknown[f"attachment {kind}"] += 1
+
+    def prompt(self, records: Iterable[int]) -> str:
+        """System prompt and tools as these records hold them last; nothing where no snapshot holds the tools too.
+
+        Each tool is the definition that is sent (`schema`). Definitions that the model asked for later are apart.
+        """
+        system: list[Any] = []
+        tools: dict[str, Any] = {}
+        for attachment in self._of(records):
+            if _is_whole(attachment):
+                system = [attachment.get("cliPrefix"), *_listed(attachment, "systemPrompt")]
+                tools = _by_name(attachment, "tools")
+            else:
+                tools |= _by_name(attachment, "entries")
+        texts = [text for text in system if isinstance(text, str)]
+        return "\n".join([*texts, *(jsontext.dump_compact(tool) for tool in tools.values())]) if system else ""
+
+    def as_sent(self, records: Iterable[int], blocks: Mapping[int, tuple[Block, ...]]) -> dict[int, tuple[Block, ...]]:
+        """Blocks without their tags where the client sends them as messages of the system, to newer models."""
+        snapshots = [attachment for attachment in self._of(records) if _is_whole(attachment)]
+        if not (snapshots and snapshots[-1].get("systemTurns") is True):
+            return {}
+        return {record: tuple(map(_without_tags, blocks[record])) for record in self._of_system}
+
+    def _of(self, records: Iterable[int]) -> Iterator[Mapping[str, Any]]:
+        return (self._overhead[record] for record in records if record in self._overhead)
+
+
+def _is_whole(attachment: Mapping[str, Any]) -> bool:
+    return attachment.get("type") == "prompt_snapshot" and isinstance(attachment.get("tools"), list)
+
+
+def _without_tags(block: Block) -> Block:
+    return replace(block, content=_TAGS.sub("", block.text))
 
 
 def _listed(attachment: Mapping[str, Any], key: str) -> list[Any]:

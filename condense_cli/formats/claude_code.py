@@ -7,7 +7,6 @@ compact boundary, display-only keys) keeps its bytes.
 
 from __future__ import annotations
 
-from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -31,7 +30,7 @@ from .base import Evidence, Format, RecordEdits
 from .claude_boundary import preserved
 from .claude_chain import Node, live_chain
 from .claude_ending import NOTHING_NAMED
-from .claude_kinds import BESIDE_TREE, OVERHEAD, TREE, is_only_shown, is_printed
+from .claude_kinds import BESIDE_TREE, TREE, is_only_shown, is_printed
 from .claude_turns import Conversation, Line, conversation
 from .claude_usage import first_request, usages
 from .container import Document
@@ -62,8 +61,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     blocks: dict[int, tuple[Block, ...]] = {}
     facts: dict[int, dict[str, Any]] = {}
     retracted: set[str] = set()
-    noted: dict[int, dict[str, Any]] = {}
-    unknown: Tally[str] = Tally()
+    noted = claude_attachments.Noted()
     for record, value in enumerate(values):
         if not isinstance(value, dict):
             continue
@@ -72,38 +70,30 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             ending = ending.after(value)
         if not is_tree:
             if isinstance(value.get("type"), str) and value["type"] not in BESIDE_TREE | TREE:
-                unknown[f"record {value['type']}"] += 1
+                noted.unknown[f"record {value['type']}"] += 1
             continue
         blocks[record] = tuple(as_spelled(_blocks(value, record, reader), document.source))
         nodes.append(_node(value, record, blocks[record]))
-        if value["type"] == "attachment" and not blocks[record]:
-            attachment = value.get("attachment")
-            attachment = attachment if isinstance(attachment, dict) else {}
-            kind = str(attachment.get("type"))
-            if kind in OVERHEAD or kind in claude_cut.KINDS:
-                noted[record] = attachment
-            elif not claude_attachments.is_known(kind):
-                unknown[f"attachment {kind}"] += 1
+        if value["type"] == "attachment":
+            noted.take(value, record, is_sent=bool(blocks[record]))
         retracted |= claude_retracted.uuids(value)
         if value["type"] == "assistant":
             message = value.get("message")
             message = message if isinstance(message, dict) else {}
             facts[record] = {"model": message.get("model"), "usage": message.get("usage")}
     chain = live_chain(nodes, ending)
+    beside = [node for node in nodes if chain and node.is_sidechain == chain[0].is_sidechain]
+    blocks |= noted.as_sent([node.record for node in beside], blocks)
     model = _last_model([facts[node.record] for node in chain if node.record in facts])
     lines = [
         Line(node, blocks[node.record], facts.get(node.record, {}).get("model"))
         for node in claude_retracted.without(chain, retracted)
     ]
-    sent = conversation(claude_cut.as_cut(lines, noted), model)
+    sent = conversation(claude_cut.as_cut(lines, noted.cuts), model)
     messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(sent.turns))
     is_cut_off = any(node.is_boundary for node in chain)
-    line_up = [node for node in nodes if is_cut_off and node.is_sidechain == chain[0].is_sidechain]
     told = {record: fact["usage"] for record, fact in facts.items()}
-    is_aside = bool(chain) and chain[0].is_sidechain
-    prompt = claude_attachments.prompt(
-        noted[node.record] for node in nodes if node.is_sidechain == is_aside and node.record in noted
-    )
+    prompt = noted.prompt(node.record for node in beside)
     return Transcript(
         "claude-code",
         Family.ANTHROPIC,
@@ -113,8 +103,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         envelope=prompt,
         is_envelope_whole=bool(prompt),
         usages=tuple(usages(sent.turns, chain, told)),
-        first_request=first_request(line_up, blocks, told),
-        unknown=tuple(sorted(unknown.items())),
+        first_request=first_request(beside, blocks, told) if is_cut_off else None,
+        unknown=tuple(sorted(noted.unknown.items())),
         warnings=_warnings(nodes, chain, sent),
     )
 

@@ -7,14 +7,12 @@ When a session went on after a long pause, attachments note which old results ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from msgspec.structs import replace
 
 from ..transcript import Block, BlockKind, Place
 from .claude_turns import Line
-
-KINDS: Final = ("tool_results_cut", "thinking_stripped")
 
 Notes = Mapping[int, Mapping[str, Any]]
 """Such attachments by their records."""

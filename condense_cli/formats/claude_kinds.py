@@ -33,6 +33,9 @@ BESIDE_TREE: Final = REPLAY | {
 OVERHEAD: Final = frozenset({"prompt_snapshot", "deferred_tools_record"})
 """Attachments that hold the system prompt and definitions of tools: every request carries them beside its messages."""
 
+CUTTING: Final = frozenset({"tool_results_cut", "thinking_stripped"})
+"""Attachments that say what of the records before them is sent otherwise, or no longer (`claude_cut`)."""
+
 NEVER: Final = frozenset(
     {
         *("advisor_stripped", "already_read_file", "async_hook_response_batch", "attention_budget"),
@@ -55,8 +58,8 @@ NEVER: Final = frozenset(
             "structured_output",
             "teammate_shutdown_batch",
         ),
-        *("thinking_drop", "thinking_stripped", "todo_reminder", "tool_host_result_lines", "tool_offer_record"),
-        *("tool_results_cut", "whole_texts_withdrawn", "withheld_memory"),
+        *("thinking_drop", "todo_reminder", "tool_host_result_lines", "tool_offer_record"),
+        *("whole_texts_withdrawn", "withheld_memory"),
     }
 )
 """Attachments that the client shows or notes for itself."""
