@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -72,10 +72,19 @@ def _is_heard(attachment: Mapping[str, Any]) -> bool:
 def _told(attachment: Mapping[str, Any], row: Sent) -> Iterator[str | int]:
     """The texts under the keys of a row, and for each image the tokens that it is taken to cost."""
     for key in row.keys:
-        value: Any = attachment
-        for step in key.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-        yield from _texts(value)
+        for value in _values(attachment, key.split(".")):
+            yield from _texts(value)
+
+
+def _values(value: Any, path: Sequence[str]) -> Iterator[Any]:
+    """The values that a path leads to, in each element of a list on its way."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _values(item, path)
+    elif not path:
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _values(value.get(path[0]), path[1:])
 
 
 def _texts(value: Any) -> Iterator[str | int]:

@@ -96,6 +96,7 @@ class Inspection(msgspec.Struct, frozen=True):
     largest_blocks: list[BlockShare]
     repeats: Repeats
     bytes: dict[str, int]
+    unknown_kinds: dict[str, int]
     slim: Slim
     warnings: list[str]
 
@@ -153,6 +154,7 @@ def inspect(
         largest_blocks=_largest_blocks(transcript, count, calls, total, top),
         repeats=_repeats(transcript, count, calls, total, top),
         bytes={"total": len(transcript.source.data), **formats.format_named(transcript.format).sizes(transcript)},
+        unknown_kinds=dict(transcript.unknown),
         slim=slim_of(formats.slim(transcript, decode(transcript.messages).messages)),
         warnings=list(transcript.warnings),
     )
