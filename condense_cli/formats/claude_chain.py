@@ -46,6 +46,13 @@ class Node(Struct, frozen=True):
     calls: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     preserved: Preserved | None = None
+    is_meta: bool = False
+
+    @property
+    def decorates(self) -> bool:
+        """Whether it goes along with a message: an attachment, a notice, or what the client says in the user's name."""
+        is_said = self.kind == "user" and self.is_meta and not self.answers
+        return is_said or (self.kind in ("attachment", "system") and not self.is_boundary)
 
     @property
     def is_message(self) -> bool:
@@ -143,28 +150,103 @@ def _seconds(time: str) -> float | None:
         return None
 
 
-def _with_parallel_lines(path: list[Node], tree: Mapping[str, Node]) -> list[Node]:
-    """Add the lines of parallel calls that branch off the path, behind the message they belong to.
+def _with_parallel_lines(path: list[Node], tree: Tree) -> list[Node]:
+    """Add what branches off the path at the calls of a reply, in the order of the file.
 
-    Since version 2.1 a call's result hangs below that call, so the path runs through one of the
-    parallel branches only. Lines of one `message.id` belong together, and so do their results.
+    Since version 2.1 a call's result hangs below that call, so the path runs through one of the parallel branches
+    only. Lines of one `message.id` belong together, and so do their results, and what hooks said at each of them.
     """
-    last_line = {node.reply_id: node.uuid for node in path if node.reply_id}
-    lines: dict[str, list[Node]] = defaultdict(list)
-    results: dict[str, list[Node]] = defaultdict(list)
-    for node in tree.values():
-        if node.reply_id in last_line:
-            lines[str(node.reply_id)].append(node)
-        elif node.answers and node.parent:
-            results[node.parent].append(node)
-    taken = {node.uuid for node in path}
-    beside: dict[str, list[Node]] = {}
-    for reply, uuid in last_line.items():
-        siblings = [line for line in lines[str(reply)] if line.uuid not in taken]
-        answers = [node for line in lines[str(reply)] for node in results[line.uuid] if node.uuid not in taken]
-        beside[uuid] = [*sorted(siblings, key=_time), *sorted(answers, key=_time)]
-        taken.update(node.uuid for node in beside[uuid])
-    return [each for node in path for each in (node, *beside.get(node.uuid, ()))]
+    beside = _Beside(path, tree)
+    stretches = beside.stretches()
+    if not stretches:
+        return path
+    order = {uuid: position for position, uuid in enumerate(tree)}
+    found: list[Node] = []
+    done = 0
+    for start, end, branches in stretches:
+        found += path[done : start + 1]
+        left = sorted(branches, key=lambda node: order[node.uuid], reverse=True)
+        for node in path[start + 1 : end]:
+            while left and order[left[-1].uuid] < order[node.uuid]:
+                found.append(left.pop())
+            found += (node, *beside.behind.get(node.uuid, ()))
+        found += reversed(left)
+        done = end
+    return found + path[done:]
+
+
+class _Beside:
+    """What stands beside a path, by the replies on it. `behind` are decorations of single nodes of the path."""
+
+    def __init__(self, path: list[Node], tree: Tree) -> None:
+        self._path = path
+        self._at = {node.uuid: position for position, node in enumerate(path)}
+        self._lines: dict[str, list[Node]] = defaultdict(list)
+        self._below: dict[str | None, list[Node]] = defaultdict(list)
+        for node in tree.values():
+            self._below[node.parent].append(node)
+            if node.reply_id:
+                self._lines[node.reply_id].append(node)
+        self._taken = set(self._at)
+        self.behind: dict[str, list[Node]] = {}
+
+    def stretches(self) -> list[tuple[int, int, list[Node]]]:
+        """Stretches of the path, from the first line of a reply to what still belongs to it, with their branches."""
+        found: list[tuple[int, int, list[Node]]] = []
+        replies = sorted((self._at[node.uuid], node.reply_id) for node in self._path if node.reply_id)
+        for reply in dict.fromkeys(name for _, name in replies):
+            start, end, branches = self._of_reply(reply)
+            if not branches and not self.behind.keys() & {node.uuid for node in self._path[start:end]}:
+                continue
+            if found and start < found[-1][1]:
+                start, before, others = found.pop()
+                end, branches = max(end, before), others + branches
+            found.append((start, end, branches))
+        return found
+
+    def _of_reply(self, reply: str) -> tuple[int, int, list[Node]]:
+        lines = self._lines[reply]
+        answers = [node for line in lines for node in self._below[line.uuid] if node.answers]
+        branches = [node for node in (*lines, *answers) if node.uuid not in self._taken]
+        self._taken.update(node.uuid for node in branches)
+        on_path = [self._at[line.uuid] for line in lines if line.uuid in self._at]
+        start, end = min(on_path), max(on_path) + 1
+        while end < len(self._path) and _belongs_to(self._path[end], reply):
+            end += 1
+        if any(line.calls for line in lines):
+            for node in (*lines, *answers):
+                branches += self._decorations(node)
+            for node in self._path[start + 1 : end]:
+                if node.decorates and (more := self._decorations(node)):
+                    self.behind[node.uuid] = more
+        return start, end, branches
+
+    def _decorations(self, node: Node) -> list[Node]:
+        """What hangs below a node in single file and leads to no message."""
+        found: list[Node] = []
+        for child in self._below[node.uuid]:
+            row = self._row(child, node)
+            self._taken.update(each.uuid for each in row)
+            found += row
+        return found
+
+    def _row(self, child: Node, above: Node) -> list[Node]:
+        row: list[Node] = []
+        following = [child]
+        while following:
+            (node,) = following
+            if node.uuid in self._taken or not node.decorates or node.is_sidechain is not above.is_sidechain:
+                return []
+            row.append(node)
+            following = [each for each in self._below[node.uuid] if each.uuid not in self._taken]
+            if len(following) > 1:
+                return []
+        return row
+
+
+def _belongs_to(node: Node, reply: str) -> bool:
+    """Whether a node of the path still belongs to a reply before it."""
+    return node.decorates or bool(node.answers) or (node.kind == "assistant" and node.reply_id == reply)
 
 
 def _hanging_below(last: Node, tree: Mapping[str, Node]) -> list[Node]:

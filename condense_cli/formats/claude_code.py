@@ -149,6 +149,7 @@ def _node(value: dict[str, Any], record: int, blocks: Sequence[Block]) -> Node:
         calls=tuple(block.call_id for block in blocks if block.kind is BlockKind.TOOL_CALL and block.call_id),
         answers=tuple(dict.fromkeys(block.answers for block in blocks if block.answers)),
         preserved=preserved(value.get("compactMetadata")),
+        is_meta=value.get("isMeta") is True,
     )
 
 

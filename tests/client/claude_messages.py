@@ -19,6 +19,7 @@ CLIENTS_OWN = (
     "<task-notification>",  # a command that ran in the background is gone
     "Continue from where you left off.",  # the user had the last word
     "No response requested.",
+    "Tool loaded.",  # behind what a search for tools found
 )
 """How texts begin that Claude Code adds on its own when it resumes a session."""
 
@@ -82,7 +83,7 @@ def of_transcript(transcript: Transcript) -> list[Item]:
 def _of_block(transcript: Transcript, message: Message, block: Block) -> Item:
     role = "assistant" if message.role is Role.ASSISTANT else "user"
     if block.answers:
-        is_text = block.kind is BlockKind.TOOL_RESULT
+        is_text = block.kind is BlockKind.TOOL_RESULT or block.is_readable
         return Item(role, "result", block.answers, block.text if is_text else _type(transcript, block))
     if block.kind is BlockKind.TEXT:
         return Item(role, "text", "", block.text.removesuffix("\n"))

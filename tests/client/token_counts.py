@@ -38,8 +38,12 @@ def sent(transcript: Transcript, body: Json) -> Iterator[Block]:
     last = _last_reply(request)
     ours = [block for message, block in transcript.blocks() if message.index > _last_reply(transcript)]
     texts = [block.text.strip() for block in ours]
+    said = {block.text.strip() for _, block in transcript.blocks()}
     for message, block in request.blocks():
-        if block.text.strip().startswith(_ADDED) or _is_of_tools(block):
+        # Where the client puts texts of one turn together, it ends each with a line break.
+        text = block.text.strip()
+        is_added = text.startswith(_ADDED) and text not in said
+        if is_added or _is_of_tools(block):
             continue
         if message.index <= last or block.answers:
             yield block
