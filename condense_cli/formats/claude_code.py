@@ -30,7 +30,7 @@ from .base import Evidence, Format, RecordEdits
 from .claude_boundary import preserved
 from .claude_chain import Node, live_chain
 from .claude_ending import NOTHING_NAMED
-from .claude_kinds import BESIDE_TREE, TREE, is_only_shown, is_printed
+from .claude_kinds import BESIDE_TREE, NOTICE_WORDS, TREE, is_notice, is_only_shown, is_printed
 from .claude_turns import Conversation, Line, conversation
 from .claude_usage import first_request, usages
 from .container import Document
@@ -167,6 +167,8 @@ def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator
         is_summary = is_user and value.get("isCompactSummary") is True
         is_injected = is_user and (value.get("isMeta") is True or is_summary)
         for block in reader.content(message.get("content"), record, ("message", "content"), is_user=is_user):
+            if block.kind is BlockKind.TEXT and is_notice(value):
+                block = replace(block, estimate=NOTICE_WORDS)
             is_part = is_summary and block.kind is BlockKind.TEXT
             yield replace(block, injected=True, summarizes=is_part) if is_injected else block
 

@@ -174,6 +174,16 @@ SENT: Final = {
 """Attachments that become a text of the user's turn, or with newer models a message of the system's."""
 
 
+NOTICE_WORDS: Final = 103
+"""Tokens of what the client says around the notice of a task in the background: that no user wrote it."""
+
+
+def is_notice(value: Mapping[str, Any]) -> bool:
+    """Whether a message of the user tells that a task in the background has ended."""
+    origin = value.get("origin")
+    return isinstance(origin, dict) and origin.get("kind") == "task-notification"
+
+
 def is_printed(value: Mapping[str, Any]) -> bool:
     """Whether a record tells what a command of the client printed: no other system record is sent."""
     is_said = value.get("type") == "system" and isinstance(value.get("content"), str)
