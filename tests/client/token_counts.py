@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter as Tally
 from collections.abc import Iterator
 from typing import Final
 
@@ -36,6 +35,10 @@ def differences(ours: int, theirs: int) -> list[str]:
     return [] if is_close else [f"the transcript says {ours} tokens, the client {theirs}"]
 
 
+def of_envelope(transcript: Transcript) -> int:
+    return _count(transcript.envelope)
+
+
 def of_blocks(transcript: Transcript) -> int:
     return sum(_count.block(block) for _, block in transcript.blocks())
 
@@ -58,7 +61,7 @@ def sent(transcript: Transcript, body: Json) -> Iterator[Block]:
     last = _last_reply(request)
     said = {block.text.strip() for _, block in transcript.blocks()}
     newest = [block for message, block in transcript.blocks() if message.index > _last_reply(transcript)]
-    left = Tally(block.text.strip() for block in newest)
+    left = [block.text for block in newest]
     for message, block in request.blocks():
         # Where the client puts texts of one turn together, it ends each with a line break.
         block = replace(block, content=block.text.removesuffix("\n"))
@@ -70,9 +73,17 @@ def sent(transcript: Transcript, body: Json) -> Iterator[Block]:
             yield block
         elif message.role is Role.SYSTEM:
             yield from (known for known in newest if known.text and known.text in block.text)
-        elif left[block.text.strip()]:
-            left[block.text.strip()] -= 1
+        elif holder := next((text for text in left if block.text.strip() in text), ""):
+            # An attachment may be sent in several texts.
+            left.remove(holder)
+            left.append(holder.replace(block.text.strip(), "", 1))
             yield block
+
+
+def overhead(body: Json) -> int:
+    """Tokens of the system prompt and the tools of a request of Claude Code."""
+    tools = (json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in body["tools"])
+    return sum(map(_count, (*(part["text"] for part in body["system"]), *tools)))
 
 
 def _last_reply(transcript: Transcript) -> int:
