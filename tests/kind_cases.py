@@ -40,6 +40,7 @@ REPLAY = [
 """A request, written once more."""
 
 _CUT: Json = {"callIds": ["a", "b", "lost"], "standIn": "[cleared]", "roughTokens": 9}
+_SAID = ("before a", "behind a", "before b")
 _LONG = "a result that is longer than what takes its place"
 
 SENT_OR_NOT: dict[str, Case] = {
@@ -88,6 +89,38 @@ SENT_OR_NOT: dict[str, Case] = {
     "an unknown kind without its words is not sent": Case(
         [GO, attached(5, 1, "a_kind_of_later", {"content": "hello"}), reply(2, 5, "m1", text("one"))],
         [["go"], ["one"]],
+    ),
+    "what hooks said at parallel calls is sent": Case(
+        [
+            GO,
+            reply(2, 1, "m1", call("a")),
+            reminded(3, 2, "hook_additional_context", "before a", content=["before a"]),
+            reply(4, 2, "m1", call("b")),
+            answer(5, 2, "a"),
+            reminded(6, 5, "hook_additional_context", "behind a", content=["behind a"]),
+            reminded(7, 4, "hook_additional_context", "before b", content=["before b"]),
+            answer(8, 4, "b"),
+            reply(9, 8, "m2", text("done")),
+        ],
+        [
+            ["go"],
+            ["a", "b"],
+            ["a", "b", *(f"<system-reminder>\n{said}\n</system-reminder>" for said in _SAID)],
+            ["done"],
+        ],
+    ),
+    "branches at parallel calls stand in the order of the file": Case(
+        [
+            GO,
+            reply(2, 1, "m1", call("a")),
+            reply(3, 2, "m1", call("b")),
+            answer(4, 2, "a"),
+            reply(5, 4, "m1", call("c")),
+            answer(6, 3, "b"),
+            answer(7, 5, "c"),
+            reply(8, 7, "m2", text("done")),
+        ],
+        [["go"], ["a", "b", "c"], ["a", "b", "c"], ["done"]],
     ),
     "a message that is only shown is not sent": Case(
         [

@@ -23,11 +23,9 @@ def as_cut(lines: Sequence[Line], notes: Notes) -> list[Line]:
     if not notes:
         return list(lines)
     stripped = _stripped(lines, notes)
-    stand_ins = dict(_stand_ins(notes[line.node.record] for line in lines if line.node.record in notes))
+    cut = dict(stand_ins(notes[line.node.record] for line in lines if line.node.record in notes))
     return [
-        replace(
-            line, blocks=tuple(_shortened(_without_thinking(line.blocks) if n in stripped else line.blocks, stand_ins))
-        )
+        replace(line, blocks=tuple(_shortened(_without_thinking(line.blocks) if n in stripped else line.blocks, cut)))
         for n, line in enumerate(lines)
     ]
 
@@ -59,22 +57,22 @@ def _without_thinking(blocks: Iterable[Block]) -> tuple[Block, ...]:
     return tuple(block for block in blocks if block.kind is not BlockKind.THINKING)
 
 
-def _stand_ins(notes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def stand_ins(notes: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """Ids of calls, and what is sent instead of their results."""
     for note in notes:
-        calls, text = note.get("callIds"), note.get("standIn")
+        calls, text = (note.get("callIds"), note.get("standIn")) if isinstance(note, Mapping) else (None, None)
         if isinstance(calls, list) and isinstance(text, str):
             yield from ((call, text) for call in calls if isinstance(call, str))
 
 
-def _shortened(blocks: Iterable[Block], stand_ins: Mapping[str, str]) -> Iterator[Block]:
+def _shortened(blocks: Iterable[Block], cut: Mapping[str, str]) -> Iterator[Block]:
     """Blocks with one short text in place of each result that was cut. Errors stay, and so does what is no longer."""
     whole: dict[object, list[Block]] = {}
     for block in blocks:
-        whole.setdefault(block.owner if block.answers in stand_ins else id(block), []).append(block)
+        whole.setdefault(block.owner if block.answers in cut else id(block), []).append(block)
     for parts in whole.values():
         first = parts[0]
-        text = stand_ins.get(first.answers or "")
+        text = cut.get(first.answers or "")
         if text is None or first.is_error or not _is_longer(parts, text):
             yield from parts
             continue
@@ -90,6 +88,11 @@ def _shortened(blocks: Iterable[Block], stand_ins: Mapping[str, str]) -> Iterato
             injected=True,
             is_readable=True,
         )
+
+
+def is_stand_in(block: Block) -> bool:
+    """Whether it is sent in place of a result that was cut."""
+    return block.kind is BlockKind.OPAQUE and bool(block.answers) and block.place.path == (*block.owner, "content")
 
 
 def _is_longer(parts: Sequence[Block], text: str) -> bool:

@@ -20,7 +20,7 @@ def counted(model: str | None, encoding: str, *, exact: bool, estimated: int) ->
     name = model or "an unknown model"
     text = f"Tokens are {'exact' if exact else 'estimates'} for {name} ({encoding})."
     if estimated:
-        text += f" {estimated:,} of them stand for images, documents and encrypted thinking."
+        text += f" {estimated:,} of them stand for images, documents, encrypted thinking and what a client adds."
     return text
 
 
