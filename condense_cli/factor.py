@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import accumulate, pairwise
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 from msgspec import Struct
 

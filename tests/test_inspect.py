@@ -236,6 +236,8 @@ def test_bytes_of_a_session_are_told_apart() -> None:
         "display_copies": display,
         "keys": sum(len(lines[number]) for number in (1, 3, 4)) - sent - display,
         "not_live": len(lines[2]),
+        "prompt": 0,
+        "request_copies": 0,
         "other_records": len(lines[0]),
         "between": len(lines),
     }

@@ -89,7 +89,7 @@ def test_what_cannot_be_counted_has_one_name_in_every_report() -> None:
     data = as_lines([user([*IMAGE_AND_DOCUMENT, text("look")]), assistant("ok")])
     for command in (("inspect", "-"), ("estimate", "-"), ("run", "-", "--dry-run")):
         shown = " ".join(condense(*command, stdin=data).text.split())
-        assert "of them are estimates for images, documents and hidden thinking" in shown
+        assert "are estimates for images, documents, hidden thinking and what a client adds" in shown
 
 
 def test_the_package_of_prices_knows_the_window_of_a_real_model() -> None:

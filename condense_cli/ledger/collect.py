@@ -36,7 +36,7 @@ def collect(messages: Sequence[Message]) -> Ledger:
                 entries.append(Ledger(requests=(Request(_middle_left_out(block.text, *_LONGEST_REQUEST)),)))
             elif block.kind is BlockKind.IMAGE:
                 entries.append(Ledger(left_out=LeftOut(images=1)))
-            elif block.kind is BlockKind.OPAQUE and block.estimate:
+            elif block.kind is BlockKind.OPAQUE and block.estimate and not block.injected:
                 entries.append(Ledger(left_out=LeftOut(documents=1)))
     return merge_all(entries)
 

@@ -110,6 +110,7 @@ class Inspection(msgspec.Struct, frozen=True):
     largest_blocks: list[BlockShare]
     repeats: Repeats
     bytes: dict[str, int]
+    unknown_kinds: dict[str, int]
     slim: Slim
     warnings: list[str]
 
@@ -175,6 +176,7 @@ def inspect(
         largest_blocks=_largest_blocks(transcript, count, factor, calls, total, top),
         repeats=_repeats(transcript, count, factor, calls, total, top),
         bytes={"total": len(transcript.source.data), **formats.format_named(transcript.format).sizes(transcript)},
+        unknown_kinds=dict(transcript.unknown),
         slim=slim_of(formats.slim(transcript, decode(transcript.messages).messages)),
         warnings=[*transcript.warnings, *of_another(encoding)],
     )

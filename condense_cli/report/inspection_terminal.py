@@ -23,6 +23,8 @@ _NAMES = {
     "display_copies": "copies for display",
     "not_live": "messages not in the live conversation",
     "keys": "ids, times, usage",
+    "prompt": "system prompt and tools",
+    "request_copies": "copies of requests",
     "other_records": "other records",
 }
 
@@ -194,12 +196,15 @@ def _notes(found: Inspection) -> Iterator[RenderableType]:
     )
     sent = found.bytes.get("sent")
     if sent is not None:
-        aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes[key])
+        aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes.get(key))
         text += f" Of {found.bytes['total']:,} bytes {sent:,} reach the model; the rest: {aside}."
     if found.slim.bytes:
         whole = "the rest" if sent is not None else f"{found.bytes['total']:,} bytes"
         text += f" --slim would leave out {found.slim.bytes:,} of {whole}: {kinds_text(found.slim)}."
     yield Text(visible(f"{found.input}: {found.format}. {text}"), style="dim")
+    if found.unknown_kinds:
+        kinds = ", ".join(f"{name} ({number:,})" for name, number in found.unknown_kinds.items())
+        yield Text(visible(f"Not counted, for nobody here knows whether they are sent: {kinds}."), style="yellow")
     for warning in found.warnings:
         yield Text(visible(f"Warning: {warning}"), style="yellow")
 

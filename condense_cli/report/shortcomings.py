@@ -93,7 +93,7 @@ def _not_told(condensation: Condensation) -> list[str]:
     gone = {(receipt.message, receipt.block) for receipt in condensation.changes if receipt.operation == SUMMARIZE}
     lost = [blocks[place] for place in gone & blocks.keys() if blocks[place].estimate]
     images = sum(block.kind is BlockKind.IMAGE for block in lost)
-    documents = sum(block.kind is BlockKind.OPAQUE for block in lost)
+    documents = sum(block.kind is BlockKind.OPAQUE and not block.injected for block in lost)
     told = [plural(number, noun) for number, noun in ((images, "image"), (documents, "document")) if number]
     return [f"With the messages that a summary stands for {' and '.join(told)} went; a pin keeps them."] if told else []
 

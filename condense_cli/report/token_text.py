@@ -41,7 +41,7 @@ def counted(
     vocabulary = encoding if counter == BUILT_IN else f"{encoding} by {counter}"
     text = f"{_how(model or 'an unknown model', vocabulary, counting, exact=exact)}"
     if estimated:
-        text += f" {estimated:,} of them are estimates for images, documents and hidden thinking."
+        text += f" {estimated:,} of them are estimates for images, documents, hidden thinking and what a client adds."
     return f"{text} {counting.doubt}".rstrip()
 
 
