@@ -31,8 +31,8 @@ from .summaries import SUMMARIZE, BatchTask, Refused, Summarizer, Written
 _LONGEST_LEDGER: Final = 3_000
 _LEDGER_SHARE: Final = 10
 _ROOM_SHARE: Final = 3
-"""Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed, at most
-a third of the room that is left of a target."""
+"""Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed. What the
+user said may be more, and leaves half of these to the rest; of a target's room the rest takes at most a third."""
 
 _FRAME: Final = 30
 """Tokens of the mark, and of what stands between summary and ledger."""
@@ -77,7 +77,8 @@ def run_batch(
         task = BatchTask(
             tuple(new),
             earlier.body,
-            None if summarization.max_tokens is None else max(1, summarization.max_tokens - spare),
+            # The user's words come on top where they take more than half.
+            None if (most := summarization.max_tokens) is None else max(1, most - spare, most // 2),
             None if room is None else max(0, room - spare),
             summarization.api_profile,
             summarization.custom_prompt,
@@ -124,11 +125,17 @@ def _earlier(messages: Sequence[Message]) -> _Earlier:
 def _ledger(
     earlier: Ledger, messages: Sequence[Message], costs: int, max_tokens: int | None, room: int | None, count: Counter
 ) -> str:
-    """The ledger up to now as text, short enough that the summary stays the larger part."""
+    """The ledger up to now as text, short enough that the summary stays the larger part.
+
+    What the user said is all in it while there is room.
+    """
+    ledger = merge(earlier, collect(messages))
     allowed = min(_LONGEST_LEDGER, costs // _LEDGER_SHARE, (max_tokens or costs) // 2)
-    if room is not None:
-        allowed = min(allowed, max(0, room) // _ROOM_SHARE)
-    return render(fit(merge(earlier, collect(messages)), allowed, count))
+    said = count(render(Ledger(requests=ledger.requests)))
+    room = costs if room is None else max(0, room - _FRAME)
+    others = min(max(allowed - said, allowed // 2), max(0, room - said) // _ROOM_SHARE)
+    done = fit(replace(ledger, requests=()), others, count)
+    return render(fit(replace(done, requests=ledger.requests), room, count))
 
 
 def frame_tokens(messages: Sequence[Message], room: int, count: Counter) -> int:

@@ -29,28 +29,55 @@ Address = tuple[int, int]
 
 
 class Shortening:
-    """The texts of a draft that a pass may shorten, by block; all other blocks stay anyhow."""
+    """The texts of a draft that a pass may shorten, by block; all other blocks stay anyhow.
 
-    def __init__(self, draft: Draft, config: PassConfig, selected: Selected, protection: Protection) -> None:
+    `fixed` are units of such texts that stay, the user's own words, unless it `gives_up_words`.
+    """
+
+    def __init__(
+        self,
+        draft: Draft,
+        config: PassConfig,
+        selected: Selected,
+        protection: Protection,
+        *,
+        gives_up_words: bool = False,
+    ) -> None:
+        from ..extractive.pasted import own_units  # With the extraction: only where something may be shortened.
+
         self._draft, self._id, self._reason = draft, config.id, selected.reason
+        self._selected = selected
         self._before = draft.saved()
         self._put: dict[Address, Block] = {}
         self._stay: list[Receipt] = []
         self.keys: dict[Address, list[Key]] = {}
+        self.fixed: dict[Key, tuple[int, ...]] = {}
+        own = {} if gives_up_words else own_units(draft.messages)
         extraction = config.extract_config or ExtractConfig()
         for position, message in enumerate(draft.messages):
             for number, block in enumerate(message.blocks):
                 why = why_untouched(position, message, block, selected, protection)
                 paths = why or _paths(block, extraction, draft.count)
+                words = own.get((position, number), ())
+                if words is None and not isinstance(paths, Kept):
+                    paths = Kept.WORDS
+                elif words:
+                    self.fixed[position, number, ()] = words
                 if isinstance(paths, Kept):
                     self._stay.append(kept(config.id, message, number, draft.count.block(block), paths))
                 else:
                     self.keys[position, number] = [(position, number, path) for path in paths]
 
     @property
+    def recent_turns(self) -> int:
+        """How many of the newest turns stay."""
+        return self._selected.preserved_turns or 0
+
+    @property
     def recent_tokens(self) -> int:
-        """Tokens of the blocks that stay because they are new."""
-        return sum(receipt.tokens_after for receipt in self._stay if receipt.kept is Kept.RECENT)
+        """Tokens of the turns that stay because they are new, without what stays only because they answer it."""
+        turns = [message for message in self._before.messages if not message.is_only_thinking]
+        return sum(map(self._draft.count.message, turns[max(0, len(turns) - self.recent_turns) :]))
 
     def put(self, texts: Mapping[Key, Text]) -> bool:
         """Put texts into the draft, where that makes their blocks smaller; whether it did so anywhere."""
