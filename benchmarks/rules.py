@@ -10,9 +10,9 @@ ever less. "Goes on": the session as messages of the Messages API, a fifth of it
 time; the target is that share of what there is then.
 
 A rule is kept where its words still are in a message of the user or in a summary's ledger. It has room where the target
-is larger than all that the user wrote, the standing instructions and the newest turn together. The newest six turns are
-whole where each of their blocks says what it said; they are counted where they take at most a third of the target.
-"Nearly all" are runs that put one summary in place of four fifths of the messages.
+is larger than all that the user wrote and the standing instructions together. The newest six turns are whole where each
+of their blocks says what it said; they are counted where they take at most a third of the target. "Nearly all" are runs
+that put one summary in place of four fifths of the messages.
 """
 
 from __future__ import annotations
@@ -260,10 +260,9 @@ def _has_room(result: Condensation) -> bool:
     protection = protect(load_preset("balanced"), messages, count)
     fixed = sum(
         count.block(block)
-        for position, message in enumerate(messages)
+        for message in messages
         for block in message.blocks
         if protection.of(message, block)
-        or position == len(messages) - 1
         or (message.role is Role.USER and block.kind is BlockKind.TEXT and not block.injected)
     )
     return result.target is None or result.target >= fixed + _FRAME

@@ -21,7 +21,7 @@ from build import (
     text,
     user,
 )
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from strategies import FILES, MODELS, REPEATING_FILES
@@ -151,27 +151,29 @@ def test_what_is_pasted_goes_and_the_words_around_it_stay() -> None:
 
 
 def test_words_go_once_all_else_is_gone_and_that_is_told() -> None:
-    transcript = anthropic(user("Go."), assistant("Yes?"), user(LONG), assistant(LONG), *conversation(2)[1:])
+    rules = "\n".join(f"Rule {number}: never do {number * 7919}." for number in range(40))
+    transcript = anthropic(user("Go."), assistant("Yes?"), user(rules), assistant(LONG), *conversation(2)[1:])
     count = Counter.of(transcript)
-    words = count(LONG)
+    words = count(rules)
     selection = {"type": "preserve_recent", "keep_recent_count": 0}
     kept = condense(transcript, extract(selection=selection), target_tokens=words + 200)
-    assert LONG in {block.text for message, block in kept.transcript.blocks() if message.role == "user"}
+    assert rules in {block.text for _, block in kept.transcript.blocks()}
     assert Kept.WORDS in reasons(kept)
     cut = condense(transcript, extract(selection=selection), target_tokens=words // 2 + 100)
     assert cut.tokens_after <= words // 2 + 100
-    assert LONG not in {block.text for _, block in cut.transcript.blocks()}
+    assert rules not in {block.text for _, block in cut.transcript.blocks()}
     assert any("no room for all of the user's own words" in warning for warning in cut.warnings)
     left = extract(selection=selection, extract_config={"out_of_reach": "leave"})
     assert not condense(transcript, left, target_tokens=words // 2 + 100).changes
 
 
 def test_a_configuration_that_names_them_wins_and_that_is_told() -> None:
-    transcript = with_rules()
+    rule = "Whatever happens, never restart the server that the customers use, and ask before you change its settings."
+    transcript = anthropic(user("Go."), assistant("Yes?"), user(rule), assistant("I do."), *conversation(2)[1:])
     for key in ("message_text", "user_messages"):
         suppress = one_pass(individual_config={"defaults": {key: {"operation": "suppress"}}})
         condensation = condense(transcript, suppress)
-        assert not set(RULES[:1]) & set(words_law.quoted(condensation))
+        assert rule not in words_law.quoted(condensation)
         assert any("Pass only cuts the user's own words" in warning for warning in condensation.warnings)
     kept = condense(transcript, one_pass())
     assert not any("own words" in warning for warning in kept.warnings)
@@ -240,7 +242,7 @@ def test_the_newest_turn_stays() -> None:
     count = Counter.of(transcript)
     newest = [transcript.messages[-1]]
     condensation = api.condense(transcript, preset="balanced", target_tokens=count.message(newest[0]) + 400)
-    assert condensation.tokens_after <= condensation.target
+    assert not condensation.is_target_missed
     assert words_law.are_whole(condensation, newest)
 
 
@@ -257,6 +259,7 @@ def test_one_summary_of_nearly_everything_only_where_single_cuts_do_not_reach_th
 
 
 @pytest.mark.parametrize("preset", WITH_TARGET)
+@settings(phases=[Phase.generate])
 @given(data=st.one_of(FILES, REPEATING_FILES), model=MODELS, share=st.sampled_from([0.1, 0.3, 0.5, 0.8]))
 def test_words_and_newest_turns_go_last(preset: str, data: bytes, model: str | None, share: float) -> None:
     transcript = replace(parse(data), model=model)

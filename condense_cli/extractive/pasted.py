@@ -48,26 +48,26 @@ def own_units(messages: Sequence[Message]) -> dict[Address, tuple[int, ...] | No
     shown = _shown(messages, typed)
     found: dict[Address, tuple[int, ...] | None] = {}
     for address, units in typed.items():
-        earlier = {window for window in _windows(units) if shown.get(window, address[0]) < address[0]}
+        earlier = {window for window in _windows(units) if shown.get(window, address) < address}
         pasted = pasted_units(units, earlier)
         own = tuple(unit for unit in range(len(units.texts)) if unit not in pasted)
         found[address] = own if pasted else None
     return found
 
 
-def _shown(messages: Sequence[Message], typed: dict[Address, Units]) -> dict[Window, int]:
-    """The position of the first result that shows lines in a row of what was typed."""
+def _shown(messages: Sequence[Message], typed: dict[Address, Units]) -> dict[Window, Address]:
+    """Where the first result stands that shows lines in a row of what was typed."""
     wanted = {window for units in typed.values() for window in _windows(units)}
     firsts = {window[0] for window in wanted}
-    found: dict[Window, int] = {}
+    found: dict[Window, Address] = {}
     for position, message in enumerate(messages) if wanted else ():
-        for block in message.blocks:
+        for number, block in enumerate(message.blocks):
             if block.kind is BlockKind.TOOL_RESULT:
                 lines = block.text.split("\n")
                 for line in range(len(lines)) if not firsts.isdisjoint(lines) else ():
                     window = tuple(lines[line : line + _RUN])
                     if window in wanted:
-                        found.setdefault(window, position)
+                        found.setdefault(window, (position, number))
     return found
 
 

@@ -127,7 +127,8 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
     """What each unit of a part is worth besides its facts."""
     recency = (1 + survey.age(part.key)) ** -0.3
     units = survey.units[part.key]
-    if part.is_request:
+    own = survey.own.get(part.key[:2], ())
+    if own is None:
         return [_REQUEST * count for count in tokens]
     is_said = part.is_said
     error = _FAILURE if part.is_result and has_failed(part.block) else _ERROR
@@ -142,6 +143,8 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
         elif is_said and DECISION.search(body):
             value += _DECIDED
         values.append(value * recency)
+    for unit in own:
+        values[unit] = _REQUEST * tokens[unit]
     return values
 
 

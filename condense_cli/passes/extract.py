@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from ..config.models import ExtractConfig, PassConfig
 from ..transcript import Message, Text
 from .approach import approach
@@ -73,6 +75,7 @@ def run_extract(
         if is_left:
             return shortening.receipts(Kept.OUT_OF_REACH)
         shortening = Shortening(draft, config, selected, protection, gives_up_words=True)
+        older = older and replace(older, gives_up_words=True)
         is_met, summarized = _to_target(draft, shortening, target, freed, older)
     gone = {(receipt.message, receipt.block) for receipt in summarized}
     receipts = shortening.receipts(Kept.NEEDED if is_met else Kept.OUT_OF_REACH)
