@@ -284,9 +284,9 @@ def _newest_whole(result: Condensation) -> bool | None:
 
 
 def _is_nearly_all(result: Condensation) -> bool:
-    before = sum(message.turns for message in result.before.messages)
-    new = [message.turns for message in result.transcript.messages if message.is_inserted]
-    return max(new, default=0) > _NEARLY_ALL * before
+    new = sum(message.is_inserted for message in result.transcript.messages)
+    before, after = len(result.before.messages), len(result.transcript.messages)
+    return new > 0 and before - (after - new) > _NEARLY_ALL * before
 
 
 def files_in(paths: Sequence[Path]) -> Iterator[Path]:

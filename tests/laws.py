@@ -7,6 +7,7 @@ from typing import Any
 from build import compiled
 from msgspec.structs import replace
 from references import named_lines_stay
+from words_law import users_words_go_last
 
 from condense_cli import api, jsontext, validity
 from condense_cli.config.models import Configuration
@@ -68,6 +69,7 @@ def check_content(result: Condensation, configuration: Configuration, count: Cou
     lossless(result)
     savings_are_told_apart(result, count)
     protected_stays(result, configuration, count)
+    users_words_go_last(result, configuration, count)
     receipts_add_up(result, count)
 
 

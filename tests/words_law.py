@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from condense_cli import api
-from condense_cli.config.models import Configuration
+from condense_cli.config.models import Configuration, ExtractConfig, Selection
 from condense_cli.extractive.pasted import is_typed
 from condense_cli.ledger.written import parse
 from condense_cli.lossless.decode import decode
@@ -68,10 +68,13 @@ def _names_words(configuration: Configuration) -> bool:
 
 def _cuts_all(configuration: Configuration) -> bool:
     """Whether some pass may shorten whatever is not protected."""
+    everything = Selection(type="preserve_recent", keep_recent_count=0)
+    cutting = (ExtractConfig(), ExtractConfig(may_summarize=True))
     return any(
         config.mode == "extract"
-        and config.selection.keep_recent_count == 0
-        and (config.extract_config is None or config.extract_config.out_of_reach == "cut")
+        and config.selection == everything
+        and (config.extract_config or ExtractConfig()) in cutting
+        and config.execution.type != "conditional"
         for config in configuration.passes
     )
 
@@ -84,7 +87,7 @@ def newest_stay(result: Condensation, configuration: Configuration, count: Count
     newest = [message for message in before if not message.is_only_thinking][-SIX:]
     if 3 * sum(map(count.message, newest)) > result.target or are_whole(result, newest):
         return
-    alone = tuple(replace(config) for config in configuration.passes if config.id == "to-target")
+    alone = tuple(config for config in configuration.passes if config.id == "to-target")
     again = api.condense(result.before, replace(configuration, passes=alone), counter=count)
     assert again.is_target_missed or not alone
 
