@@ -167,6 +167,18 @@ def test_words_go_once_all_else_is_gone_and_that_is_told() -> None:
     assert not condense(transcript, left, target_tokens=words // 2 + 100).changes
 
 
+def test_short_texts_of_the_user_go_after_long_ones() -> None:
+    long = "\n".join(f"And number {number} is {number * 7919}." for number in range(200))
+    rules = [f"Rule {number}: never do {number * 7919}." for number in range(6)]
+    messages = [message for rule in (*rules, long) for message in (assistant("Yes?"), user(rule))]
+    transcript = anthropic(user("Go."), *messages, *conversation(2)[1:])
+    for target in (900, 400):
+        condensation = api.condense(transcript, preset="balanced", target_tokens=target)
+        assert condensation.tokens_after <= target
+        assert set(rules) <= set(words_law.quoted(condensation))
+        assert long not in words_law.quoted(condensation)
+
+
 def test_a_configuration_that_names_them_wins_and_that_is_told() -> None:
     rule = "Whatever happens, never restart the server that the customers use, and ask before you change its settings."
     transcript = anthropic(user("Go."), assistant("Yes?"), user(rule), assistant("I do."), *conversation(2)[1:])

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _LEAST: Final = 10
 """Fewer tokens than any marker has."""
 
+_SHORT: Final = 100
+"""Texts of the user with no more tokens, as rules have, go behind longer ones."""
+
 _MOST_RECENT: Final = 1 / 3
 """Where the newest turns take more of the target, little of all that was before them would be left. One turn may."""
 
@@ -69,12 +72,14 @@ def run_extract(
     if is_left and not _is_in_reach(draft, shortening, target, older):
         return shortening.receipts(Kept.OUT_OF_REACH)
     is_met, summarized = _to_target(draft, shortening, target, freed, older)
-    if not is_met:
+    for most_words in (_SHORT, 0):
+        if is_met:
+            break
         shortening.undo()
         draft.write()
         if is_left:
             return shortening.receipts(Kept.OUT_OF_REACH)
-        shortening = Shortening(draft, config, selected, protection, gives_up_words=True)
+        shortening = Shortening(draft, config, selected, protection, most_words=most_words)
         older = older and replace(older, gives_up_words=True)
         is_met, summarized = _to_target(draft, shortening, target, freed, older)
     gone = {(receipt.message, receipt.block) for receipt in summarized}

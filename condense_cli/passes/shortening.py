@@ -31,7 +31,8 @@ Address = tuple[int, int]
 class Shortening:
     """The texts of a draft that a pass may shorten, by block; all other blocks stay anyhow.
 
-    `fixed` are units of such texts that stay, the user's own words, unless it `gives_up_words`.
+    `fixed` are units of such texts that stay: the user's own words, or where `most_words` is given, of texts that have
+    at most so many tokens.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Shortening:
         selected: Selected,
         protection: Protection,
         *,
-        gives_up_words: bool = False,
+        most_words: int | None = None,
     ) -> None:
         from ..extractive.pasted import own_units  # With the extraction: only where something may be shortened.
 
@@ -52,13 +53,14 @@ class Shortening:
         self._stay: list[Receipt] = []
         self.keys: dict[Address, list[Key]] = {}
         self.fixed: dict[Key, tuple[int, ...]] = {}
-        own = {} if gives_up_words else own_units(draft.messages)
+        own = {} if most_words == 0 else own_units(draft.messages)
         extraction = config.extract_config or ExtractConfig()
         for position, message in enumerate(draft.messages):
             for number, block in enumerate(message.blocks):
                 why = why_untouched(position, message, block, selected, protection)
                 paths = why or _paths(block, extraction, draft.count)
-                words = own.get((position, number), ())
+                is_given_up = most_words is not None and draft.count.block(block) > most_words
+                words = () if is_given_up else own.get((position, number), ())
                 if words is None and not isinstance(paths, Kept):
                     paths = Kept.WORDS
                 elif words:
