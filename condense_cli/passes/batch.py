@@ -143,8 +143,8 @@ def _ledger(
     said = count(render(Ledger(requests=ledger.requests)))
     room = costs if room is None else max(0, room - _FRAME)
     others = min(max(allowed - said, allowed // 2), max(0, room - said) // _ROOM_SHARE)
-    done = fit(replace(ledger, requests=()), others, count)
-    return render(fit(replace(done, requests=ledger.requests), room if gives_up_words else costs, count))
+    fitted = replace(fit(replace(ledger, requests=()), others, count), requests=ledger.requests)
+    return render(fit(fitted, room, count) if gives_up_words else fitted)
 
 
 def frame_tokens(messages: Sequence[Message], room: int, count: Counter, *, gives_up_words: bool) -> int:
