@@ -8,6 +8,7 @@ from build import compiled
 from msgspec.structs import replace
 from references import named_lines_stay
 from sums import references_are_those_of_restore, savings_add_up
+from words_law import users_words_go_last
 
 from condense_cli import api, jsontext, validity
 from condense_cli.config.models import Configuration
@@ -70,6 +71,7 @@ def check_content(result: Condensation, configuration: Configuration, count: Cou
     lossless(result)
     savings_add_up(result, count)
     protected_stays(result, configuration, count)
+    users_words_go_last(result, configuration, count)
     receipts_add_up(result, count)
 
 

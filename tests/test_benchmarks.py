@@ -184,3 +184,35 @@ def test_the_benchmark_of_speed_says_what_was_missed(speed: dict[str, Any]) -> N
     assert (round(growth, 2), is_met) == (0.3, True)
     lines = list(speed["tables"](found, "2030-01-01", "here"))
     assert sum(line.endswith("| missed |") for line in lines) == sum(not met for _, met in verdicts.values())
+
+
+# --- What the user said -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rules() -> dict[str, Any]:
+    return runpy.run_path(str(PROJECT / "benchmarks" / "rules.py"))
+
+
+def test_rules_are_put_into_every_format_and_stay(rules: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    planted = [rules["planted"](path, 2) for path in SAMPLES]
+    assert {len(session.rules) for session in planted if session} == {5}
+    assert {session.transcript.format for session in planted if session} >= {"claude-code", "codex", "pi", "opencode"}
+    rows = rules["main"]([*map(str, SAMPLES), "--presets", "balanced", "--targets", "60"])
+    assert "with room" in capsys.readouterr().out
+    for row in rows:
+        assert row.rules > 20
+        assert row.kept_with_room == row.with_room > 0
+        assert row.nearly_all < row.runs / 4
+
+
+def test_rules_that_a_configuration_suppresses_are_lost(rules: dict[str, Any], tmp_path: Path) -> None:
+    preset = tmp_path / "suppress.yaml"
+    preset.write_text(
+        "passes: [{id: a, selection: {type: preserve_recent, keep_recent_count: 1},"
+        " individual_config: {defaults: {message_text: {operation: suppress}}}}]"
+    )
+    (row,) = rules["main"](
+        [*map(str, SAMPLES[:2]), "--presets", str(preset), "--targets", "30", "--ways", "its own file"]
+    )
+    assert row.kept < row.rules

@@ -272,6 +272,7 @@ NESTED = "<system-reminder>x <system-reminder>y</system-reminder> z</system-remi
         (NESTED, " \n"),
         ("<system-reminder>no end", ""),
         (REMINDER, "[Request interrupted by user]"),
+        ("[Request interrupted by user for tool use]", "Now use tabs."),
         (
             "<command-name>/init</command-name>\n  <command-message>init</command-message>",
             "<command-args></command-args>",

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from condense_cli import api
 from condense_cli.exchanges import cut_before
+from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.entries import Command, FileEntry, Ledger, Request, merge
 from condense_cli.ledger.outcomes import first_error
 from condense_cli.ledger.written import parse, render
+from condense_cli.tokens import Counter
 from condense_cli.tools import matched_texts
 from condense_cli.transcript import Transcript
 
@@ -114,15 +116,16 @@ def test_the_text_reads_well() -> None:
     ])  # fmt: skip
 
 
-def test_very_long_requests_and_commands_lose_their_middle() -> None:
+def test_very_long_commands_lose_their_middle_and_requests_only_where_there_is_no_room() -> None:
     long = "".join(f"{number} " for number in range(5_000))
     ledger = collect(
         anthropic(user(long), assistant([call("t", "Bash", command=long)]), user([result("t", "")])).messages
     )
-    assert "characters left out #" in ledger.requests[0].text
-    assert len(ledger.requests[0].text) < 3_100
+    assert ledger.requests[0].text == long
     assert len(ledger.commands[0].text) < 450
-    assert collect(anthropic(user(long[:2_500])).messages).requests[0].text == long[:2_500]
+    (short,) = fit(ledger, 2_000, Counter()).requests
+    assert "characters left out #" in short.text
+    assert len(short.text) < 3_100
 
 
 def test_what_the_client_wrote_is_no_request() -> None:

@@ -57,7 +57,10 @@ class Stretch(Struct):
 
 
 class Candidates(Struct):
-    """All units to choose from: tokens, values and keys by unit, weights by key, and the lines in pieces."""
+    """All units to choose from: tokens, values and keys by unit, weights by key, and the lines in pieces.
+
+    Units that are `fixed` are chosen whatever the budget; of a line in pieces all are.
+    """
 
     tokens: array[int]
     values: array[float]
@@ -67,6 +70,7 @@ class Candidates(Struct):
     stops: array[int]
     stretches: Sequence[Stretch]
     marker: int
+    fixed: Sequence[int] = ()
 
 
 class _Queue:
@@ -117,6 +121,9 @@ class Choice:
                 self.spent += candidates.marker
         self._queue = _Queue(map(self._ratio, range(size)))
         self._too_large: list[int] = []
+        for unit in candidates.fixed:
+            self._take((unit,), self._cost_of_one(unit, 0))
+        self._taken.clear()  # So that nothing takes them back.
 
     def fill(self, budget: int | None, least: float = 0.0) -> None:
         """Choose the best units that fit, until the budget is spent but for a rest or none is left that fits.

@@ -20,7 +20,7 @@ from .parts import Key, Part
 from .survey import Survey
 from .units import render
 
-_REQUEST: Final = 1.0
+_REQUEST: Final = 1_000.0
 _SAID: Final = 0.000_5
 _REST: Final = 0.000_03
 """What a token is worth for itself, of a fact that is needed: of the user's words, of the assistant's, of anything
@@ -67,21 +67,26 @@ class Priced:
             known = self._lines[text] = self.survey.count.anew(text + "\n")
         return known
 
-    def candidates(self, keys: Sequence[Key], stretches: Sequence[Stretch]) -> Candidates:
-        """All units of some parts, to be chosen from."""
+    def candidates(
+        self, keys: Sequence[Key], stretches: Sequence[Stretch], fixed: Mapping[Key, Sequence[int]] | None = None
+    ) -> Candidates:
+        """All units of some parts, to be chosen from; `fixed` are those that stay, by the part."""
         survey = self.survey
         tokens, starts, stops = array(UNSIGNED), array(UNSIGNED), array(UNSIGNED)
         values = array("d")
         unit_keys: list[tuple[int, ...]] = []
+        chosen: list[int] = []
         for key in keys:
             units, offset = survey.units[key], len(tokens)
+            chosen += (offset + unit for unit in fixed.get(key, ())) if fixed else ()
             own_tokens, own_values = self.of(key)
             tokens += own_tokens
             values += own_values
             unit_keys += survey.keys[key]
             starts.extend(offset + start for start in units.starts)
             stops.extend(offset + stop for stop in units.stops)
-        return Candidates(tokens, values, unit_keys, survey.weights, starts, stops, stretches, marker_tokens(survey))
+        marker = marker_tokens(survey)
+        return Candidates(tokens, values, unit_keys, survey.weights, starts, stops, stretches, marker, chosen)
 
 
 def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
@@ -122,7 +127,8 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
     """What each unit of a part is worth besides its facts."""
     recency = (1 + survey.age(part.key)) ** -0.3
     units = survey.units[part.key]
-    if part.is_request:
+    own = survey.own.get(part.key[:2], ())
+    if own is None:
         return [_REQUEST * count for count in tokens]
     is_said = part.is_said
     error = _FAILURE if part.is_result and has_failed(part.block) else _ERROR
@@ -137,6 +143,8 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
         elif is_said and DECISION.search(body):
             value += _DECIDED
         values.append(value * recency)
+    for unit in own:
+        values[unit] = _REQUEST * tokens[unit]
     return values
 
 

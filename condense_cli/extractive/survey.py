@@ -26,6 +26,7 @@ from .kinds import tells_an_error
 from .likelihood import Model, likelihoods
 from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
 from .parts import Key, Part, parts_of
+from .pasted import Address, own_units
 from .units import Units, split
 from .versions import editable_lines
 
@@ -72,6 +73,11 @@ class Survey:
         )
         likely = likelihoods(self.line_features(), model.lines)
         self._number_lines([model.line * value for value in likely])
+
+    @cached_property
+    def own(self) -> dict[Address, tuple[int, ...] | None]:
+        """The user's own words, as `own_units` tells them."""
+        return own_units(self.messages)
 
     @cached_property
     def headings(self) -> Headings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 
 from msgspec import Struct
@@ -30,12 +30,18 @@ class Together:
     """Parts that share a budget, to be shortened to as many budgets as wanted.
 
     `keys` are shortened in their places, where each needs a marker at least; the parts of `sections` become lines of
-    one text. `tokens` is what all of them take whole.
+    one text. `tokens` is what all of them take whole. Units that are `fixed` stay whatever the budget.
     """
 
-    def __init__(self, priced: Priced, keys: Iterable[Key], sections: Sections | None = None) -> None:
+    def __init__(
+        self,
+        priced: Priced,
+        keys: Iterable[Key],
+        sections: Sections | None = None,
+        fixed: Mapping[Key, Sequence[int]] | None = None,
+    ) -> None:
         self._survey = survey = priced.survey
-        self._priced, self._sections = priced, sections
+        self._priced, self._sections, self._fixed = priced, sections, fixed
         placed = sorted(set(keys))
         tokens = {key: survey.count(survey.parts[key].content) for key in placed}
         # A text hardly longer than a marker is not worth one.
@@ -83,7 +89,7 @@ class Together:
 
     def _choice(self) -> Choice:
         if self._candidates is None:
-            self._candidates = self._priced.candidates(self._keys, self._stretches)
+            self._candidates = self._priced.candidates(self._keys, self._stretches, self._fixed)
         return Choice(self._candidates, self._said.copy())
 
     def _tokens(self, choice: Choice) -> int:

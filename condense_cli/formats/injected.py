@@ -32,7 +32,6 @@ _TAGS: Final = (
 """Elements that clients put before what the user says, or in a message of their own."""
 _OPENINGS: Final = (
     "<task-notification>",
-    "[Request interrupted by user",
     "[ERROR] You did not use a tool",
     "# AGENTS.md instructions",
     "Another language model started to solve this problem",
@@ -40,6 +39,7 @@ _OPENINGS: Final = (
 )
 """How texts begin that a client wrote to their end."""
 _COMMAND: Final = ("<command-name>", "<command-message>")
+_INTERRUPTED: Final = re.compile(r"\s*\[Request interrupted by user(?: for tool use)?\]")
 _OPENED: Final = re.compile(rf"\s*<({'|'.join(_TAGS)})>")
 
 
@@ -56,8 +56,8 @@ def is_command(text: str) -> bool:
 def words_of_user(text: str) -> str:
     """What is left of a text without the elements that a client put before it; empty where the client wrote it all."""
     start = 0
-    while opened := _OPENED.match(text, start):
-        start = _end(text, opened[1], opened.end())
+    while opened := _OPENED.match(text, start) or _INTERRUPTED.match(text, start):
+        start = _end(text, opened[1], opened.end()) if opened.re is _OPENED else opened.end()
     words = text[start:].lstrip()
     is_of_client = words.startswith(_OPENINGS) or parse_summary(words) is not None or words == GO_ON
     return "" if is_of_client else words

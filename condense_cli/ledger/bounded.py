@@ -9,9 +9,12 @@ from msgspec.structs import replace
 
 from ..tokens import Counter
 from . import written
-from .entries import ENDED, OK, Ledger, LeftOut
+from .entries import ENDED, LONGEST_REQUEST, OK, Ledger, LeftOut, middle_left_out
 
 _DONE: Final = frozenset({"completed", "done", "cancelled", "deleted"})
+
+_LONG: Final = 400
+"""Requests of more characters go before others: a rule is short."""
 
 _Entry = tuple[str, int]
 """A section and the position of an entry in it."""
@@ -21,9 +24,18 @@ def fit(ledger: Ledger, max_tokens: int, count: Counter) -> Ledger:
     """The ledger with so many entries that its text has at most `max_tokens`; the very same where it fits.
 
     Files that were only read go first, then commands that ended well, todos that are done, other commands, changed
-    files, open todos, and the requests of the user last; in each of these the oldest first. Where not even the number
-    of entries left out fits, the ledger is empty.
+    files, open todos, and the requests of the user last, short ones after long ones; in each of these the oldest first.
+    Before a request goes, long ones lose their middle. Where not even the number of entries left out fits, the ledger
+    is empty.
     """
+    fitted = _fitted(ledger, max_tokens, count)
+    if len(fitted.requests) == len(ledger.requests):
+        return fitted
+    short = tuple(replace(found, text=middle_left_out(found.text, *LONGEST_REQUEST)) for found in ledger.requests)
+    return _fitted(replace(ledger, requests=short), max_tokens, count)
+
+
+def _fitted(ledger: Ledger, max_tokens: int, count: Counter) -> Ledger:
     excess = count(written.render(ledger)) - max_tokens
     if excess <= 0:
         return ledger
@@ -48,7 +60,9 @@ def _least_useful_first(ledger: Ledger) -> Iterator[_Entry]:
     yield from (("commands", number) for number, good in enumerate(went_well) if not good)
     yield from (("changed", number) for number in range(len(ledger.changed)))
     yield from (("todos", number) for number, done in enumerate(is_done) if not done)
-    yield from (("requests", number) for number in range(len(ledger.requests)))
+    is_long = [len(request.text) > _LONG for request in ledger.requests]
+    yield from (("requests", number) for number, long in enumerate(is_long) if long)
+    yield from (("requests", number) for number, long in enumerate(is_long) if not long)
 
 
 def _texts(ledger: Ledger) -> Callable[[_Entry], str]:

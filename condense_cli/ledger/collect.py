@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
+from itertools import accumulate
 from typing import Any, Final
 
 from .. import patches, todos, tools
-from ..markers import Gap, content_hash
-from ..transcript import Block, BlockKind, Message, Role
-from .entries import Command, FileEntry, Ledger, LeftOut, Request, State, Todo, merge
+from ..extractive.pasted import is_typed, pasted_units
+from ..extractive.units import render, split
+from ..transcript import Block, BlockKind, Message
+from .entries import LONGEST_REQUEST, Command, FileEntry, Ledger, LeftOut, Request, State, Todo, merge, middle_left_out
 from .outcomes import Results, command_outcome, tells_failure
 from .shell import file_effects
 
-_LONGEST_REQUEST: Final = (2_000, 1_000)
 _LONGEST_COMMAND: Final = (300, 60)
-"""So many characters of the beginning and of the end stay of what is longer than both together and a marker."""
 
 _CREATED: Final = re.compile(r"\bcreat(?:ed|ing)\b|^New file\b", re.IGNORECASE)
 _CHECKBOX: Final = re.compile(r"\s*(?:[-*]\s*)?\[(.)\]\s*(.*)")
@@ -32,8 +32,8 @@ def collect(messages: Sequence[Message]) -> Ledger:
         for block in message.blocks:
             if block.kind is BlockKind.TOOL_CALL:
                 entries += _of_call(block, results.get(id(block), Results()))
-            elif message.role is Role.USER and block.kind is BlockKind.TEXT and _is_request(block):
-                entries.append(Ledger(requests=(Request(_middle_left_out(block.text, *_LONGEST_REQUEST)),)))
+            elif is_typed(message, block):
+                entries.append(Ledger(requests=(Request(_request(block.text)),)))
             elif block.kind is BlockKind.IMAGE:
                 entries.append(Ledger(left_out=LeftOut(images=1)))
             elif block.kind is BlockKind.OPAQUE and block.estimate and not block.injected:
@@ -64,8 +64,16 @@ def merge_all(ledgers: Sequence[Ledger]) -> Ledger:
     return ledgers[0] if ledgers else Ledger()
 
 
-def _is_request(block: Block) -> bool:
-    return not block.injected and block.answers is None and bool(block.text.strip())
+def _request(text: str) -> str:
+    """What the user wrote; of a long text without the middle of what is pasted in it."""
+    head, tail = LONGEST_REQUEST
+    if len(text) <= head + tail:
+        return text
+    units = split(text)
+    pasted = sorted(pasted_units(units))
+    from_start = [*accumulate(len(units.texts[unit]) for unit in pasted)]
+    gone = {unit for unit, end in zip(pasted, from_start, strict=True) if head < end <= from_start[-1] - tail}
+    return render(units, [unit not in gone for unit in range(len(units.texts))]) if gone else text
 
 
 def _of_call(call: Block, results: Results) -> Iterator[Ledger]:
@@ -90,7 +98,7 @@ def _of_call(call: Block, results: Results) -> Iterator[Ledger]:
 
 def _of_command(command: str, results: Results) -> Iterator[Ledger]:
     outcome = command_outcome(results)
-    text = _middle_left_out(command.strip(), *_LONGEST_COMMAND)
+    text = middle_left_out(command.strip(), *_LONGEST_COMMAND)
     yield Ledger(commands=(Command(text, outcome.outcome, 1, int(outcome.state == "failed"), outcome.error),))
     patched = patches.files(command)
     if patched:
@@ -185,11 +193,3 @@ def _todo_list(arguments: Mapping[str, Any]) -> Iterator[Todo]:
 
 def _status(value: object) -> str:
     return re.sub(r"[^a-z]+", "_", str(value).lower())[:20].strip("_")
-
-
-def _middle_left_out(text: str, head: int, tail: int) -> str:
-    """A long text without its middle: a marker counts what is missing and names the whole."""
-    if len(text) <= head + tail + 60:
-        return text
-    gap = Gap(content_hash(text), 0, len(text) - head - tail)
-    return f"{text[:head]}…\n{gap}\n…{text[-tail:]}"

@@ -12,6 +12,8 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..markers import Gap, content_hash
+
 State = Literal["", "failed", "denied", "deleted", "moved"]
 """How the last change of a file ended where the counts do not tell it."""
 
@@ -21,6 +23,18 @@ ENDED: Final = "ended"
 DENIED: Final = "denied"
 """How a command ended: well, with an error that has no number (`exit N` where it has one), or nobody knows how; or
 the user did not let it run."""
+
+
+LONGEST_REQUEST: Final = (2_000, 1_000)
+"""So many characters stay of the beginning and the end of what the user pasted, or wrote where there is little room."""
+
+
+def middle_left_out(text: str, head: int, tail: int) -> str:
+    """A long text without its middle: a marker counts what is missing and names the whole."""
+    if len(text) <= head + tail + 60:
+        return text
+    gap = Gap(content_hash(text), 0, len(text) - head - tail)
+    return f"{text[:head]}…\n{gap}\n…{text[-tail:]}"
 
 
 class FileEntry(Struct, frozen=True):

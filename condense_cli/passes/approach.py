@@ -22,17 +22,19 @@ def approach(target: int, attempt: Callable[[int], int], budget: int, most: int)
     fits: int | None = None
     too_much = most + 1
     budget = max(0, min(budget, most))
-    tried, left = budget, 0
+    tried, left, misses = budget, 0, 0
     for _ in range(_ROUNDS):
         tried, left = budget, attempt(budget)
         if left >= 0:
             fits = budget
         else:
             too_much = budget
+            misses += 1
         if 0 <= left <= target // _CLOSE or budget == (0 if left < 0 else most):
             return left
         least = -1 if fits is None else fits
-        budget = max(0, min(budget + left, most))
+        # A miss by a little may come again and again: each further one counts twice as much.
+        budget = max(0, min(budget + (left if left > 0 else left << (misses - 1)), most))
         if not least < budget < too_much:
             budget = (least + too_much) // 2
         if budget in (least, too_much):

@@ -31,8 +31,8 @@ from .summaries import SUMMARIZE, BatchTask, Refused, Summarizer, Written
 _LONGEST_LEDGER: Final = 3_000
 _LEDGER_SHARE: Final = 10
 _ROOM_SHARE: Final = 3
-"""Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed, at most
-a third of the room that is left of a target."""
+"""Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed. What the
+user said may be more, and leaves half of these to the rest; of a target's room the rest takes at most a third."""
 
 _FRAME: Final = 30
 """Tokens of the mark, and of what stands between summary and ledger."""
@@ -55,11 +55,14 @@ def run_batch(
     format: str,
     before: Sequence[Message],
     room: int | None = None,
+    *,
+    gives_up_words: bool = False,
 ) -> list[Receipt]:
     """Summarize what the pass selects, and give a receipt for every block.
 
     `before` are the messages as they are written before the pass; the summary may have `room` tokens, ledger included,
-    or where none are given what is left of the target.
+    or where none are given what is left of the target. It may have more for what the user said, unless it
+    `gives_up_words`.
     """
     summarization = (config.batch_config and config.batch_config.summarization_config) or SummarizationConfig()
     chosen = _choose(draft.messages, summarization, selected, protection)
@@ -72,12 +75,13 @@ def run_batch(
             room = target - (draft.plain_tokens - costs)
         earlier = _earlier(old)
         new = [message for message in old if not message.is_summary]
-        ledger = _ledger(earlier.ledger, new, costs, summarization.max_tokens, room, draft.count)
+        ledger = _ledger(earlier.ledger, new, costs, summarization.max_tokens, room, draft.count, gives_up_words)
         spare = draft.count(ledger) + _FRAME
         task = BatchTask(
             tuple(new),
             earlier.body,
-            None if summarization.max_tokens is None else max(1, summarization.max_tokens - spare),
+            # The user's words come on top where they take more than half.
+            None if (most := summarization.max_tokens) is None else max(1, most - spare, most // 2),
             None if room is None else max(0, room - spare),
             summarization.api_profile,
             summarization.custom_prompt,
@@ -122,20 +126,32 @@ def _earlier(messages: Sequence[Message]) -> _Earlier:
 
 
 def _ledger(
-    earlier: Ledger, messages: Sequence[Message], costs: int, max_tokens: int | None, room: int | None, count: Counter
+    earlier: Ledger,
+    messages: Sequence[Message],
+    costs: int,
+    max_tokens: int | None,
+    room: int | None,
+    count: Counter,
+    gives_up_words: bool,
 ) -> str:
-    """The ledger up to now as text, short enough that the summary stays the larger part."""
+    """The ledger up to now as text, short enough that the summary stays the larger part.
+
+    What the user said is all in it, unless it is given up where there is no room.
+    """
+    ledger = merge(earlier, collect(messages))
     allowed = min(_LONGEST_LEDGER, costs // _LEDGER_SHARE, (max_tokens or costs) // 2)
-    if room is not None:
-        allowed = min(allowed, max(0, room) // _ROOM_SHARE)
-    return render(fit(merge(earlier, collect(messages)), allowed, count))
+    said = count(render(Ledger(requests=ledger.requests)))
+    room = costs if room is None else max(0, room - _FRAME)
+    others = min(max(allowed - said, allowed // 2), max(0, room - said) // _ROOM_SHARE)
+    fitted = replace(fit(replace(ledger, requests=()), others, count), requests=ledger.requests)
+    return render(fit(fitted, room, count) if gives_up_words else fitted)
 
 
-def frame_tokens(messages: Sequence[Message], room: int, count: Counter) -> int:
+def frame_tokens(messages: Sequence[Message], room: int, count: Counter, *, gives_up_words: bool) -> int:
     """Tokens of what a summary of messages holds besides its words: mark and ledger."""
     costs = sum(map(count.message, messages))
     new = [message for message in messages if not message.is_summary]
-    return _FRAME + count(_ledger(_earlier(messages).ledger, new, costs, None, room, count))
+    return _FRAME + count(_ledger(_earlier(messages).ledger, new, costs, None, room, count, gives_up_words))
 
 
 def said_by_summaries(messages: Sequence[Message]) -> str:

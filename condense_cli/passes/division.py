@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
 
 from ..exchanges import cut_before
-from ..extractive.parts import Key
 from ..extractive.shorten import Priced
 from ..extractive.summary import Sections
 from ..extractive.survey import Survey
 from ..extractive.together import Together
 from .draft import Draft
 from .older import Older
+from .shortening import Shortening
 
 _SHARES: Final = (0.2, 0.4, 0.6, 0.8, 1.0)
 """Shares of the messages that are tried. More of them find little more."""
+
+_MOST: Final = 0.8
+"""One summary of more is only written where texts that stay in their places cannot reach the target."""
 
 _MORE: Final = 1.03
 """A summary has to be worth so much more than texts that stay in their places: a reader finds those more easily."""
@@ -32,37 +35,53 @@ class Division(Struct, frozen=True):
     room: int = 0
 
 
-def divide(
-    draft: Draft, keys: Mapping[tuple[int, int], Sequence[Key]], target: int, older: Older | None = None
-) -> Division:
-    """The division that leaves most of what later work is expected to need in a draft of `target` tokens.
+def divisions(draft: Draft, shortening: Shortening, target: int, older: Older | None = None) -> Iterator[Division]:
+    """Ways to divide a draft that is to have `target` tokens, as long as the one before misses it.
 
-    `keys` are the texts that may be shortened, by block. Without `older` nothing is summarized.
+    The first leaves most of what later work is expected to need, the last summarizes most. Without `older` nothing is
+    summarized.
     """
+    keys = shortening.keys
     survey = Survey(older.read(draft.messages) if older else draft.messages, draft.count)
     priced = Priced(survey)
-    whole = Together(priced, [key for placed in keys.values() for key in placed])
-    best = Division(0, whole, whole.tokens - (draft.plain_tokens - target))
+    whole = Together(priced, [key for placed in keys.values() for key in placed], fixed=shortening.fixed)
+    in_place = Division(0, whole, whole.tokens - (draft.plain_tokens - target))
     if older is None:
-        return best
+        yield in_place
+        return
     first = next((position for position, _ in keys), 0)
-    ends = {cut_before(draft.messages, first + round(share * (older.selected.end - first))) for share in _SHARES}
-    most = whole.worth(best.budget)
-    if most is not None:
-        most *= _MORE
-    for end in sorted(ends):
+
+    def divided(share: float) -> Division | None:
+        """Where this share of the messages is summarized; None where that is nothing."""
+        end = cut_before(draft.messages, first + round(share * (older.selected.end - first)))
         positions = older.positions(draft, end)
         if not positions:
-            continue
+            return None
         gone = set(positions)
         placed = [key for (position, _), found in keys.items() if position not in gone for key in found]
         free = sum(draft.count.message(draft.messages[position]) for position in positions)
         free += sum(draft.count(survey.parts[key].content) for key in placed)
         room = target - (draft.plain_tokens - free)
-        together = Together(priced, placed, Sections(survey, gone))
-        division = Division(end, together, room - older.frame(draft, positions, room), room)
-        worth = together.worth(division.budget)
+        together = Together(priced, placed, Sections(survey, gone), shortening.fixed)
+        return Division(end, together, room - older.frame(draft, positions, room), room)
+
+    best, most = in_place, whole.worth(in_place.budget)
+    is_in_reach = most is not None
+    if most is not None:
+        most *= _MORE
+    tried: set[int] = set()
+    for share in _SHARES:
+        division = None if is_in_reach and share > _MOST else divided(share)
+        if division is None or division.end in tried:
+            continue
+        tried.add(division.end)
+        worth = division.together.worth(division.budget)
         # Where nothing reaches the target, the largest summary comes closest.
         if most is None or (worth is not None and worth > most):
             best, most = division, worth
-    return best
+    yield best
+    if is_in_reach and best.end:
+        yield in_place
+    last = divided(_SHARES[-1])
+    if last is not None and last.end != best.end:
+        yield last

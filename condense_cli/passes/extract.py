@@ -3,12 +3,17 @@
 It works to the target, or, with a `min_worth`, leaves out all that is worth less. Where it may summarize, the oldest
 messages become one summary with lines of theirs, as far as more of what later work needs stays that way: a text in its
 place costs its marker and the frame of its message, however little of it is left.
+
+The user's own words are cut last, once all else is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from ..config.models import ExtractConfig, PassConfig
 from ..transcript import Message, Text
@@ -21,12 +26,16 @@ from .shortening import Shortening
 
 if TYPE_CHECKING:
     from ..extractive.parts import Key
+    from .division import Division
 
 _LEAST: Final = 10
 """Fewer tokens than any marker has."""
 
+_SHORT: Final = 100
+"""Texts of the user with no more tokens, as rules have, go behind longer ones."""
+
 _MOST_RECENT: Final = 1 / 3
-"""Where the newest turns take more of the target, little of all that was before them would be left."""
+"""Where the newest turns take more of the target, little of all that was before them would be left. One turn may."""
 
 
 def run_extract(
@@ -64,7 +73,25 @@ def run_extract(
         shortening.leave()
         return shortening.receipts(Kept.NEEDED)
     older = Older(config, selected, protection, format, before_pass) if extraction.may_summarize and format else None
-    return _to_target(draft, extraction, shortening, target, freed, older)
+    is_left = extraction.out_of_reach == "leave"
+    if is_left and not _is_in_reach(draft, shortening, target, older):
+        shortening.leave()
+        draft.write()
+        return shortening.receipts(Kept.OUT_OF_REACH)
+    is_met, summarized = _to_target(draft, shortening, target, freed, older)
+    for most_words in (_SHORT, 0):
+        if is_met:
+            break
+        shortening.leave()
+        draft.write()
+        if is_left:
+            return shortening.receipts(Kept.OUT_OF_REACH)
+        shortening = Shortening(draft, config, selected, protection, most_words=most_words)
+        older = older and replace(older, gives_up_words=True)
+        is_met, summarized = _to_target(draft, shortening, target, freed, older)
+    gone = {(receipt.message, receipt.block) for receipt in summarized}
+    receipts = shortening.receipts(Kept.NEEDED if is_met else Kept.OUT_OF_REACH)
+    return [receipt for receipt in receipts if (receipt.message, receipt.block) not in gone] + summarized
 
 
 def _without_the_rest(draft: Draft, shortening: Shortening, min_worth: float) -> Mapping[Key, Text]:
@@ -79,29 +106,18 @@ def _without_the_rest(draft: Draft, shortening: Shortening, min_worth: float) ->
 
     survey = Survey(draft.messages, draft.count)
     keys = [key for placed in shortening.keys.values() for key in placed if not survey.units[key].gaps]
-    return Together(Priced(survey), keys).worth_at_least(min_worth / 1_000)
+    return Together(Priced(survey), keys, fixed=shortening.fixed).worth_at_least(min_worth / 1_000)
 
 
 def _to_target(
-    draft: Draft,
-    extraction: ExtractConfig,
-    shortening: Shortening,
-    target: int,
-    freed: Callable[[], int],
-    older: Older | None,
-) -> list[Receipt]:
-    is_left = extraction.out_of_reach == "leave"
-    if is_left and not _is_in_reach(draft, shortening, target, older):
-        shortening.leave()
-        draft.write()
-        return shortening.receipts(Kept.OUT_OF_REACH)
+    draft: Draft, shortening: Shortening, target: int, freed: Callable[[], int], older: Older | None
+) -> tuple[bool, list[Receipt]]:
+    """Bring the draft to the target, or as close as can be; whether it is met, and receipts of what is summarized."""
+    from .division import divisions  # With the extraction.
 
-    from .division import divide  # With the extraction.
-
-    division = divide(draft, shortening.keys, target, older)
     summarized: list[Receipt] = []
 
-    def left_with(budget: int) -> int:
+    def left_with(division: Division, budget: int) -> int:
         """Tokens free of the target when the texts have so many; below 0 those that are too many."""
         shortening.undo()
         shortened = division.together.within(budget)
@@ -112,22 +128,23 @@ def _to_target(
         draft.write()
         return target - (draft.tokens - freed())
 
-    # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
-    why = Kept.NEEDED
-    if approach(target, left_with, division.budget, division.together.tokens) < 0:
-        why = Kept.OUT_OF_REACH
-        if is_left:
-            summarized = []
-            shortening.leave()
-            draft.write()
-    gone = {(receipt.message, receipt.block) for receipt in summarized}
-    receipts = shortening.receipts(why)
-    return [receipt for receipt in receipts if (receipt.message, receipt.block) not in gone] + summarized
+    closest: tuple[int, Division] | None = None
+    left = -1
+    for division in divisions(draft, shortening, target, older):
+        # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
+        left = approach(target, partial(left_with, division), division.budget, division.together.tokens)
+        if closest is None or left > closest[0]:
+            closest = left, division
+        if left >= 0:
+            break
+    if closest is not None and closest[0] > left:
+        left_with(closest[1], 0)
+    return left >= 0, summarized
 
 
 def _is_in_reach(draft: Draft, shortening: Shortening, target: int, older: Older | None) -> bool:
     """Whether a target can be met that leaves enough room beside the newest turns."""
-    if shortening.recent_tokens > _MOST_RECENT * target:
+    if shortening.recent_turns > 1 and shortening.recent_tokens > _MOST_RECENT * target:
         return False
     return draft.tokens - _most_saved(draft, shortening, older) <= target
 

@@ -84,7 +84,7 @@ class Offline:
         replaced = sum(map(self.count.message, task.messages))
         usual = max(_LEAST, min(_MOST, replaced // _SHARE))
         # Room for hardly a line means a target that is out of reach, and then a summary is better than none.
-        return usual if task.room is None or task.room < _LEAST_ROOM else min(task.room, replaced)
+        return usual if task.room is None else min(max(task.room, _LEAST_ROOM), replaced)
 
 
 def _said_before(task: BatchTask) -> list[Message]:

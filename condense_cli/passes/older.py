@@ -25,7 +25,8 @@ _ALL: Final = SummarizationConfig(keep_first=0, keep_last=0)
 class Older(Struct, frozen=True):
     """The messages of an extraction that may be summarized, up to any end before the newest turn, which asks for more.
 
-    `before` are the messages as they were written before the pass.
+    `before` are the messages as they were written before the pass. What the user said is all in a summary, unless it
+    `gives_up_words`.
     """
 
     config: PassConfig
@@ -33,6 +34,7 @@ class Older(Struct, frozen=True):
     protection: Protection
     format: str
     before: Sequence[Message]
+    gives_up_words: bool = False
 
     def positions(self, draft: Draft, end: int) -> list[int]:
         """The messages before `end` that a summary would stand for."""
@@ -40,7 +42,8 @@ class Older(Struct, frozen=True):
 
     def frame(self, draft: Draft, positions: Sequence[int], room: int) -> int:
         """Tokens of a summary of these messages besides its lines, where it has so much room."""
-        return MESSAGE_TOKENS + frame_tokens([draft.messages[position] for position in positions], room, draft.count)
+        old = [draft.messages[position] for position in positions]
+        return MESSAGE_TOKENS + frame_tokens(old, room, draft.count, gives_up_words=self.gives_up_words)
 
     def write(self, draft: Draft, end: int, room: int, text: str) -> list[Receipt]:
         """Put the text, with the ledger, in place of the messages before `end`; receipts of what changed."""
@@ -48,8 +51,9 @@ class Older(Struct, frozen=True):
             self.config, mode="batch", batch_config=BatchConfig(operation="summarize", summarization_config=_ALL)
         )
         receipts = run_batch(
-            draft, config, self._up_to(end, draft), self.protection, None, _Given(text), self.format, self.before, room
-        )
+            draft, config, self._up_to(end, draft), self.protection, None, _Given(text), self.format, self.before, room,
+            gives_up_words=self.gives_up_words,
+        )  # fmt: skip
         return [receipt for receipt in receipts if receipt.is_change]
 
     def read(self, messages: Sequence[Message]) -> list[Message]:

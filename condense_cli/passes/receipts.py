@@ -23,6 +23,7 @@ class Kept(StrEnum):
     PINNED = "pinned"
     ANCHOR = "what the conversation goes on from"
     RECENT = "among the preserved turns"
+    WORDS = "the user's own words"
     NOT_SELECTED = "not selected by the pass"
     CUT = "cut already"
     SMALL = "below the pass's min_tokens"

@@ -30,21 +30,44 @@ Address = tuple[int, int]
 
 
 class Shortening:
-    """The texts of a draft that a pass may shorten, by block; all other blocks stay anyhow."""
+    """The texts of a draft that a pass may shorten, by block; all other blocks stay anyhow.
 
-    def __init__(self, draft: Draft, config: PassConfig, selected: Selected, protection: Protection) -> None:
+    `fixed` are units of such texts that stay: the user's own words, or where `most_words` is given, of texts that have
+    at most so many tokens.
+    """
+
+    def __init__(
+        self,
+        draft: Draft,
+        config: PassConfig,
+        selected: Selected,
+        protection: Protection,
+        *,
+        most_words: int | None = None,
+    ) -> None:
+        from ..extractive.pasted import own_units  # With the extraction: only where something may be shortened.
+
         self._draft, self._id, self._reason = draft, config.id, selected.reason
+        self._selected = selected
         self._untouched = draft.saved()
         self._put: dict[Address, Block] = {}
         self._over: dict[Address, Block] = {}
         """Calls without their lists of todos, which later calls replaced: those are worth nothing, and go first."""
         self._stay: list[Receipt] = []
         self.keys: dict[Address, list[Key]] = {}
+        self.fixed: dict[Key, tuple[int, ...]] = {}
+        own = {} if most_words == 0 else own_units(draft.messages)
         extraction = config.extract_config or ExtractConfig()
         for position, message in enumerate(draft.messages):
             for number, block in enumerate(message.blocks):
                 why = why_untouched(position, message, block, selected, protection)
                 paths = why or self._paths((position, number), block, extraction)
+                is_given_up = most_words is not None and draft.count.block(block) > most_words
+                words = () if is_given_up else own.get((position, number), ())
+                if words is None and not isinstance(paths, Kept):
+                    paths = Kept.WORDS
+                elif words:
+                    self.fixed[position, number, ()] = words
                 if isinstance(paths, Kept):
                     self._stay.append(kept(config.id, message, number, draft.count.block(block), paths))
                 else:
@@ -72,9 +95,15 @@ class Shortening:
         return bool(self._over)
 
     @property
+    def recent_turns(self) -> int:
+        """How many of the newest turns stay."""
+        return self._selected.preserved_turns or 0
+
+    @property
     def recent_tokens(self) -> int:
-        """Tokens of the blocks that stay because they are new."""
-        return sum(receipt.tokens_after for receipt in self._stay if receipt.kept is Kept.RECENT)
+        """Tokens of the turns that stay because they are new, without what stays only because they answer it."""
+        turns = [message for message in self._before.messages if not message.is_only_thinking]
+        return sum(map(self._draft.count.message, turns[max(0, len(turns) - self.recent_turns) :]))
 
     def put(self, texts: Mapping[Key, Text]) -> bool:
         """Put texts into the draft, where that makes their blocks smaller; whether it did so anywhere."""

@@ -1,0 +1,111 @@
+"""What of a text that the user typed is pasted; all the rest are the user's own words, which go last.
+
+Pasted are lines between two fences, the numbered lines of a listing, and lines that repeat an earlier result. In doubt
+a line is the user's own: a fence without an end encloses nothing, and a list of demands may be numbered too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from typing import Final
+
+from ..transcript import Block, BlockKind, Message, Role
+from .units import Units, split
+
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_RUN: Final = 3
+"""So many lines in a row that are numbered, or that stand so in a result, are no accident."""
+
+_FIRST_OF_LIST: Final = re.compile(r"\s*[01]:")
+
+Window = tuple[str, ...]
+"""Lines that follow each other."""
+
+Address = tuple[int, int]
+"""The position of a message and the number of a block in it."""
+
+
+def is_typed(message: Message, block: Block) -> bool:
+    """Whether a block of a message is text that a person typed."""
+    is_text = message.role is Role.USER and block.kind is BlockKind.TEXT and block.answers is None
+    return is_text and not block.injected and not block.is_summary and bool(block.text.strip())
+
+
+def pasted_units(units: Units, shown: Container[Window] = frozenset()) -> set[int]:
+    """Numbers of the units of a typed text that are pasted; `shown` are lines in a row that results show."""
+    return {*_fenced(units), *_numbered(units), *_repeated(units, shown)}
+
+
+def own_units(messages: Sequence[Message]) -> dict[Address, tuple[int, ...] | None]:
+    """For every text that the user typed the numbers of its own units, or None where nothing of it is pasted."""
+    typed = {
+        (position, number): split(block.text)
+        for position, message in enumerate(messages)
+        for number, block in enumerate(message.blocks)
+        if is_typed(message, block)
+    }
+    shown = _shown(messages, typed)
+    found: dict[Address, tuple[int, ...] | None] = {}
+    for address, units in typed.items():
+        earlier = {window for window in _windows(units) if shown.get(window, address) < address}
+        pasted = pasted_units(units, earlier)
+        own = tuple(unit for unit in range(len(units.texts)) if unit not in pasted)
+        found[address] = own if pasted else None
+    return found
+
+
+def _shown(messages: Sequence[Message], typed: dict[Address, Units]) -> dict[Window, Address]:
+    """Where the first result stands that shows lines in a row of what was typed."""
+    wanted = {window for units in typed.values() for window in _windows(units)}
+    firsts = {window[0] for window in wanted}
+    found: dict[Window, Address] = {}
+    for position, message in enumerate(messages) if wanted else ():
+        for number, block in enumerate(message.blocks):
+            if block.kind is BlockKind.TOOL_RESULT:
+                lines = block.text.split("\n")
+                for line in range(len(lines)) if not firsts.isdisjoint(lines) else ():
+                    window = tuple(lines[line : line + _RUN])
+                    if window in wanted:
+                        found.setdefault(window, (position, number))
+    return found
+
+
+def _windows(units: Units) -> Iterator[Window]:
+    for unit in range(len(units.texts) - _RUN + 1):
+        window = tuple(units.texts[unit : unit + _RUN])
+        if all(line.strip() for line in window):
+            yield window
+
+
+def _repeated(units: Units, shown: Container[Window]) -> Iterator[int]:
+    for unit in range(len(units.texts) - _RUN + 1):
+        if tuple(units.texts[unit : unit + _RUN]) in shown:
+            yield from range(unit, unit + _RUN)
+
+
+def _fenced(units: Units) -> Iterator[int]:
+    """Units between two fences; the fences stay, or what follows would be taken for fenced."""
+    opened, fence = -1, ""
+    for unit, text in enumerate(units.texts):
+        found = _FENCE.match(text) if units.starts[unit] == unit else None
+        if found is None:
+            continue
+        if fence and found[1].startswith(fence) and not found[2].strip():
+            yield from range(opened + 1, unit)
+            fence = ""
+        elif not fence or (found[2].strip() and found[1][0] == fence[0]):
+            # One with a language opens; so the one before it had no end.
+            opened, fence = unit, found[1]
+
+
+def _numbered(units: Units) -> Iterator[int]:
+    """Units with the numbers of a listing, but for those of a list that begins with `0:` or `1:`."""
+    start = 0
+    bodies = units.bodies
+    for unit in range(len(units.texts) + 1):
+        if unit < len(units.texts) and len(bodies[unit]) < len(units.texts[unit]):
+            continue
+        if unit - start >= _RUN and not _FIRST_OF_LIST.match(units.texts[start]):
+            yield from range(start, unit)
+        start = unit + 1

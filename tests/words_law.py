@@ -1,0 +1,114 @@
+"""Law 5 for the user's own words and the newest turns, as checks on one run."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from condense_cli import api
+from condense_cli.config.models import Configuration, ExtractConfig, Selection
+from condense_cli.extractive.pasted import is_typed
+from condense_cli.ledger.written import parse
+from condense_cli.lossless.decode import decode
+from condense_cli.markers import parse_gap
+from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.selection import protect
+from condense_cli.passes.sliding_window import PASS
+from condense_cli.passes.words import lost
+from condense_cli.tokens import Counter
+from condense_cli.tools import arguments_of, string_values
+from condense_cli.transcript import Block, BlockKind, ContentType, Message
+
+SIX = 6
+_SMALL = 60
+"""Tokens that a text may keep where nothing else can go: what two markers cost, and a short line beside them."""
+
+
+def users_words_go_last(result: Condensation, configuration: Configuration, count: Counter) -> None:
+    """Words of the user are gone only where the configuration names them, or where all else is, and it is said."""
+    before, after = (decode(transcript.messages).messages for transcript in (result.before, result.transcript))
+    gone = lost(before, after)
+    if not gone or any(receipt.id == PASS for receipt in result.passes):
+        return
+    assert any("own words" in warning for warning in result.warnings)
+    if _names_words(configuration):
+        return
+    assert result.target is not None
+    if not _cuts_all(configuration):
+        return
+    protection = protect(configuration, before, count)
+    longest = max(count(line) for index, number in gone for line in _block(before, index, number).text.split("\n"))
+    for message in after:
+        for block in message.blocks:
+            if block.is_summary or is_typed(message, block) or protection.of(message, block):
+                continue
+            for text in _texts(block):
+                assert count(_without_markers(text)) <= max(_SMALL, longest), text
+
+
+def _block(messages: tuple[Message, ...], index: int, number: int) -> Block:
+    return next(message for message in messages if message.index == index).blocks[number]
+
+
+def _texts(block: Block) -> list[str]:
+    if block.content_type in (None, ContentType.IMAGES):
+        return []
+    if block.kind is not BlockKind.TOOL_CALL:
+        return [block.text]
+    arguments = arguments_of(block)
+    return [value for _, value in string_values(arguments)] if isinstance(arguments, dict) else []
+
+
+def _without_markers(text: str) -> str:
+    return "\n".join(line for line in text.split("\n") if not parse_gap(line))
+
+
+def _names_words(configuration: Configuration) -> bool:
+    return any(config.mode == "individual" for config in configuration.passes)
+
+
+def _cuts_all(configuration: Configuration) -> bool:
+    """Whether some pass may shorten whatever is not protected."""
+    everything = Selection(type="preserve_recent", keep_recent_count=0)
+    cutting = (ExtractConfig(), ExtractConfig(may_summarize=True))
+    return any(
+        config.mode == "extract"
+        and config.selection == everything
+        and (config.extract_config or ExtractConfig()) in cutting
+        and config.execution.type != "conditional"
+        for config in configuration.passes
+    )
+
+
+def newest_stay(result: Condensation, configuration: Configuration, count: Counter) -> None:
+    """The newest six turns are whole while they take a third of the target at most, where it can be met with them."""
+    if result.target is None or result.is_target_missed or not result.changes:
+        return
+    before = decode(result.before.messages).messages
+    newest = [message for message in before if not message.is_only_thinking][-SIX:]
+    if 3 * sum(map(count.message, newest)) > result.target or are_whole(result, newest):
+        return
+    alone = tuple(config for config in configuration.passes if config.id == "to-target")
+    again = api.condense(result.before, replace(configuration, passes=alone), counter=count)
+    assert again.is_target_missed or not alone
+
+
+def are_whole(result: Condensation, messages: list[Message]) -> bool:
+    """Whether every block of these messages says what it said."""
+    after = {
+        (block.place, block.span): block
+        for message in decode(result.transcript.messages).messages
+        for block in message.blocks
+    }
+    blocks = [block for message in messages for block in message.blocks if block.kind is not BlockKind.THINKING]
+    return all((found := after.get((block.place, block.span))) and found.reads_as(block) for block in blocks)
+
+
+def quoted(result: Condensation) -> list[str]:
+    """What the user said, in messages and as ledgers quote it."""
+    found = []
+    for message in result.transcript.messages:
+        for block in message.blocks:
+            ledger = parse(block.text) if block.is_summary else None
+            found += [request.text for request in ledger.requests] if ledger else []
+            found += [block.text] if is_typed(message, block) else []
+    return found
