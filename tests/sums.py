@@ -12,18 +12,18 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.prelude import BlockKey, key_of
 from condense_cli.passes.reconcile import REFER
 from condense_cli.report.contents import savings_of
-from condense_cli.report.savings import references_in
+from condense_cli.report.savings import references_after
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Block, Message, Transcript
 
 
 def references_are_those_of_restore(result: Condensation, data: bytes, count: Counter) -> None:
     """The report counts the references that `restore` puts back in the file, and the tokens that this adds."""
-    shown = references_in(result.transcript, count, AS_COUNTED)
+    shown = references_after(replace(result, factor=AS_COUNTED), count)
     restored = api.restore(parse(data, format=result.transcript.format, lenient=bool(result.before.source.unparsed)))
     assert (shown.resolved, shown.unresolved) == (restored.resolved, restored.unresolved)
     assert shown.saved == count.transcript(restored.transcript) - count.transcript(result.transcript)
-    if not references_in(result.before, count, AS_COUNTED).resolved:
+    if not decode(result.before.messages).resolved:
         assert result.lossless_saved == shown.saved
         assert sum(result.references.values()) == shown.saved
 

@@ -182,7 +182,7 @@ def test_what_the_prelude_saved_and_a_pass_then_cut_is_told(file: Path, tmp_path
     assert at_first > report["tokens"]["lossless_saved"] == 0
     shown = condense_on_terminal("run", file, "--config", config, columns=80).plain
     saved = report["tokens"]["saved"]
-    assert f"\n0 by references; {saved:,} left out\nbefore later cuts references saved {at_first:,}\n" in shown
+    assert f"\n0 by references ({at_first:,} before later cuts); {saved:,} left out\n" in shown
 
 
 def test_a_run_without_references_says_nothing_about_them(tmp_path: Path) -> None:

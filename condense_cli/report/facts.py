@@ -16,7 +16,7 @@ from ..passes.reconcile import REFER
 from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..transcript import Transcript
 from .contents import Saving, savings_of
-from .savings import References, references_in
+from .savings import References, references_after
 from .shares import percent
 from .shortcomings import of_another, warnings_of
 from .slimming import Slim, slim_of
@@ -281,7 +281,7 @@ def build(
             for receipt in condensation.passes
         ],
         savings=savings,
-        references=references_in(after, count, factor),
+        references=references_after(condensation, count),
         summaries=list(summaries),
         warnings=[*warnings_of(condensation), *of_another(encoding), *warnings],
         slim=slim_of(after) if slim else None,

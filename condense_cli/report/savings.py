@@ -15,6 +15,8 @@ from ..lossless.encode import encode
 from ..lossless.finders import Category, Finders
 from ..lossless.pieces import find_pieces
 from ..lossless.reader import Reader
+from ..passes.condensation import Condensation
+from ..passes.prelude import key_of
 from ..tokens import Counter
 from ..transcript import Transcript
 from .shares import Share, percent
@@ -51,9 +53,21 @@ class References(Struct, frozen=True):
     saved: int
 
 
-def references_in(transcript: Transcript, count: Counter, factor: Factor, decoded: Decoded | None = None) -> References:
-    """The references of a transcript; `decoded` are its messages without them, where they are known."""
-    found = decoded or decode(transcript.messages)
+def references_after(condensation: Condensation, count: Counter) -> References:
+    """The references of the result of a run. What they stand for is mostly in the input, and not held twice."""
+    texts = {key_of(block): block.content for _, block in condensation.before.blocks()}
+    messages = condensation.transcript.messages
+    known = {
+        (position, number): texts[key_of(block)]
+        for position, message in enumerate(messages)
+        for number, block in enumerate(message.blocks)
+        if key_of(block) in texts
+    }
+    return references_in(condensation.transcript, count, condensation.factor, decode(messages, expected=known))
+
+
+def references_in(transcript: Transcript, count: Counter, factor: Factor, found: Decoded) -> References:
+    """The references of a transcript; `found` is what decoding it gave."""
     saved = sum(
         count.message(whole) - count.message(message)
         for whole, message in zip(found.messages, transcript.messages, strict=True)

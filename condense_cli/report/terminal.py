@@ -115,12 +115,10 @@ def _kinds_of_saving(report: Report) -> Iterator[Text]:
         yield Text(f"all by references: {saved:,} tokens", style="dim")
     else:
         which = " that became lines again" if by_references < 0 else ""
-        yield Text(f"{by_references:,} by references{which}; {saved - by_references:,} left out", style="dim")
-    notes = [f"condense restore puts back {plural(there, 'reference')}"] if there else []
-    if at_first > by_references:
-        notes.append(f"before later cuts references saved {at_first:,}")
-    if notes:
-        yield Text("; ".join(notes), style="dim")
+        earlier = f" ({at_first:,} before later cuts)" if at_first > by_references else ""
+        yield Text(f"{by_references:,} by references{which}{earlier}; {saved - by_references:,} left out", style="dim")
+    if there:
+        yield Text(f"condense restore puts back {plural(there, 'reference')}", style="dim")
 
 
 def _table(*columns: str, right: tuple[int, ...] = ()) -> Table:
