@@ -20,6 +20,7 @@ from .config.overrides import NO_OVERRIDES, Overrides, without_passes
 from .config.presets import DEFAULT_PRESET, load_preset
 from .config.user import UserConfiguration
 from .errors import BrokenOutputError, UsageError
+from .factor import Factor, factor_of
 from .files import read_bytes
 from .formats.rereading import reads_back
 from .lossless.decode import count_gaps, decode
@@ -33,9 +34,10 @@ from .providers.registry import Registry
 from .providers.run import Context
 from .providers.window import Asked, window_of
 from .report.usage import beside_messages, overhead_of
-from .tokens import Counter, encoding_for
+from .tokens import BUILT_IN, Counter, CounterName, encoding_for
 from .transcript import Container, Transcript
 from .validity import Violation, validate
+from .windows import signs_of
 
 if TYPE_CHECKING:
     from .formats.converting import Conversion
@@ -90,7 +92,7 @@ def condense(
     preset: str | None = None,
     target_tokens: int | None = None,
     model: str | None = None,
-    counter: Counter | None = None,
+    counter: Counter | CounterName | None = None,
     summarizer: Summarizer | None = None,
     clock: Callable[[], float] = time.perf_counter,
     slim: bool = False,
@@ -99,11 +101,15 @@ def condense(
     if_needed: bool = False,
     context_window: int | None = None,
     sizing: Sizing | None = None,
+    factor: Factor | None = None,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
     A configuration may be given as the keys and values of its file.
-    With `target_tokens` the passes work only until the target is reached. `model` is the model that
+    With `target_tokens` the passes work only until the target is reached; like all numbers of a configuration they are
+    the model's tokens, and `factor` says how many those are for one of ours, where the transcript and the table of
+    models are not to say it (`condense_cli.factor`). `counter` goes before that of the configuration: `tiktoken` counts
+    with OpenAI's own tokenizer. `model` is the model that
     will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
     on top, what only a client shows; the conversation is the same with and without. `clock` gives the seconds of the
     receipts, `overrides` are the flags of a run (`overrides_from`), `registry` the providers there are.
@@ -120,7 +126,8 @@ def condense(
         configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
         transcript = replace(transcript, model=model)
-    counter = counter or Counter.of(transcript)
+    counter = _counter(counter or configuration.counter, transcript)
+    factor = factor or factor_of(transcript, counter)
     installed = Installed()
     registry = registry or Registry(installed=installed)
     if overrides.lossless_only:
@@ -132,12 +139,17 @@ def condense(
         overrides=overrides,
         stop_at_target=target_tokens is not None,
         selectors=installed.selector,
+        factor=factor,
     )
-    sizing = sizing or _sizing(transcript, configuration, counter, context_window, if_needed=if_needed)
+    sizing = sizing or _sizing(transcript, configuration, counter, factor, context_window, if_needed=if_needed)
     result = Manager(registry).condense(transcript, configuration, context, sizing)
     if slim and result.is_needed:
         result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
     return result
+
+
+def _counter(given: Counter | CounterName, transcript: Transcript) -> Counter:
+    return given if isinstance(given, Counter) else Counter.of(transcript, given)
 
 
 def _configuration(given: Configuration | Mapping[str, Any] | None, preset: str | None) -> Configuration:
@@ -163,13 +175,19 @@ def _configuration(given: Configuration | Mapping[str, Any] | None, preset: str 
 
 
 def _sizing(
-    transcript: Transcript, configuration: Configuration, count: Counter, context_window: int | None, *, if_needed: bool
+    transcript: Transcript,
+    configuration: Configuration,
+    count: Counter,
+    factor: Factor,
+    context_window: int | None,
+    *,
+    if_needed: bool,
 ) -> Sizing:
     """How the functions here decide: from the transcript and what is given, whoever the user is."""
     asked = Asked(window=context_window)
     return Sizing(
-        lambda: window_of(transcript.model, configuration, UserConfiguration(), asked),
-        lambda: beside_messages(transcript, count),
+        lambda: window_of(transcript.model, configuration, UserConfiguration(), asked, signs_of(transcript)),
+        lambda: beside_messages(transcript, count, factor),
         only_if_needed=if_needed,
     )
 
@@ -180,11 +198,13 @@ def estimate(
     presets: Sequence[str] = (),
     model: str | None = None,
     overhead_tokens: int | None = None,
+    counter: CounterName = BUILT_IN,
 ) -> Estimate:
     """What presets (all, where none is named) would save and cost; docs/json-report.md explains every figure.
 
     Summaries are those of the offline summarizer. `model` is the model that will continue the conversation,
-    `overhead_tokens` what its system prompt and tools take besides. Raises ConfigurationError.
+    `overhead_tokens` what its system prompt and tools take besides; `counter` counts for all of them, whatever a preset
+    says. Raises ConfigurationError.
     """
     from datetime import UTC, datetime
 
@@ -195,14 +215,16 @@ def estimate(
     transcript = a_transcript(transcript)
     if model is not None:
         transcript = replace(transcript, model=model)
-    counter = Counter.of(transcript)
+    count = Counter.of(transcript, counter)
+    factor = factor_of(transcript, count)
     names = presets or preset_names()
     return facts.build(
         transcript,
-        [(name, condense(transcript, preset=name, counter=counter), ()) for name in names],
-        count=counter,
-        encoding=encoding_for(transcript.model),
-        overhead=overhead_of(transcript, counter, overhead_tokens),
+        [(name, condense(transcript, preset=name, counter=count, factor=factor), ()) for name in names],
+        count=count,
+        factor=factor,
+        encoding=encoding_for(transcript.model, counter),
+        overhead=overhead_of(transcript, count, factor, overhead_tokens),
         source="",
         price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
     )
@@ -298,8 +320,14 @@ def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
     raise UsageError("The input was no list of messages.", "Take its bytes from dump().")
 
 
-def diff(before: Transcript, after: Transcript, counter: Counter | None = None) -> Diff:
-    """What differs between two transcripts, message by message and block by block."""
+def diff(
+    before: Transcript,
+    after: Transcript,
+    counter: Counter | CounterName = BUILT_IN,
+    factor: Factor | None = None,
+) -> Diff:
+    """What differs between two transcripts, message by message and block by block, in the model's tokens."""
     from .report.diff import compare
 
-    return compare(a_transcript(before), a_transcript(after), counter or Counter.of(before))
+    count = _counter(counter, a_transcript(before))
+    return compare(before, a_transcript(after), count, factor or factor_of(before, count))

@@ -8,6 +8,7 @@ CondenseError                 1  failed
 │   ├── NotJsonError          3  a line or the document is not JSON
 │   └── UnknownFormatError    3  JSON, but no transcript that is known here
 ├── OutputError               1  the result cannot be written
+├── CallFailedError           5  a model's server gave no answer that the command needs
 └── BrokenOutputError         1  the result would break a rule of its API; nothing is written
 """
 
@@ -67,6 +68,10 @@ class UnknownFormatError(TranscriptError):
 
 class OutputError(CondenseError):
     pass
+
+
+class CallFailedError(CondenseError):
+    status = ExitStatus.CALLS_FAILED
 
 
 class BrokenOutputError(CondenseError):

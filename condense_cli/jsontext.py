@@ -123,9 +123,9 @@ class Style(Struct, frozen=True):
         """JSON literal of a string."""
         return self.dump(value)
 
-    def dump(self, value: Any) -> str:
-        """Shortest JSON text of a value, its strings spelled as the file spells them."""
-        text = json.dumps(value, ensure_ascii=self.escapes_non_ascii, separators=(",", ":"))
+    def dump(self, value: Any, separators: tuple[str, str] = (",", ":")) -> str:
+        """JSON text of a value, the shortest unless told otherwise, its strings spelled as the file spells them."""
+        text = json.dumps(value, ensure_ascii=self.escapes_non_ascii, separators=separators)
         # A text in UTF-8 can only have spelled a lone surrogate as an escape.
         return _spelled(_SURROGATE, text) if self.is_utf8 else text
 
@@ -155,10 +155,14 @@ def dump_compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def replace_strings(text: str, edits: Mapping[JsonPath, str], style: Style | None = None) -> str:
-    """The JSON text with the string values at some paths exchanged; everything around them stays."""
+def replace_values(text: str, edits: Mapping[JsonPath, Any], style: Style | None = None) -> str:
+    """The text of an object with the values at some paths exchanged; everything around them stays.
+
+    Lists and objects are spaced as the object is.
+    """
     style = style or Style.of(text.encode("utf-8", "surrogatepass"))
-    return splice(text, {path: style.literal(value) for path, value in edits.items()})
+    separators = (", ", ": ") if _layout(text)[1] == ": " else (",", ":")
+    return splice(text, {path: style.dump(value, separators) for path, value in edits.items()})
 
 
 def splice(text: str, edits: Mapping[JsonPath, str | None]) -> str:

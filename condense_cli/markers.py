@@ -22,9 +22,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from .spelled import Text
 
 ELLIPSIS: Final = "…"
 
@@ -39,6 +42,17 @@ SPELLED: Final = re.compile(rb"\[condense: [a-z0-9, ]{1,80} #[0-9a-f]{8}\]")
 """What looks like a marker in the bytes of a record."""
 REFERENCE_PREFIX: Final = "[see "
 """How references begin, the lossless markers; `lossless.references` writes and reads them."""
+
+
+_MARK: Final = re.compile(r"\[(?:condense:|see) [^\]\n]{1,300}#[0-9a-f]{6,8}\]")
+
+
+def is_marked(content: Text) -> bool:
+    """Whether a marker or a reference is in it, also inside the parameters of a call, where it has no line of its own.
+
+    Text that imitates one counts too: whoever asks wants to know whether something may be missing.
+    """
+    return (PREFIX in content or REFERENCE_PREFIX in content) and _MARK.search(str(content)) is not None
 
 
 def content_hash(text: str) -> str:

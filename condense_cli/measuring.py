@@ -20,6 +20,7 @@ from .quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
 from .quality.evaluation import evaluate as _evaluate
 from .quality.extraction import EXTRACTION
 from .report.evaluation import Measured, measured
+from .tokens import BUILT_IN, Counter, CounterName
 from .transcript import Message, Transcript
 
 KNOWN_WAYS: Final = BASELINES | EXTRACTION
@@ -36,6 +37,7 @@ class Plan(Struct, frozen=True):
     smallest: int = SMALLEST
     format: str | None = None
     lenient: bool = False
+    counter: CounterName = BUILT_IN
 
     @property
     def ways(self) -> list[Way]:
@@ -74,13 +76,15 @@ def evaluate(
     budgets: Sequence[float] = BUDGETS,
     cuts: Sequence[float] = CUTS,
     smallest: int = SMALLEST,
+    counter: CounterName = BUILT_IN,
 ) -> Measured:
     """Measure how much of what a transcript later needed still stands after condensing what came before.
 
     Presets (all, where nothing is named) and configurations, by the name to show, run as they are and to each budget, a
     share of the tokens before a cut; cuts are shares of the messages. `against` names ways to compare with
     (`KNOWN_WAYS`). A transcript of fewer than `smallest` tokens is left out. docs/quality.md has the definitions,
-    docs/json-report.md every figure. Raises ConfigurationError, and UsageError for an unknown name of a way.
+    docs/json-report.md every figure. `counter` counts, whatever a configuration says. Raises ConfigurationError, and
+    UsageError for an unknown name.
     """
     for name in against:
         if name not in KNOWN_WAYS:
@@ -88,7 +92,7 @@ def evaluate(
     if not presets and configurations is None:
         presets = preset_names()
     named = {name: load_preset(name) for name in presets} | dict(configurations or {})
-    plan = Plan(tuple(named.items()), tuple(against), tuple(budgets), tuple(cuts), smallest)
+    plan = Plan(tuple(named.items()), tuple(against), tuple(budgets), tuple(cuts), smallest, counter=counter)
     return measured(_measured("", api.a_transcript(transcript), plan, lambda share: None), budgets)
 
 
@@ -139,6 +143,7 @@ def _measured(name: str, transcript: Transcript, plan: Plan, done: Callable[[flo
         cuts=plan.cuts,
         smallest=plan.smallest,
         name=name,
+        count=Counter.of(transcript, plan.counter),
         clock=time.process_time,
         done=done,
     )

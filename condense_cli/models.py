@@ -14,3 +14,22 @@ _BINDS_THINKING: Final = re.compile(
 def binds_thinking(model: str | None) -> bool:
     """Whether the model refuses thinking once anything before it changed."""
     return bool(model and _BINDS_THINKING.search(model.lower()))
+
+
+_TOKENIZERS: Final = (
+    (re.compile(r"claude-(?:opus-4-[7-9]|(?:opus|sonnet|haiku)-[5-9]|fable|mythos)"), "Claude since Opus 4.7"),
+    (re.compile(r"claude"), "Claude before Opus 4.7"),
+    (re.compile(r"gemini|gemma"), "Gemini"),
+    (re.compile(r"deepseek"), "DeepSeek"),
+    (re.compile(r"minimax"), "MiniMax"),
+    (re.compile(r"mimo-"), "MiMo"),
+    (re.compile(r"ling-"), "Ling"),
+)
+"""First match wins. Opus 4.7 brought a new tokenizer, which its successors use, with about 30 % more tokens:
+https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-7"""
+
+
+def tokenizer_of(model: str | None) -> str | None:
+    """The family of models that cut texts into tokens alike; None for one that is not known here."""
+    name = (model or "").lower().replace(".", "-")
+    return next((family for pattern, family in _TOKENIZERS if pattern.search(name)), None)

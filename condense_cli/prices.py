@@ -90,10 +90,15 @@ def price_of(model: str | None, when: datetime, input_tokens: int = 0) -> Price 
 
 def context_window(model: str | None) -> int | None:
     """Tokens of a model's context window; None where neither the name nor the table tells it."""
-    if model and model.lower().endswith(_MILLION):
+    if names_window(model):
         return 1_000_000
     found = _find(model) if model else None
     return found[1].context_window if found else None
+
+
+def names_window(model: str | None) -> bool:
+    """Whether the name of a model says how large its window is to be."""
+    return bool(model and model.lower().endswith(_MILLION))
 
 
 def _find(model: str) -> tuple[Provider, ModelInfo] | None:

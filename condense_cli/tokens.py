@@ -4,6 +4,10 @@ The vocabularies come with an installed package (splintr-rs, or for small files 
 OpenAI's encodings equal tiktoken's; for every other family o200k_base serves as an estimate and is
 labelled as one, because no vendor publishes those vocabularies (tiktoken counts 15 to 30 % less than
 Claude's own tokenizer).
+
+Which counter counts is a name that travels with what is to be done (`Configuration.counter`, an argument elsewhere) and
+stays with every `Counter` and `Encoding`: nothing is chosen for a whole process, so that another process counts the
+same, and one caller of the Python API never changes the counts of another.
 """
 
 from __future__ import annotations
@@ -12,17 +16,28 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
-from typing import Final
+from typing import Final, Literal, get_args
 
 from msgspec import Struct
 
+from .errors import UsageError
 from .spelled import LONG, Text, compact, size_of
 from .transcript import Block, BlockKind, Message, Transcript
 
 MESSAGE_TOKENS: Final = 3
 """What each message costs besides its content: OpenAI's chat encoding spends three tokens on it."""
 
+CALL_TOKENS: Final = 50
+"""What a call and its result cost besides name, arguments and content: the markup around them, ids, names of keys.
+
+Recorded usage says 20 to 110 by model (benchmarks/usage.py); no vendor publishes it. Calls that a format writes as text
+have all that in the text."""
+
 DEFAULT_ENCODING: Final = "o200k_base"
+
+CounterName = Literal["built-in", "tiktoken"]
+BUILT_IN: Final = "built-in"
+COUNTERS: Final[tuple[CounterName, ...]] = get_args(CounterName)
 
 _ENCODING_OF_MODEL: Final = (
     (re.compile(r"gpt-4o|chatgpt-4o|gpt-4\.[15]|gpt-5|gpt-oss|codex|o[134](?:-|$)"), "o200k_base"),
@@ -40,20 +55,33 @@ The apostrophe is left out: it opens contractions such as `'ll`."""
 
 
 class Encoding(Struct, frozen=True):
-    """Which vocabulary counts for a model, and whether that is the model's own."""
+    """Which vocabulary counts for a model, whether that is the model's own, and what counts.
+
+    `missing` is the model's own where tiktoken knows it and this machine does not have it; empty otherwise.
+    """
 
     name: str
     exact: bool
+    counter: CounterName = BUILT_IN
+    missing: str = ""
 
 
-def encoding_for(model: str | None) -> Encoding:
-    """Encoding of a model; routing prefixes such as `openai/` do not matter, nor does what a fine-tuned one adds."""
-    if model:
-        bare = model.lower().rsplit("/", 1)[-1].removeprefix("ft:").partition(":")[0]
-        for pattern, name in _ENCODING_OF_MODEL:
-            if pattern.match(bare):
-                return Encoding(name, exact=True)
-    return Encoding(DEFAULT_ENCODING, exact=False)
+def encoding_for(model: str | None, counter: CounterName = BUILT_IN) -> Encoding:
+    """Encoding of a model; routing prefixes such as `openai/` do not matter, nor does what a fine-tuned one adds.
+
+    Raises UsageError for a counter that there is not.
+    """
+    if counter not in COUNTERS:
+        raise UsageError(f"There is no counter {counter!r}.", f"There are {' and '.join(COUNTERS)}.")
+    bare = (model or "").lower().rsplit("/", 1)[-1].removeprefix("ft:").partition(":")[0]
+    name = next((name for pattern, name in _ENCODING_OF_MODEL if pattern.match(bare)), None)
+    if counter != BUILT_IN:
+        from . import tokens_tiktoken
+
+        name = tokens_tiktoken.encoding_of(bare) or name
+        if name and not tokens_tiktoken.is_here(name):
+            return Encoding(DEFAULT_ENCODING, exact=False, counter=counter, missing=name)
+    return Encoding(name or DEFAULT_ENCODING, name is not None, counter)
 
 
 class Counter:
@@ -62,8 +90,9 @@ class Counter:
     `size` is about how many bytes of text there are to count.
     """
 
-    def __init__(self, encoding: str = DEFAULT_ENCODING, size: int = 0) -> None:
+    def __init__(self, encoding: str = DEFAULT_ENCODING, size: int = 0, counter: CounterName = BUILT_IN) -> None:
         self.encoding = encoding
+        self.counter: CounterName = counter
         self._is_much = size >= _MUCH
         self._known: dict[Text, int] = {"": 0}
 
@@ -81,14 +110,14 @@ class Counter:
         self._known = {text: count for text in texts if (count := known(text)) is not None}
 
     @classmethod
-    def of(cls, transcript: Transcript) -> Counter:
-        """The counter for a transcript and the model it names."""
+    def of(cls, transcript: Transcript, counter: CounterName = BUILT_IN) -> Counter:
+        """The counter for a transcript and the model it names. Raises as `encoding_for` does."""
         size = sum(size_of(block.content) for message in transcript.messages for block in message.blocks)
-        return cls(encoding_for(transcript.model).name, size)
+        return cls(encoding_for(transcript.model, counter).name, size, counter)
 
     def anew(self, text: str) -> int:
         """Tokens of a text that is not asked for again: nothing is remembered."""
-        return count_text(text, self.encoding, is_much=self._is_much)
+        return count_text(text, self.encoding, is_much=self._is_much, counter=self.counter)
 
     def block(self, block: Block) -> int:
         """Tokens of a block: its text and a tool call's name; estimates for what cannot be counted."""
@@ -96,9 +125,13 @@ class Counter:
         tokens = self._known.get(content)  # Mostly asked for again.
         if tokens is None:
             tokens = self(content)
-        if block.kind is BlockKind.TOOL_CALL and block.tool:
-            tokens += self(block.tool)
+        if block.kind is BlockKind.TOOL_CALL:
+            tokens += self(block.tool or "") + (CALL_TOKENS if is_framed(block) else 0)
         return tokens + block.estimate
+
+    def content(self, block: Block) -> int:
+        """Tokens of a block without what is around a call: what an operation could make shorter."""
+        return self.block(block) - (CALL_TOKENS if is_framed(block) else 0)
 
     def message(self, message: Message) -> int:
         return MESSAGE_TOKENS + sum(map(self.block, message.blocks))
@@ -107,12 +140,19 @@ class Counter:
         return sum(map(self.message, transcript.messages))
 
 
-def count_text(text: str, encoding: str = DEFAULT_ENCODING, *, is_much: bool = False) -> int:
+def is_framed(block: Block) -> bool:
+    """Whether it is a call that the API puts into words. A call inside a text has all its words there."""
+    return block.kind is BlockKind.TOOL_CALL and block.span is None
+
+
+def count_text(
+    text: str, encoding: str = DEFAULT_ENCODING, *, is_much: bool = False, counter: CounterName = BUILT_IN
+) -> int:
     """Tokens of a text. Special tokens spelled out in it count as ordinary text.
 
     `is_much` says that it is one of many, which decides how to count, not what comes of it.
     """
-    count = _counter(encoding, is_much)
+    count = _counter(encoding, is_much, counter)
     try:
         return sum(map(count, chunks(text)))
     except UnicodeEncodeError:
@@ -133,11 +173,15 @@ def chunks(text: str, size: int = _CHUNK) -> Iterator[str]:
 
 
 @cache
-def _counter(encoding: str, is_much: bool = False) -> Callable[[str], int]:
-    """The counter for little or much text; both give the same counts.
+def _counter(encoding: str, is_much: bool = False, counter: CounterName = BUILT_IN) -> Callable[[str], int]:
+    """What counts; of those that are built in one for little or much text: both give the same counts.
 
     A first count takes rs-bpe 45 ms and splintr 120 ms, but splintr then counts twice as fast, and in 25 MB less.
     """
+    if counter != BUILT_IN:
+        from .tokens_tiktoken import counter_of
+
+        return counter_of(encoding)
     return (None if is_much else _fast_counter(encoding)) or _splintr_counter(encoding)
 
 

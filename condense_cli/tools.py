@@ -32,7 +32,10 @@ SHELLS: Final = frozenset({
 _WHOLE_FILE_WRITERS: Final = frozenset({"create", "create_file", "write", "write_file", "write_to_file"})
 """Writers that put a whole file in place, not a part of it."""
 
-TODO_LISTS: Final = frozenset({"todowrite", "todo_write", "todolist", "update_plan", "update_todo_list"})
+TODO_LISTS: Final = frozenset({
+    "manage_todo_list", "settodolist", "task_tracker", "todo_write", "todolist", "todos", "todowrite", "update_plan",
+    "update_todo", "update_todo_list", "write_todos",
+})  # fmt: skip
 """Tools whose call holds the whole list of todos."""
 
 TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
@@ -108,8 +111,18 @@ def _is_action(call: Block) -> bool:
     return call.span is not None and not call.text.startswith("<")
 
 
-def replace_arguments(call: Block, edits: Mapping[JsonPath, str]) -> str:
-    """Text of the call with the string values at some paths exchanged; everything around them stays."""
+def holds_json(call: Block) -> bool:
+    """Whether the arguments are JSON, so that their values can be more than strings."""
+    return not (call.is_free_text or call.text.startswith("<") or _is_action(call))
+
+
+def with_values(call: Block, values: Mapping[JsonPath, Any]) -> Block:
+    """The call with the values at some paths of its arguments exchanged: strings, or any where it `holds_json`."""
+    return call.with_edits(replace_arguments(call, values), values)
+
+
+def replace_arguments(call: Block, edits: Mapping[JsonPath, Any]) -> str:
+    """Text of the call with the values at some paths exchanged; everything around them stays."""
     text = call.text
     if call.is_free_text:
         return patches.replace(text, edits)
@@ -118,7 +131,7 @@ def replace_arguments(call: Block, edits: Mapping[JsonPath, str]) -> str:
     if _is_action(call):
         return textactions.replace(text, edits)
     # The text of an object is our own: spelled otherwise than it was read, the same values would count otherwise.
-    return jsontext.replace_strings(text, edits, jsontext.DUMPED if call.is_object else None)
+    return jsontext.replace_values(text, edits, jsontext.DUMPED if call.is_object else None)
 
 
 def has_failed(result: Block) -> bool:

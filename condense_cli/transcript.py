@@ -6,15 +6,17 @@ bytes of the file stay in `Source`, so that what nobody changed is written back 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from .markers import GO_ON, PREFIX, content_hash, parse_summary
 from .plurals import plural
+from .recorded import Usage as Usage
+from .recorded import WindowSigns as WindowSigns
 from .spelled import LONG as LONG
 from .spelled import Spelled as Spelled
 from .spelled import Text as Text
@@ -89,23 +91,20 @@ class Place(Struct, frozen=True):
 class Block(Struct, frozen=True):
     """One piece of content.
 
-    `content` is what the model reads, and `text` is that as a string: for a tool call the JSON text of its
-    arguments, for an image or encrypted thinking empty (`estimate` then holds the tokens it is taken to cost).
-    `place` is where the content stands and is replaced; where it is only a part of a string, `span` is
-    that part, as character offsets. `owner` is the path of the whole API block,
-    which goes when the block is removed. A tool result whose content is a list gives one block per
-    part; all of them carry the same `call_id` and `owner`.
-    `is_object` tells that the file holds the arguments as an object, not as JSON in a string;
-    `is_free_text` that they are no JSON at all, but one text as the tool takes it.
-    `edits` are the string values of a tool call's arguments that were replaced, by their path
-    inside the arguments; the rest of the arguments keeps its bytes.
-    A block that `summarizes` is a summary that a client wrote in place of earlier messages. One that `anchors` stays:
-    without it the client would send what stands before the conversation, or nobody could tell what it stands for. One
-    that `demonstrates` is from an example that the client put before the conversation.
-    `api_type` is what the API calls an opaque block; one that `is_readable` has the text that it tells for its content,
-    others have their JSON. `server_call` is the id of a call that a server answers, in the call and in its result.
-    `digest` is the hash of an image's data. A block that `stands_in` was an image: its `place` is that
-    of the whole part, which a text part takes.
+    `content` is what the model reads, and `text` is that as a string: for a tool call the JSON text of its arguments,
+    for an image or encrypted thinking empty (`estimate` then holds the tokens it is taken to cost). `place` is where
+    the content stands and is replaced; where it is only a part of a string, `span` is that part, as character offsets.
+    `owner` is the path of the whole API block, which goes when the block is removed. A tool result whose content is a
+    list gives one block per part; all of them carry the same `call_id` and `owner`. `is_object` tells that the file
+    holds the arguments as an object, not as JSON in a string; `is_free_text` that they are no JSON at all, but one text
+    as the tool takes it. `edits` are the values of a tool call's arguments that were replaced, by their path inside
+    the arguments: strings, or None for any other value, which `content` has; the rest keeps its bytes. A block that `summarizes` is a summary that a
+    client wrote in place of earlier messages. One that `anchors` stays: without it the client would send what stands
+    before the conversation, or nobody could tell what it stands for. One that `demonstrates` is from an example that
+    the client put before the conversation. `api_type` is what the API calls an opaque block; one that `is_readable` has
+    the text that it tells for its content, others have their JSON. `server_call` is the id of a call that a server
+    answers, in the call and in its result. `digest` is the hash of an image's data. A block that `stands_in` was an
+    image: its `place` is that of the whole part, which a text part takes.
     """
 
     kind: BlockKind
@@ -121,7 +120,7 @@ class Block(Struct, frozen=True):
     is_object: bool = False
     is_free_text: bool = False
     changed: bool = False
-    edits: tuple[tuple[JsonPath, Text], ...] = ()
+    edits: tuple[tuple[JsonPath, Text | None], ...] = ()
     api_type: str = ""
     is_readable: bool = False
     server_call: str = ""
@@ -177,8 +176,8 @@ class Block(Struct, frozen=True):
         """A text block in place of an image; `kind` is what such a text is where the image stands."""
         return replace(self, kind=kind, content=text, estimate=0, changed=True, stands_in=True)
 
-    def with_edits(self, text: str, edits: dict[JsonPath, str]) -> Block:
-        new = {path: compact(value) for path, value in edits.items()}
+    def with_edits(self, text: str, edits: Mapping[JsonPath, Any]) -> Block:
+        new = {path: compact(value) if isinstance(value, str) else None for path, value in edits.items()}
         return replace(self, content=compact(text), edits=tuple({**dict(self.edits), **new}.items()), changed=True)
 
 
@@ -275,18 +274,6 @@ class Source(Struct, frozen=True):
         return self.data[start:end]
 
 
-class Usage(Struct, frozen=True):
-    """What the API reported for the request that `message` answers: tokens sent, cached ones included, and answered.
-
-    One that `is_older` was recorded before a compaction: of what was sent then, not all stands before the message now.
-    """
-
-    message: int
-    input_tokens: int
-    output_tokens: int = 0
-    is_older: bool = False
-
-
 class FirstRequest(Struct, frozen=True):
     """The first request of a file that a compaction cut off: its messages, and the tokens that the API reported."""
 
@@ -309,9 +296,11 @@ class Slimmed(Struct, frozen=True):
 class Transcript(Struct, frozen=True):
     """One conversation in order, with the file it came from.
 
-    `removed` are blocks of the source that are no longer in `messages`. `envelope` is text of the
-    file that is sent with every request besides the messages (system prompt, tool definitions).
-    `slimmed` is no part of the conversation: it only makes the file smaller.
+    `removed` are blocks of the source that are no longer in `messages`. `envelope` is text of the file that is sent
+    with every request besides the messages (system prompt, tool definitions), all of it where `is_envelope_whole`. One
+    that `begins_in_middle` continues messages that the file does not hold. `window_signs` are at most one for each
+    model. `unknown` counts, by their kinds, records of which nobody knows whether they are sent. `slimmed` is no part
+    of the conversation: it only makes the file smaller.
     """
 
     format: str
@@ -320,10 +309,14 @@ class Transcript(Struct, frozen=True):
     source: Source
     model: str | None = None
     envelope: str = ""
+    is_envelope_whole: bool = False
+    begins_in_middle: bool = False
     usages: tuple[Usage, ...] = ()
     first_request: FirstRequest | None = None
+    window_signs: tuple[WindowSigns, ...] = ()
     removed: tuple[Block, ...] = ()
     slimmed: tuple[Slimmed, ...] = ()
+    unknown: tuple[tuple[str, int], ...] = ()
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from build import call, result, text, thinking
 from claude_tree import GO, OLD, OLD_TURNS, OTHER_TURNS, Case, answer, prompt_note, record, reply, said, uuid
 from compaction_cases import COMPACTED
+from kind_cases import SENT_OR_NOT
 
 TWO_BRANCHES = [*OLD, said(5, 2, "instead"), reply(6, 5, "m3", text("other"))]
 
@@ -237,6 +238,7 @@ CASES: dict[str, Case] = {
         OLD_TURNS,
     ),
     **COMPACTED,
+    **SENT_OR_NOT,
 }
 
 OPEN_AT_THE_END = Case(

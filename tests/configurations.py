@@ -39,9 +39,12 @@ EVERY_KEY: Final[dict[str, Any]] = {
     "keep_first": 2,
     "min_saving": 10,
     "thinking": "keep",
+    "counter": "tiktoken",
     "auto_condense_context": False,
     "auto_condense_context_percent": 80,
+    "auto_condense_context_above": 150_000,
     "fallback": "sliding_window",
+    "count": "o200k",
     "pins": [{"roles": ["user"], "regex": "TODO"}],
     "lossless_prelude": {
         "enabled": True,

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+COUNTING: dict[str, Any] = {
+    "factor": float,
+    "source": str,
+    "error_percent": (float, type(None)),
+    "doubt": str,
+}
+
 SHAPE: dict[str, Any] = {
     "version": int,
     "condense": str,
@@ -23,10 +30,13 @@ SHAPE: dict[str, Any] = {
         "lossless_saved": int,
         "encoding": str,
         "exact": bool,
+        "counter": str,
         "overhead": int,
         "overhead_source": str,
         "estimated": {"before": int, "after": int},
         "target": (int, type(None)),
+        "bare": {"before": int, "after": int, "saved": int, "lossless_saved": int, "target": (int, type(None))},
+        "counting": COUNTING,
     },
     "bytes": {"before": int, "after": int},
     "cost": {
@@ -52,6 +62,8 @@ SHAPE: dict[str, Any] = {
             "seconds": float,
         }
     ],
+    "savings": [{"content": str, "operation": str, "blocks": int, "tokens": int}],
+    "references": {"resolved": int, "unresolved": int, "saved": int},
     "summaries": [],
     "warnings": [str],
     "slim": type(None),
@@ -68,6 +80,8 @@ EXPLAINED: dict[str, Any] = {
     "changed": bool,
     "tokens_before": int,
     "tokens_after": int,
+    "bare_before": int,
+    "bare_after": int,
     "reason": str,
 }
 
@@ -75,7 +89,7 @@ DIFF_SHAPE: dict[str, Any] = {
     "version": int,
     "messages": {"before": int, "after": int},
     "messages_changed": int,
-    "tokens": {"before": int, "after": int, "encoding": str, "exact": bool},
+    "tokens": {"before": int, "after": int, "encoding": str, "exact": bool, "counter": str, "counting": COUNTING},
     "counts": {
         "cut": int,
         "suppressed": int,

@@ -7,6 +7,7 @@ from typing import Any
 from build import compiled
 from msgspec.structs import replace
 from references import named_lines_stay
+from sums import references_are_those_of_restore, savings_add_up
 from words_law import users_words_go_last
 
 from condense_cli import api, jsontext, validity
@@ -54,6 +55,7 @@ def check_all(
     data = api.dump(result)
     untouched_is_untouched(result, data)
     links_stay_whole(result, data)
+    references_are_those_of_restore(result, data, count)
     check_content(result, configuration, count)
     deterministic(transcript, configuration, data, summarizer)
     if not any(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts):
@@ -67,7 +69,7 @@ def check_content(result: Condensation, configuration: Configuration, count: Cou
     valid_in_valid_out(result)
     never_larger(result, count)
     lossless(result)
-    savings_are_told_apart(result, count)
+    savings_add_up(result, count)
     protected_stays(result, configuration, count)
     users_words_go_last(result, configuration, count)
     receipts_add_up(result, count)
@@ -244,23 +246,6 @@ def lossless(result: Condensation) -> None:
 def restored(transcript: Transcript) -> list[list[str]]:
     """What every block says without references."""
     return [_texts(block) for message in decode(transcript.messages).messages for block in message.blocks]
-
-
-def savings_are_told_apart(result: Condensation, count: Counter) -> None:
-    """Law 6 in figures: as lossless counts what was saved on blocks that still say everything, and nothing else."""
-    old = {_where(block): block for _, block in result.before.blocks()}
-    before, after = (
-        {_where(block): block for message in decode(transcript.messages).messages for block in message.blocks}
-        for transcript in (result.before, result.transcript)
-    )
-    kept = [block for _, block in result.transcript.blocks() if not block.is_inserted]
-    whole = [block for block in kept if _says(after, block) == _says(before, block)]
-    assert result.lossless_saved == sum(count.block(old[_where(block)]) - count.block(block) for block in whole)
-
-
-def _says(blocks: dict[tuple[Place, tuple[int, int] | None], Block], block: Block) -> tuple[BlockKind, list[str]]:
-    said = blocks[_where(block)]
-    return said.kind, _texts(said)
 
 
 def idempotent(result: Condensation, configuration: Configuration, data: bytes, summarizer: Summarizer | None) -> None:

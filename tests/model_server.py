@@ -29,7 +29,7 @@ class Exchange:
         self.body = body
         self.promised: int | None = None
         """Bytes that the answer claims to have; None: it ends with the connection."""
-        self.is_anthropic = handler.path.endswith("/v1/messages")
+        self.is_anthropic = "/v1/messages" in handler.path
 
     @property
     def prompt(self) -> str:
@@ -170,6 +170,32 @@ def dribble(exchange: Exchange) -> None:
     exchange.start()
     while not exchange.server.over.wait(0.02):
         exchange.text("more ")
+
+
+def counting(factor: float, around: int = 400) -> Play:
+    """A count of so many tokens for each that is counted here, and of what the API puts around a request."""
+
+    def play(exchange: Exchange) -> None:
+        from condense_cli.formats import parse
+        from condense_cli.tokens import Counter
+
+        body = {key: value for key, value in exchange.body.items() if key != "tools"}
+        transcript = parse(json.dumps(body).encode())
+        count = Counter()
+        told = round(factor * (count.transcript(transcript) + count(transcript.envelope)))
+        number(around + told)(exchange)
+
+    return play
+
+
+def number(told: Any) -> Play:
+    """A count that says this."""
+
+    def play(exchange: Exchange) -> None:
+        exchange.begin(200, "application/json")
+        exchange.send(json.dumps({"input_tokens": told}))
+
+    return play
 
 
 def in_turn(*plays: Play) -> Play:

@@ -15,6 +15,7 @@ from condense_cli.transcript import Transcript
 T = TypeVar("T")
 PROJECT = Path(__file__).resolve().parent.parent
 FOLDER = PROJECT.parent / "shared" / "transcripts"
+MORE = PROJECT.parent / "shared" / "more-transcripts"
 SAMPLES = sorted(
     path for path in (PROJECT / "sample_transcripts").iterdir() if path.suffix in (".json", ".jsonl", ".traj")
 )
@@ -86,6 +87,11 @@ def row_sets() -> list[Path]:
 
 def files_of(format: str) -> list[Path]:
     return sorted(path for pattern in (OF_FORMAT | READ_ONLY)[format] for path in FOLDER.glob(pattern))
+
+
+def more_of(format: str) -> list[Path]:
+    """Others of a format, of newer clients."""
+    return sorted((MORE / format).glob("*.jsonl"))
 
 
 def all_files() -> list[Path]:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from hypothesis import strategies as st
+from todo_calls import WORDS, todo_calls
 
 PATHS = st.sampled_from(["src/app.py", "/home/me/project/src/app.py", "lib/core.rs", "C:\\work\\main.c", "a b/c.txt"])
 COMMANDS = st.sampled_from(["pytest -q", "cat src/app.py", "cd /repo && sed -n 1,9p a.py", "git status\ngit diff"])
@@ -81,7 +82,7 @@ def states(draw: st.DrawFn, library: list[list[str]]) -> str:
 def calls(draw: st.DrawFn, library: list[list[str]]) -> tuple[str, dict[str, Any]]:
     """A tool and its arguments; some of them hold what results show."""
     text = views(library)
-    kind = draw(st.sampled_from(["read", "bash", "edit", "write", "editor", "nothing", "nested"]))
+    kind = draw(st.sampled_from(["read", "bash", "edit", "write", "editor", "nothing", "nested", "todos", "todos"]))
     if kind == "read":
         return "Read", {"file_path": draw(PATHS)}
     if kind == "bash":
@@ -94,6 +95,8 @@ def calls(draw: st.DrawFn, library: list[list[str]]) -> tuple[str, dict[str, Any
         return "str_replace_editor", {"command": draw(st.sampled_from(["view", "create"])), "path": draw(PATHS)}
     if kind == "nested":
         return "MultiEdit", {"path": draw(PATHS), "edits": [{"old": draw(text), "a b": draw(text)}, {"": draw(text)}]}
+    if kind == "todos":
+        return draw(todo_calls())
     return "list_everything", {}
 
 
@@ -135,8 +138,12 @@ def xml_messages(draw: st.DrawFn) -> list[dict[str, Any]]:
     add("user", "<task>\nfix it\n</task>", draw(states(library)))
     for _ in range(draw(st.integers(1, 6))):
         path = draw(PATHS)
-        tool = draw(st.sampled_from(["read_file", "write_to_file", "execute_command"]))
+        tool = draw(st.sampled_from(["read_file", "write_to_file", "execute_command", "update_todo_list"]))
         inner = f"<path>{path}</path>" if tool != "execute_command" else f"<command>{draw(COMMANDS)}</command>"
+        if tool == "update_todo_list":
+            inner = "<todos>\n" + "\n".join(f"[ ] {words}" for words in WORDS[draw(st.integers(0, 4)) :]) + "\n</todos>"
+        elif draw(st.booleans()):
+            inner += f"\n<task_progress>\n- [x] {WORDS[0]}\n- [ ] {WORDS[draw(st.integers(1, 4))]}\n</task_progress>"
         if tool == "write_to_file":
             inner += f"\n<content>\n{_without_tags(draw(views(library)))}\n</content>"
         add("assistant", f"I look.\n\n<{tool}>\n{inner}\n</{tool}>")

@@ -8,11 +8,13 @@ from typing import Any
 
 from agent_logs import agent_files
 from agents import Turns, gemini_chats, opencode_exports, pi_sessions
+from beside_messages import attachments, copies_of_requests
 from hypothesis import strategies as st
 from pictures import image_links, images
 from repeats import repeating_turns, xml_messages
 from response_items import request_items
 from rollouts import rollout_records
+from todo_calls import todo_calls
 from training import sharegpt_files
 
 from condense_cli.markers import Gap
@@ -73,11 +75,13 @@ def exchanges(draw: st.DrawFn, *, thinking: bool = True) -> list[dict[str, Any]]
             calls = []
             for _ in range(draw(st.integers(1, 3))):
                 number += 1
+                is_state = draw(st.integers(0, 3)) == 0
+                tool, arguments = draw(todo_calls() if is_state else st.tuples(TOOLS, ARGUMENTS))
                 calls.append(
                     {
                         "id": f"call_{number}",
-                        "tool": draw(TOOLS),
-                        "arguments": draw(ARGUMENTS),
+                        "tool": tool,
+                        "arguments": arguments,
                         "result": draw(st.one_of(TEXTS, st.lists(st.one_of(VISIBLE, images()), max_size=3))),
                         "error": draw(st.sampled_from([None, True, False])),
                     }
@@ -224,7 +228,7 @@ def claude_records(draw: st.DrawFn, turns: Turns = ANY_TURNS) -> list[dict[str, 
     records: list[dict[str, Any]] = []
     parent: str | None = None
 
-    def add(kind: str, message: dict[str, Any], parent: str | None, **extra: Any) -> str:
+    def add(kind: str, message: dict[str, Any] | None, parent: str | None, **extra: Any) -> str:
         identifier = str(uuid.uuid5(uuid.NAMESPACE_URL, str(len(records))))
         records.append(
             {
@@ -232,13 +236,18 @@ def claude_records(draw: st.DrawFn, turns: Turns = ANY_TURNS) -> list[dict[str, 
                 "isSidechain": False,
                 "sessionId": "s",
                 "type": kind,
-                "message": message,
+                **({} if message is None else {"message": message}),
                 "uuid": identifier,
                 "timestamp": "2026-01-02T03:04:05.000Z",
                 **extra,
             }
         )
         return identifier
+
+    def beside(parent: str | None) -> str | None:
+        """Now and then what newer clients write besides."""
+        records.extend(draw(copies_of_requests(VISIBLE)) if draw(st.integers(0, 3)) == 0 else ())
+        return add("attachment", None, parent, **draw(attachments(VISIBLE))) if draw(st.integers(0, 3)) == 0 else parent
 
     if draw(st.booleans()):
         records.append({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}})
@@ -247,7 +256,7 @@ def claude_records(draw: st.DrawFn, turns: Turns = ANY_TURNS) -> list[dict[str, 
             content: Any = turn["user"]
             if draw(st.integers(0, 3)) == 0:
                 content = [draw(images()), {"type": "text", "text": content}]
-            parent = add("user", {"role": "user", "content": content}, parent)
+            parent = beside(add("user", {"role": "user", "content": content}, parent))
             if draw(st.integers(0, 4)) == 0:
                 records.append({"type": "queue-operation", "operation": "enqueue", "sessionId": "s", "timestamp": ""})
             continue
@@ -276,6 +285,7 @@ def claude_records(draw: st.DrawFn, turns: Turns = ANY_TURNS) -> list[dict[str, 
         if shape != "interleaved":
             for identifier in waiting:
                 parent = answer(identifier, lines[identifier] if shape == "branching" else parent, lines, waiting)
+        parent = beside(parent)
     if draw(st.booleans()):
         records.append({"type": "last-prompt", "lastPrompt": "x", "sessionId": "s", "leafUuid": parent})
     return records

@@ -33,7 +33,8 @@ class Wordy(Struct, frozen=True):
     """Writes more than it was given."""
 
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
-        return [Written(f"{_all(task)}\nThat was all of it.", by="wordy") for task in tasks]
+        more = "\n".join(f"That was all of it, said {n} times." for n in range(200))
+        return [Written(f"{_all(task)}\n{more}", by="wordy") for task in tasks]
 
 
 SUMMARIZERS: tuple[Summarizer, ...] = (Short(), Failing(), Failing(2), Wordy())

@@ -11,6 +11,7 @@ from build import conversation
 from helpers import Outcome, as_lines, condense_process
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from condense_cli.config.models import Configuration
 from condense_cli.config.profiles import Profile
@@ -40,12 +41,21 @@ SMALL = as_lines(conversation())
         (Sizes(300_000, 0, 200_000, is_automatic=False), Reason.SWITCHED_OFF),
         (Sizes(300_000, 0, None), Reason.UNKNOWN_WINDOW),
         (Sizes(1, 0, 8_192), Reason.LIMIT),
+        # A token count, beside the others and where the window is not known.
+        (Sizes(149_999, 0, 1_000_000, above=150_000), Reason.BELOW),
+        (Sizes(100_000, 50_000, 1_000_000, above=150_000), Reason.ABOVE),
+        (Sizes(500_000, 0, 1_000_000, threshold=50, above=600_000), Reason.THRESHOLD),
+        (Sizes(171_809, 0, 200_000, above=180_000), Reason.LIMIT),
+        (Sizes(150_000, 0, None, above=150_000), Reason.ABOVE),
+        (Sizes(149_999, 0, None, above=150_000), Reason.BELOW),
+        (Sizes(150_000, 0, None, above=150_000, is_automatic=False), Reason.SWITCHED_OFF),
     ],
 )
 def test_threshold_and_limit(context: Sizes, reason: Reason) -> None:
     decision = decide(context)
     assert decision.reason is reason
-    assert decision.should_condense is (reason in (Reason.THRESHOLD, Reason.LIMIT))
+    assert decision.should_condense is (reason in (Reason.THRESHOLD, Reason.ABOVE, Reason.LIMIT))
+    assert context.above is None or f"{context.above:,}" in str(decision) or reason is not Reason.ABOVE
 
 
 SIZES = st.integers(0, 2_000_000)
@@ -60,26 +70,34 @@ SIZES = st.integers(0, 2_000_000)
         st.floats(5, 100),
         st.integers(0, 100_000),
         st.booleans(),
+        above=st.one_of(st.none(), SIZES),
     ),
     st.integers(1, 100_000),
 )
 def test_more_tokens_never_turn_a_yes_into_a_no(context: Sizes, more: int) -> None:
     def with_more(tokens: int, overhead: int) -> Decision:
-        return decide(
-            Sizes(
-                context.tokens + tokens,
-                context.beside + overhead,
-                context.window,
-                context.threshold,
-                context.reserved,
-                context.is_automatic,
-            )
-        )
+        return decide(replace(context, tokens=context.tokens + tokens, beside=context.beside + overhead))
 
     decision = decide(context)
     assert with_more(more, 0).should_condense >= decision.should_condense
     assert with_more(0, more).should_condense == with_more(more, 0).should_condense
     assert f"{context.used:,}" in str(decision)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_far"),
+    [
+        (Sizes(30_000, 0, 1_000_000), True),
+        (Sizes(30_000, 0, 1_000_000, threshold=95), True),
+        (Sizes(30_000, 0, 1_000_000, threshold=60), False),
+        (Sizes(30_000, 0, 1_000_000, above=150_000), False),
+        (Sizes(30_000, 0, 1_000_000, is_automatic=False), False),
+        (Sizes(30_000, 0, 200_000), False),
+        (Sizes(30_000, 0, None), False),
+    ],
+)
+def test_a_limit_that_is_hardly_ever_reached(sizes: Sizes, is_far: bool) -> None:
+    assert decide(sizes).is_hardly_ever_due is is_far
 
 
 def test_a_limit_does_not_depend_on_the_switch() -> None:
@@ -152,6 +170,20 @@ def test_the_main_profile_goes_before_others_and_own_ones_before_built_in_ones()
     assert known_of("qwen3:8b", own).profile == "second"
     assert known_of("gpt-4o-mini", user(mine=local(model="gpt-4o-mini"))).profile == "mine"
     assert known_of("gpt-4o-mini", user()).profile == "gpt-4o-mini"
+
+
+def test_the_token_count_of_the_option_goes_before_those_of_profile_and_settings() -> None:
+    common = Configuration(auto_condense_context_above=150_000)
+    own = user(mine=replace(local(), above=20_000))
+
+    def above(model: str, asked: int | None = None) -> tuple[int | None, str | None]:
+        window = window_of(model, common, own, Asked(above=asked))
+        return window.above, window.above_source
+
+    assert above("qwen3:8b", 10_000) == (10_000, "option")
+    assert above("qwen3:8b") == (20_000, "profile mine")
+    assert above("claude-opus-5") == (150_000, None)
+    assert window_of("claude-opus-5", Configuration(), own).above is None
 
 
 def test_a_profile_that_is_asked_for_brings_its_model() -> None:
@@ -230,6 +262,44 @@ def test_settings_say_threshold_and_switch() -> None:
     assert b"5 %  CONDENSE_AUTO_CONDENSE_CONTEXT_PERCENT" in done.stdout
     off = checked("--context-window", "40000", "-q", env=env | {"CONDENSE_AUTO_CONDENSE_CONTEXT": "false"})
     assert (off.status, off.stdout, off.stderr) == (ExitStatus.DONE, b"", "")
+
+
+def test_a_token_count_needs_no_window() -> None:
+    yes = checked("--above", "10", "--json")
+    assert yes.status == ExitStatus.SHOULD_CONDENSE
+    found = json.loads(yes.stdout)
+    assert (found["reason"], found["above"]) == ("above", {"tokens": 10, "source": "option"})
+    assert (found["window"]["tokens"], found["percent"], found["limit"]) == (None, None, None)
+    assert "condensing is due from 10 tokens on" in found["sentence"]
+    no = checked("--above", "150k")
+    assert no.status == ExitStatus.DONE
+    assert re.search(rb"above +150,000  option\n", no.stdout)
+    assert "150,000" in no.text.splitlines()[0]
+    for wrong in ("0", "15%", "-1"):
+        assert checked("--above", wrong).status == ExitStatus.USAGE
+
+
+def test_the_settings_give_a_token_count(tmp_path: Path) -> None:
+    variable = {"CONDENSE_AUTO_CONDENSE_CONTEXT_ABOVE": "10"}
+    done = checked(env=variable)
+    assert done.status == ExitStatus.SHOULD_CONDENSE
+    assert b"10  CONDENSE_AUTO_CONDENSE_CONTEXT_ABOVE" in done.stdout
+    assert checked("--above", "150k", env=variable).status == ExitStatus.DONE
+    for key in ("auto_condense_context_above", "autoCondenseContextAbove"):
+        (tmp_path / "condense").mkdir(exist_ok=True)
+        (tmp_path / "condense" / "condense.yaml").write_text(f"{key}: 10")
+        assert checked(env={"XDG_CONFIG_HOME": str(tmp_path)}).status == ExitStatus.SHOULD_CONDENSE
+
+
+def test_a_window_that_is_hardly_ever_full_is_said() -> None:
+    found = json.loads(checked("--context-window", "1M", "--json").stdout)
+    (warning,) = found["warnings"]
+    assert "only above 891,808 tokens" in warning
+    assert "--above 150k" in warning
+    assert found["above"] is None
+    assert "Warning: In a window of this size" in checked("--context-window", "1M").text
+    for more in (("--above", "150k"), ("--threshold", "20")):
+        assert json.loads(checked("--context-window", "1M", "--json", *more).stdout)["warnings"] == []
 
 
 def test_own_profiles_are_looked_at(tmp_path: Path) -> None:

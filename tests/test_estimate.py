@@ -175,7 +175,9 @@ def test_the_overhead_before_a_summary_is_known_behind_it(tmp_path: Path) -> Non
     overhead = estimate(path)["before"]["overhead"]
     condense("run", path, "-p", "max", "-o", small)
     before = estimate(small)["before"]
-    assert (before["overhead"], before["overhead_source"]) == (overhead, "recorded usage")
+    # Of the usage that led to the factor a part went with what was summarized.
+    assert before["overhead"] == pytest.approx(overhead, rel=0.01)
+    assert before["overhead_source"] == "recorded usage"
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -187,7 +189,7 @@ def test_the_table_fits_the_terminal(tmp_path: Path, columns: int) -> None:
     lines = done.plain.splitlines()
     assert max(map(cell_len, lines)) <= columns
     (row,) = [line for line in lines if line.startswith("speed ")]
-    assert re.match(r"speed +2,700,\d{3} → \d", row)
+    assert re.match(r"speed +3,\d{3},\d{3} → \d", row)
     assert "$" in row
     assert row.endswith(("turns", "turn")), "a column was cut off"
 

@@ -114,7 +114,7 @@ def test_masking_begins_with_the_oldest_result_and_keeps_the_calls() -> None:
     found = case()
     mask = BASELINES["mask"].to_target
     assert mask is not None
-    messages = mask(found, int(found.tokens * 0.55))
+    messages = mask(found, int(found.tokens * 0.6))
     assert result_lines(messages) == [1, 1, 41, 41]
     assert found.questions(messages) == Recall(Score(8, 4), Score(0, 0), Score(4, 4))
 
@@ -123,7 +123,7 @@ def test_dropping_the_oldest_drops_calls_with_their_results() -> None:
     found = case()
     oldest = BASELINES["oldest"].to_target
     assert oldest is not None
-    messages = oldest(found, int(found.tokens * 0.55))
+    messages = oldest(found, int(found.tokens * 0.6))
     assert list(messages) == [found.before.messages[0], *found.before.messages[5:]]
     assert found.questions(messages) == Recall(Score(8, 4), Score(0, 0), Score(4, 2))
 

@@ -25,7 +25,7 @@ from build import (
 from condense_cli import api
 from condense_cli.errors import NotJsonError, TranscriptError, UnknownFormatError, UsageError
 from condense_cli.extractive.parts import parts_of
-from condense_cli.formats import FORMATS, parse, serialize
+from condense_cli.formats import FORMATS, estimates, parse, serialize
 from condense_cli.formats.injected import is_injected, words_of_user
 from condense_cli.llm.flatten import flattened
 from condense_cli.report.inspection import content_type
@@ -91,8 +91,8 @@ def test_thinking_and_unknown_blocks_have_no_content_type() -> None:
     unknown = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
     transcript = anthropic(user("a"), assistant([thinking(), unknown, text("b")]))
     assert [block.content_type for block in transcript.messages[1].blocks[:2]] == [None, None]
-    redacted = anthropic(user("a"), assistant([{"type": "redacted_thinking", "data": "x" * 160}]))
-    assert redacted.messages[1].blocks[0].estimate == 30
+    redacted = anthropic(user("a"), assistant([{"type": "redacted_thinking", "data": "x" * 480}]))
+    assert redacted.messages[1].blocks[0].estimate == 480 * 3 // 16 - estimates.SIGNATURE
 
 
 # A recorded request names its model, and sends more with every call than its messages.

@@ -31,7 +31,7 @@ def call(identifier: str, result: Any = None, **members: Any) -> Json:
 
 
 def session() -> list[Json]:
-    thought = {"subject": "Reading", "description": "I look first."}
+    thought = {"subject": "Reading", "description": "I look first."}  # Only shown: the client does not send it.
     asked = {"functionCall": {"id": "b", "name": "read_file", "args": {"absolute_path": "/src/app.py"}}}
     return [
         message(0, "user", "Go on."),
@@ -63,13 +63,13 @@ def test_a_chat_is_read() -> None:
     assert "".join(message.role.value[0] for message in transcript.messages) == "uatatau"
     kinds = [[block.kind.value for block in message.blocks] for message in transcript.messages]
     assert kinds[1:5] == [
-        ["thinking", "text", "tool_call"],
+        ["text", "tool_call"],
         ["tool_result"],
         ["thinking", "tool_call"],
         ["tool_result"],
     ]
-    assert tools.reads_a_file(transcript.messages[1].blocks[2])
-    assert tools.path_argument(transcript.messages[1].blocks[2]) == "/src/app.py"
+    assert tools.reads_a_file(transcript.messages[1].blocks[1])
+    assert tools.path_argument(transcript.messages[1].blocks[1]) == "/src/app.py"
     assert transcript.model == "m"
     assert validate(transcript) == []
 

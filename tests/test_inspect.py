@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,17 @@ from build import (
     user,
 )
 from helpers import as_lines, condense, condense_on_terminal
+from hypothesis import given
 from rich.cells import cell_len
+from strategies import FILES as FILES_OF_ANY_FORMAT
 
 from condense_cli.errors import ExitStatus
+from condense_cli.factor import AS_COUNTED
+from condense_cli.formats import parse
 from condense_cli.report.inspection import CONTENT_TYPES, Inspection, inspect
-from condense_cli.tokens import MESSAGE_TOKENS, Counter, Encoding
+from condense_cli.report.parts import CONTENT, DIFFERENCE, ESTIMATES, MARKUP, OVERHEAD
+from condense_cli.report.usage import RECORDED, in_use
+from condense_cli.tokens import CALL_TOKENS, MESSAGE_TOKENS, Counter, Encoding, is_framed
 from condense_cli.transcript import Transcript
 
 ENCODING = Encoding("o200k_base", exact=True)
@@ -34,7 +41,7 @@ FILES = [*real.SAMPLES, *(path for path in real.every_file() if real.is_readable
 
 
 def inspected(transcript: Transcript, top: int = 10, count: Counter | None = None) -> Inspection:
-    return inspect(transcript, count or Counter(), ENCODING, source="test", top=top)
+    return inspect(transcript, count or Counter(), AS_COUNTED, ENCODING, source="test", top=top)
 
 
 def tokens_of(found: Inspection) -> dict[str, int]:
@@ -49,7 +56,8 @@ def test_the_figures_of_real_transcripts_add_up(path: Path) -> None:
     """Content types are all that is counted but the constants; tools are all calls with all their results."""
     transcript, count = real.transcript(path), Counter()
     found = inspected(transcript, top=10**6, count=count)
-    constants = MESSAGE_TOKENS * len(transcript.messages)
+    calls = sum(is_framed(block) for _, block in transcript.blocks())
+    constants = MESSAGE_TOKENS * len(transcript.messages) + CALL_TOKENS * calls
     assert found.tokens.total == count.transcript(transcript)
     assert found.tokens.constants == constants
     assert sum(tokens_of(found).values()) == count.transcript(transcript) - constants
@@ -57,9 +65,51 @@ def test_the_figures_of_real_transcripts_add_up(path: Path) -> None:
     assert sum(share.tokens for share in found.largest_messages) == found.tokens.total
     assert sum(share.tokens for share in found.largest_blocks) == found.tokens.total - constants
     of_tools = [block for _, block in transcript.blocks() if block.call_id is not None]
-    assert sum(share.tokens for share in found.tools) == sum(map(count.block, of_tools))
+    assert sum(share.tokens for share in found.tools) == sum(map(count.content, of_tools))
     assert found.repeats.tokens == found.repeats.block_tokens + found.repeats.line_tokens <= found.tokens.total
     assert sum(share.tokens for share in found.files) <= sum(share.tokens for share in found.tools)
+
+
+def parts_add_up(transcript: Transcript, count: Counter) -> None:
+    """What is in use is the sum of its parts, and these are the figures that the report has elsewhere."""
+    found = inspected(transcript, count=count)
+    parts = {part.name: part.tokens for part in found.in_use.parts}
+    used = in_use(transcript, count, AS_COUNTED)
+    assert (found.in_use.tokens, found.in_use.source) == (used.tokens, used.source)
+    assert sum(parts.values()) == used.tokens
+    assert found.tokens.total == sum(parts.pop(name, 0) for name in (CONTENT, MARKUP, ESTIMATES))
+    assert found.tokens.overhead == parts.pop(OVERHEAD, 0)
+    assert parts.keys() <= ({DIFFERENCE} if used.source == RECORDED else set())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_parts_of_real_transcripts_add_up_to_what_is_in_use(path: Path) -> None:
+    parts_add_up(real.transcript(path), Counter())
+
+
+@given(FILES_OF_ANY_FORMAT)
+def test_parts_of_any_transcript_add_up_to_what_is_in_use(data: bytes) -> None:
+    parts_add_up(parse(data), Counter())
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_what_is_in_use_is_explained_on_a_terminal(columns: int) -> None:
+    """Row by row, with a sum."""
+    found = condense("inspect", real.SESSION, "--json").json
+    lines = condense_on_terminal("inspect", real.SESSION, columns=columns).plain.splitlines()
+    assert max(map(cell_len, lines)) <= columns
+    start = next(number for number, line in enumerate(lines) if line.startswith("part "))
+    rows = lines[start + 1 : lines.index("", start)]
+    figures = [int(re.findall(r"-?\d[\d,]*", row)[0].replace(",", "")) for row in rows]
+    assert figures[:-1] == [part["tokens"] for part in found["in_use"]["parts"]]
+    assert sum(figures[:-1]) == figures[-1] == found["in_use"]["tokens"] == found["window"]["used"]
+
+
+def test_where_nothing_but_messages_is_in_use_their_content_explains_it(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_bytes(as_lines([user("go"), assistant("ok")]))
+    assert condense("inspect", path, "--json").json["in_use"]["tokens"] == 2 + 2 * MESSAGE_TOKENS
+    assert "in use" not in condense("inspect", path).text
 
 
 def test_texts_are_told_apart_by_who_wrote_them() -> None:
@@ -186,6 +236,8 @@ def test_bytes_of_a_session_are_told_apart() -> None:
         "display_copies": display,
         "keys": sum(len(lines[number]) for number in (1, 3, 4)) - sent - display,
         "not_live": len(lines[2]),
+        "prompt": 0,
+        "request_copies": 0,
         "other_records": len(lines[0]),
         "between": len(lines),
     }

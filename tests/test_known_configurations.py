@@ -14,6 +14,7 @@ from known_configurations import LOSSLESS, NATIVE, PASSES, PHASES, TRUNCATION
 
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
+from condense_cli.factor import AS_COUNTED
 from condense_cli.lossless.decode import decode
 from condense_cli.markers import gaps_in, parse_gap, parse_summary
 from condense_cli.passes.condensation import Condensation
@@ -29,9 +30,9 @@ LONG: Final = real.SESSION
 NAMES: Final = {"messageText": "message_text", "toolParameters": "tool_parameters", "toolResults": "tool_results"}
 STAYS: Final = {
     "keep": {Kept.CONFIGURED},
-    "suppress": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS},
-    "truncate": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS},
-    "summarize": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS},
+    "suppress": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS, Kept.NEWEST_STATE, Kept.CUT},
+    "truncate": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS, Kept.NEWEST_STATE, Kept.CUT},
+    "summarize": {Kept.NOT_SMALLER, Kept.SHORT_VALUES, Kept.WITHIN_LIMITS, Kept.NEWEST_STATE, Kept.CUT},
 }
 """Why a block that a pass may touch can stay all the same, by the operation that is asked for."""
 
@@ -43,7 +44,7 @@ def _id(path: Path) -> str:
 
 
 def run(text: str, transcript: Transcript, count: Counter) -> Condensation:
-    found = api.condense(transcript, parse_configuration(text), counter=count)
+    found = api.condense(transcript, parse_configuration(text), counter=count, factor=AS_COUNTED)
     api.dump(found)
     return found
 

@@ -15,6 +15,7 @@ from rollouts import message
 from rollouts import record as codex_record
 
 from condense_cli import api
+from condense_cli.factor import AS_COUNTED
 from condense_cli.report.usage import InUse, beside_messages, in_use, overhead_of
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Transcript, Usage
@@ -55,7 +56,7 @@ def written(transcript: Transcript, *passes: Json, **keys: Any) -> list[Json]:
 
 
 def found(transcript: Transcript) -> InUse:
-    return in_use(transcript, Counter.of(transcript))
+    return in_use(transcript, Counter.of(transcript), AS_COUNTED)
 
 
 def following(records: list[Json], tokens: int) -> list[Json]:
@@ -77,14 +78,17 @@ def test_the_newest_usage_counts() -> None:
     records[-2]["message"]["usage"]["output_tokens"] = 1_000
     behind = count.message(transcript.messages[-1])
     assert found(loaded(records)) == InUse(51_300 + behind, "recorded usage")
-    assert beside_messages(transcript, count)[0] == 50_300 + last - count.transcript(transcript)
-    assert overhead_of(transcript, count) == (20_010 - count.message(transcript.messages[0]), "recorded usage")
+    assert beside_messages(transcript, count, AS_COUNTED)[0] == 50_300 + last - count.transcript(transcript)
+    assert overhead_of(transcript, count, AS_COUNTED) == (
+        20_010 - count.message(transcript.messages[0]),
+        "recorded usage",
+    )
 
 
 def test_an_overhead_that_is_named_goes_before_usage() -> None:
     transcript = loaded(session())
     count = Counter.of(transcript)
-    assert in_use(transcript, count, 100) == InUse(count.transcript(transcript) + 100, "estimated")
+    assert in_use(transcript, count, AS_COUNTED, 100) == InUse(count.transcript(transcript) + 100, "estimated")
 
 
 # Usage was recorded with what is cut now; a client that goes on records it anew.
@@ -98,7 +102,9 @@ def test_a_cut_makes_usage_a_thing_of_the_past(prelude: bool) -> None:
     transcript = loaded(cut)
     count = Counter.of(transcript)
     assert count.transcript(transcript) < count.transcript(loaded(records))
-    assert found(transcript) == InUse(count.transcript(transcript) + overhead_of(transcript, count)[0], "estimated")
+    assert found(transcript) == InUse(
+        count.transcript(transcript) + overhead_of(transcript, count, AS_COUNTED)[0], "estimated"
+    )
     assert found(loaded(following(cut, 20_500))).source == "recorded usage"
     assert found(loaded(following(cut, 50_400))).source == "estimated"  # Nothing shows that it was sent without.
 
@@ -106,17 +112,17 @@ def test_a_cut_makes_usage_a_thing_of_the_past(prelude: bool) -> None:
 # A summary begins the conversation anew, with copies of what stays: their usage is older, what comes behind is not.
 def test_behind_a_summary_of_ours() -> None:
     before = loaded(session())
-    overhead = overhead_of(before, Counter.of(before))
+    overhead = overhead_of(before, Counter.of(before), AS_COUNTED)
     records = written(before, one_pass(**BATCH))
     transcript = loaded(records)
     count = Counter.of(transcript)
     assert [usage.is_older for usage in transcript.usages] == [True] * len(transcript.usages) != []
-    assert overhead_of(transcript, count) == overhead
+    assert overhead_of(transcript, count, AS_COUNTED) == overhead
     assert found(transcript) == InUse(count.transcript(transcript) + overhead[0], "estimated")
     resumed = loaded(following(records, 21_000))
     last = Counter.of(resumed).message(resumed.messages[-1])
     assert found(resumed) == InUse(21_000 + max(7, last), "recorded usage")
-    assert overhead_of(resumed, count) == overhead
+    assert overhead_of(resumed, count, AS_COUNTED) == overhead
 
 
 def test_what_a_client_kept_at_a_compaction_has_old_usage() -> None:
@@ -130,12 +136,13 @@ def test_what_a_client_kept_at_a_compaction_has_old_usage() -> None:
     transcript = loaded(records)
     assert [usage.is_older for usage in transcript.usages] == [True]
     assert found(transcript).source == "estimated"
-    assert overhead_of(transcript, Counter.of(transcript))[0] > 19_000
+    assert overhead_of(transcript, Counter.of(transcript), AS_COUNTED)[0] > 19_000
     assert found(loaded(following(records, 20_700))).source == "recorded usage"
 
 
 def rollout(*records: Json) -> Transcript:
-    return api.loads("".join(json.dumps(each) + "\n" for each in records), format="codex")
+    head = codex_record("session_meta", id="s")
+    return api.loads("".join(json.dumps(each) + "\n" for each in (head, *records)), format="codex")
 
 
 def counted(tokens: int) -> Json:
@@ -155,13 +162,14 @@ def test_rollouts() -> None:
     transcript = rollout(request, *(line for each in contents for line in codex_turn(*each)))
     count = Counter.of(transcript)
     assert transcript.usages[-1] == Usage(7, 40_200, 50)
-    assert found(transcript) == InUse(40_250 + count.message(transcript.messages[-1]), "recorded usage")
+    said = max(50, count.message(transcript.messages[7]))
+    assert found(transcript) == InUse(40_200 + said + count.message(transcript.messages[-1]), "recorded usage")
     records = written(transcript, one_pass(**BATCH))
-    condensed = rollout(*records)
+    condensed = rollout(*records[1:])
     assert condensed.usages == ()
-    assert overhead_of(condensed, count) == overhead_of(transcript, count)
+    assert overhead_of(condensed, count, AS_COUNTED) == overhead_of(transcript, count, AS_COUNTED)
     more = codex_record("response_item", **message("assistant", "Done."))
-    assert found(rollout(*records, more, counted(9_800))) == InUse(9_850, "recorded usage")
+    assert found(rollout(*records[1:], more, counted(9_800))) == InUse(9_850, "recorded usage")
 
 
 @pytest.mark.parametrize("format", ["gemini", "opencode", "pi", "kimi"])

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 
 from condense_cli import api
 from condense_cli.errors import ExitStatus
+from condense_cli.factor import AS_COUNTED
 from condense_cli.markers import content_hash, gaps_in
 from condense_cli.report import contents
 from condense_cli.report.diff import What
@@ -92,13 +93,14 @@ def test_a_reference_that_is_cut_after_all_saved_nothing_losslessly() -> None:
     )
     assert [receipt.operation for receipt in done.changes if receipt.message == 2] == ["refer", "truncate"]
     assert done.lossless_saved == 0
-    rows = contents.by_content(done)
-    assert [(content, operation, blocks) for content, operation, blocks, _ in rows] == [("tool results", "truncate", 1)]
-    assert sum(tokens for *_, tokens in rows) == done.tokens_before - done.tokens_after
+    saved = done.tokens_before - done.tokens_after
+    assert contents.savings_of(done, done.tokens_before - done.tokens_after) == [
+        contents.Saving("tool results", "truncate", 1, saved)
+    ]
 
 
-def test_a_cut_call_is_no_reference_although_one_stands_in_it() -> None:
-    """Where parameters may be references too: what the pass left out is gone."""
+def test_a_block_that_is_cut_and_has_a_reference_counts_in_both_shares() -> None:
+    """By its tokens: what `restore` puts back in it, and what the pass left out."""
     own = "\n".join(f"only here, number {n}: {n * 7919}" for n in range(60))
     writes = [
         message
@@ -120,7 +122,15 @@ def test_a_cut_call_is_no_reference_although_one_stands_in_it() -> None:
     assert "[see content of the next Write" in block.text
     assert "left out" in block.text
     assert [receipt.operation for receipt in done.changes] == ["refer", "truncate"]
-    assert done.lossless_saved == 0
+    count = Counter()
+    put_back = count.transcript(api.restore(done.transcript).transcript) - done.tokens_after
+    assert done.lossless_saved == put_back > count(LONG) / 2
+    left_out = done.tokens_before - done.tokens_after - put_back
+    assert left_out > 0
+    shares = [contents.Saving("tool parameters", how, 1, n) for how, n in (("refer", put_back), ("truncate", left_out))]
+    assert contents.savings_of(done, done.tokens_before - done.tokens_after) == sorted(
+        shares, key=lambda share: -share.tokens
+    )
 
 
 def test_references_of_the_input_cost_what_they_cost_in_the_file() -> None:
@@ -150,12 +160,14 @@ def test_the_terminal_says_reference_and_what_can_be_had_back(file: Path, lossle
     saved, kept = (
         condense("run", file, "--config", both, "--json").json["tokens"][key] for key in ("saved", "lossless_saved")
     )
-    assert f"\n{kept:,} by references, restorable; {saved - kept:,} left out\n" in done.plain
+    assert (
+        f"\n{kept:,} by references; {saved - kept:,} left out\ncondense restore puts back 1 reference\n" in done.plain
+    )
     assert re.search(rf"\ntool results +reference +1 +{kept:,}\n", done.plain)
     assert re.search(r"\n#2  referenced  \d+ → \d+  tool result  Read src/app\.py\n", "\n" + done.plain)
     assert "refer " not in done.plain
     only = condense_on_terminal("run", file, "--config", lossless, columns=80)
-    assert f"\nall by references: {kept:,} tokens, restorable\n" in only.plain
+    assert f"\nall by references: {kept:,} tokens\ncondense restore puts back 1 reference\n" in only.plain
     explained = condense_on_terminal("run", file, "--config", lossless, "--explain", columns=80)
     assert re.search(r"\n2:0 +tool result +\d+ → \d+  reference: the same lines", explained.plain)
 
@@ -170,7 +182,7 @@ def test_what_the_prelude_saved_and_a_pass_then_cut_is_told(file: Path, tmp_path
     assert at_first > report["tokens"]["lossless_saved"] == 0
     shown = condense_on_terminal("run", file, "--config", config, columns=80).plain
     saved = report["tokens"]["saved"]
-    assert f"\n0 by references ({at_first:,} before later cuts); {saved:,} left out\n" in shown
+    assert f"\n0 by references; {saved:,} left out\nbefore later cuts references saved {at_first:,}\n" in shown
 
 
 def test_a_run_without_references_says_nothing_about_them(tmp_path: Path) -> None:
@@ -178,7 +190,7 @@ def test_a_run_without_references_says_nothing_about_them(tmp_path: Path) -> Non
     path.write_bytes(as_lines([user("go"), *read_turn("1"), *(assistant("ok"),)]))
     shown = condense_on_terminal("run", path, columns=80).plain
     assert "by references" not in shown
-    assert "restorable" not in shown
+    assert "restore" not in shown
 
 
 def test_the_summary_mentions_references_where_there_is_room(file: Path, lossless: Path, tmp_path: Path) -> None:
@@ -213,7 +225,7 @@ def test_diff_calls_it_referenced(file: Path, lossless: Path, tmp_path: Path) ->
 
 
 def names_and_tokens(transcript: Transcript) -> dict[str, int]:
-    return {share.name: share.tokens for share in find_savings(transcript, Counter())[0].finders}
+    return {share.name: share.tokens for share in find_savings(transcript, Counter(), AS_COUNTED)[0].finders}
 
 
 def test_each_finder_wins_what_it_is_for() -> None:
@@ -238,7 +250,7 @@ def test_tool_parameters_count_on_top_of_all_finders() -> None:
     writes = [assistant([call(f"{n}", "Write", file_path="a.py", content=LONG)]) for n in range(2)]
     answers = [user([result(f"{n}", "ok")]) for n in range(2)]
     messages = [user("go"), writes[0], answers[0], writes[1], answers[1]]
-    lossless, _ = find_savings(anthropic(*messages), Counter())
+    lossless, _ = find_savings(anthropic(*messages), Counter(), AS_COUNTED)
     assert (lossless.tokens, lossless.tool_parameters.blocks) == (0, 1)
     assert lossless.tool_parameters.tokens > Counter()(LONG) / 2
 
@@ -248,11 +260,11 @@ def test_all_finders_win_what_a_lossless_run_saves(path: Path) -> None:
     """Nothing in these is pinned; and what a run has written is there, and saves just that."""
     transcript, count = real.transcript(path), Counter()
     done = api.condense(transcript, configuration(lossless_prelude=PRELUDE), counter=count)
-    lossless, held = find_savings(transcript, count)
+    lossless, held = find_savings(transcript, count, AS_COUNTED)
     assert lossless.tokens == done.lossless_saved == done.tokens_before - done.tokens_after > 0
     assert lossless.blocks == len(done.references)
     assert (held.resolved, held.unresolved, held.saved) == (0, 0, 0)
-    again, held = find_savings(done.transcript, count)
+    again, held = find_savings(done.transcript, count, AS_COUNTED)
     assert again == lossless
     assert held.saved == done.lossless_saved
     assert held.resolved >= lossless.blocks

@@ -8,6 +8,7 @@ from build import LONG, anthropic, assistant, call, read_turn, result, text, use
 from helpers import as_lines, condense
 from pictures import picture
 
+from condense_cli.factor import AS_COUNTED
 from condense_cli.report.inspection import inspect
 from condense_cli.report.repeats import find_repeats
 from condense_cli.tokens import Counter, encoding_for
@@ -72,7 +73,7 @@ def test_an_image_that_stands_earlier_is_a_repeat() -> None:
     assert repeats(*messages) == [(2, 0, 0, (0, 0))]
     (repeat,) = find_repeats(anthropic(*messages), Counter())
     assert repeat.tokens == 800 * 600 // 750
-    found = inspect(anthropic(*messages), Counter(), encoding_for(None), source="test").repeats
+    found = inspect(anthropic(*messages), Counter(), AS_COUNTED, encoding_for(None), source="test").repeats
     assert (found.whole_blocks, found.block_tokens, found.lines) == (1, repeat.tokens, 0)
     assert [(share.content_type, share.first) for share in found.largest] == [("images", "0:0")]
 

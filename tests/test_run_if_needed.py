@@ -66,6 +66,18 @@ def test_a_target_that_nobody_worked_for_is_not_missed() -> None:
     assert (done.status, done.stdout) == (ExitStatus.DONE, DATA)
 
 
+def test_a_token_count_decides_where_the_window_does_not() -> None:
+    for window in ((), ("--context-window", "1M")):
+        done = condense_process("run", "-", "-p", "speed", "--if-needed", "--above", "10", *window, stdin=DATA)
+        assert done.stdout == condensed(DATA, CUT)
+        done = condense_process("run", "-", "-p", "speed", "--if-needed", "--above", "150k", *window, stdin=DATA)
+        assert (done.status, done.stdout) == (ExitStatus.DONE, DATA)
+        assert "150,000 tokens" in done.stderr
+    alone = condense_process("run", "-", "--above", "150k", stdin=DATA)
+    assert (alone.status, alone.stdout) == (ExitStatus.USAGE, b"")
+    assert "--above needs --if-needed." in alone.stderr
+
+
 def test_an_unknown_window_writes_nothing() -> None:
     done = condense_process("run", "-", "--if-needed", stdin=DATA)
     assert (done.status, done.stdout) == (ExitStatus.USAGE, b"")

@@ -32,14 +32,14 @@ def test_a_dry_run_reports_and_writes_nothing(file: Path, tmp_path: Path) -> Non
 
 
 def test_the_report_for_people_says_what_was_done(file: Path) -> None:
-    """Sizes before and after, the operations, the passes, the format, and that counts are estimates."""
+    """Sizes before and after, the operations, the passes, the format, and how tokens are counted."""
     text = condense("run", file, "-p", "speed", "--dry-run").text
     report = condense("run", file, "-p", "speed", "--json").json
     for size in ("before", "after"):
         assert f"{report['tokens'][size]:,}" in text
         assert f"{report['bytes'][size]:,}" in text
     assert "anthropic" in text
-    assert "estimate" in text
+    assert "o200k_base counts" in text
     assert re.search(r"tool results +truncate +6 ", text)
     assert "lines left out" in text
 

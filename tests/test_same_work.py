@@ -13,7 +13,7 @@ from rowsets import chat
 
 SPEED: Final = ("--preset", "speed")
 TRUNCATE: Final = "{providers: {truncation: {config: {max_tool_result_lines: 2}}}}"
-PROFILE: Final = "{profiles: {mine: {api: anthropic, model: claude-opus-4-5, context_window: 13000, max_tokens: 8192}}}"
+PROFILE: Final = "{profiles: {mine: {api: anthropic, model: claude-opus-4-5, context_window: 16000, max_tokens: 8192}}}"
 FALLBACK: Final = "{provider: native, fallback: sliding_window}"
 
 

@@ -16,6 +16,7 @@ from machine import NOW, Machine, dialogue, rollout, said_to_codex, task, writte
 
 from condense_cli import formats
 from condense_cli.errors import ExitStatus
+from condense_cli.factor import Factor, factor_of, family_of
 from condense_cli.report.inspection import inspect
 from condense_cli.report.usage import in_use
 from condense_cli.sessions.finding import SessionFile, find
@@ -72,7 +73,9 @@ def test_figures_of_real_sessions_are_those_of_inspect(path: Path, tmp_path: Pat
     """Messages, tokens and what is in use; and each has a title and a time."""
     transcript = formats.parse(path.read_bytes(), name=path.name)
     encoding = encoding_for(transcript.model)
-    expected = inspect(transcript, Counter(encoding.name), encoding, source="test")
+    count = Counter(encoding.name)
+    factor = factor_of(transcript, count)
+    expected = inspect(transcript, count, factor, encoding, source="test")
     place = next(place for place in places(tmp_path, {}, "linux") if place.client == transcript.format)
     facts = facts_of(SessionFile(place.client, "id", str(path), path.stat().st_size, 0, place))
     assert facts.problem is None
@@ -84,7 +87,7 @@ def test_figures_of_real_sessions_are_those_of_inspect(path: Path, tmp_path: Pat
         expected.tokens.total,
         expected.tokens.exact,
     )
-    used = in_use(transcript, Counter(encoding.name))
+    used = in_use(transcript, count, factor)
     assert (facts.used, facts.used_source) == (used.tokens, used.source)
     assert facts.title
 
@@ -96,7 +99,9 @@ def test_a_row_says_what_a_session_is(machine: Machine) -> None:
     path = machine.claude_code("aaaa-bbbb-cccc", *records, {"type": "ai-title", "aiTitle": "Login", "sessionId": "x"})
     (row,) = machine.rows()
     count = Counter()
-    tokens = 6 + count("Fix the login.") + count("Fixed.")
+    family = family_of("claude-opus-4-5")
+    assert family is not None
+    tokens = Factor(family.factor).shown(6 + count("Fix the login.") + count("Fixed."))
     assert row == {
         "client": "claude-code",
         "id": "aaaa-bbbb-cccc",
@@ -108,7 +113,13 @@ def test_a_row_says_what_a_session_is(machine: Machine) -> None:
         "tokens": tokens,
         "exact": False,
         "model": "claude-opus-4-5",
-        "window": {"tokens": row["window"]["tokens"], "percent": 0.0, "used": row["tokens"], "source": "estimated"},
+        "window": {
+            "tokens": row["window"]["tokens"],
+            "percent": 0.0,
+            "used": row["tokens"],
+            "source": "estimated",
+            "tokens_source": "price table",
+        },
         "path": str(path),
         "bytes": path.stat().st_size,
         "aside": False,

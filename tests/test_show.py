@@ -24,12 +24,12 @@ from build import (
 )
 from helpers import CUT, as_lines, condense, condense_on_terminal, cut_by_speed, session
 
-from condense_cli import api
+from condense_cli import api, todos
 from condense_cli.errors import CondenseError, ExitStatus, UsageError
 from condense_cli.markers import Gap, content_hash, gaps_in
 from condense_cli.report.lookup import Found, find
 from condense_cli.tools import arguments_of, string_values
-from condense_cli.transcript import Transcript
+from condense_cli.transcript import Block, JsonPath, Transcript
 
 CODE = "def total(items):\n    return sum(items)\n"
 RECORDS = [
@@ -105,6 +105,11 @@ def test_content_goes_before_markers_and_markers_are_the_last_resort() -> None:
         find(anthropic(*RECORDS), "00000000")
 
 
+def _lists(old: Block, new: Block, path: JsonPath) -> tuple[str, str]:
+    """A list of todos as a text, and the marker in its place."""
+    return todos.text_of(todos.value_of(old, path)), str(todos.gap_of(todos.value_of(new, path)))
+
+
 def originals_found(transcript: Transcript) -> int:
     """How many markers a run leaves, after checking that each leads to the text that it was cut from."""
     suppress = {"tool_results": {"operation": "suppress"}, "tool_parameters": {"operation": "suppress"}}
@@ -118,7 +123,8 @@ def originals_found(transcript: Transcript) -> int:
         pairs = [(old.text, block.text)]
         if block.edits:
             values = dict(string_values(arguments_of(old)))
-            pairs = [(values[path], str(new)) for path, new in block.edits]
+            pairs = [(values[path], str(new)) for path, new in block.edits if new is not None]
+            pairs += [_lists(old, block, path) for path, new in block.edits if new is None]
         for original, new in pairs:
             for gap in gaps_in(new):
                 if not gaps_in(original):

@@ -11,6 +11,7 @@ from helpers import as_lines, condense, listing, session
 from model_server import model_server
 
 from condense_cli.errors import ExitStatus
+from condense_cli.factor import family_of
 
 # --- Limits -----------------------------------------------------------------------------------------------------------
 
@@ -74,6 +75,22 @@ def test_a_dry_run_prices_the_requests(desk: Desk, name: str, way: str) -> None:
     assert (used["written"], used["calls"]) == (real["written"], real["calls"])
     assert Decimal(used["cost"]) > 0
     assert planned["cost"]["spent"] == used["cost"]
+
+
+# Prices are for the model's tokens, of which there are more than of those that are counted here.
+@pytest.mark.parametrize("way", WAYS)
+def test_a_plan_is_in_the_tokens_of_its_model(desk: Desk, way: str) -> None:
+    def planned(model: str) -> int:
+        with model_server(played.good()) as server:
+            desk.profiles(server, "", model=model)
+        done = condense(
+            "run", desk.input, "-c", desk.configuration(way), "-n", "--profile", "openai", "--json", env=KEYS
+        )
+        return int(done.json["summaries"][0]["tokens"])
+
+    family = family_of("claude-opus-5")
+    assert family is not None
+    assert planned("claude-opus-5") == pytest.approx(family.factor * planned("small"), rel=0.01)
 
 
 # The texts that stand in for summaries differ, so none of them becomes a reference to another.

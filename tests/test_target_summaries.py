@@ -123,9 +123,9 @@ def test_a_summary_by_the_command_meets_the_target(tmp_path: Path) -> None:
     file = tmp_path / "session.json"
     file.write_text(json.dumps({"messages": [user("Go."), *turns, assistant("Done.")]}))
     done = condense_process(
-        "run", file, "-p", "max", "--target-tokens", "1200", "--json", "-o", tmp_path / "small.json"
+        "run", file, "-p", "max", "--target-tokens", "1400", "--json", "-o", tmp_path / "small.json"
     )
     report = done.json
-    assert report["tokens"]["after"] <= 1_200
+    assert report["tokens"]["after"] <= 1_400
     summarized = next(receipt for receipt in report["passes"] if receipt["id"] == "one-summary")
-    assert summarized["tokens_after"] <= 1_200
+    assert summarized["tokens_after"] <= 1_400

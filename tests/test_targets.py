@@ -183,19 +183,19 @@ def test_receipts_name_the_places_of_the_input_after_thinking_went() -> None:
 def test_presets_meet_the_target(path: Any, preset: str) -> None:
     transcript = real.transcript(path)
     count = Counter.of(transcript)
-    lossless = api.condense(transcript, preset="lossless", counter=count).tokens_after
-    met = 0
+    lossless = api.condense(transcript, preset="lossless", counter=count)
+    met, shown = 0, lossless.factor.shown
     for share in (0.9, 0.6, 0.4, 0.2, 0.1):
-        target = int(count.transcript(transcript) * share)
+        target = int(lossless.shown_before * share)
         condensation = api.condense(transcript, preset=preset, target_tokens=target, counter=count)
         if condensation.is_target_missed:
             # Markers, the smallest summary and the constants of messages need a little besides.
-            assert target < condensation.protected_tokens + 400
+            assert target < shown(condensation.protected_tokens + 400)
         else:
             met += 1
             # In a text of a few hundred tokens a line, or a reference that comes with it, is more than 2 %.
-            least = min(0.98 * target - 45, lossless)
-            assert least <= condensation.tokens_after <= target, (share, condensation.passes)
+            least = min(0.98 * target - shown(45), lossless.shown_after)
+            assert least <= condensation.shown_after <= target, (share, condensation.passes)
     assert met > 2
 
 

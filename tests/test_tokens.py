@@ -2,54 +2,28 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import real
 import splintr
 import tiktoken
-import tiktoken_ext.openai_public as openai_public
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from condense_cli import tokens
-from condense_cli.tokens import Counter, chunks, count_text, encoding_for
+from condense_cli import tokens, tokens_tiktoken
+from condense_cli.tokens import COUNTERS, Counter, CounterName, chunks, count_text, encoding_for
 
-RANKS = {"o200k_base": 199_998, "cl100k_base": 100_256}
-"""How many byte-pair tokens each encoding has; special tokens come above them."""
-
-
-def _reference(name: str) -> tiktoken.Encoding:
-    """tiktoken's encoding with the counter's vocabulary, spelled as the file it would download, checked by hash."""
-    tokenizer = splintr.Tokenizer.from_pretrained(name)
-    constructor: Callable[[], dict[str, Any]] = getattr(openai_public, name)
-    hashes: list[str] = []
-
-    def rebuilt(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
-        ranks = {bytes(tokenizer.decode_token_bytes(rank)): rank for rank in range(RANKS[name])}
-        lines = b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items())
-        hashes.append(hashlib.sha256(lines).hexdigest())
-        assert hashes[-1] == expected_hash, f"{name}: the vocabulary is not the one that tiktoken ships"
-        return ranks
-
-    original = openai_public.load_tiktoken_bpe
-    openai_public.load_tiktoken_bpe = rebuilt
-    try:
-        definition = constructor()
-    finally:
-        openai_public.load_tiktoken_bpe = original
-    assert hashes
-    return tiktoken.Encoding(**definition)
+NAMES = ("o200k_base", "cl100k_base", "o200k_harmony")
 
 
-@pytest.fixture(scope="module", params=list(RANKS))
+@pytest.fixture(scope="module", params=NAMES)
 def reference(request: pytest.FixtureRequest) -> tiktoken.Encoding:
-    return _reference(request.param)
+    """tiktoken's encoding with the counter's vocabulary, which has the hash of the file that it would download."""
+    encoding = tokens_tiktoken._encoding(request.param)
+    assert encoding is not None, "the vocabulary is not the one that tiktoken ships"
+    return encoding
 
 
 # The vocabulary is the one that tiktoken downloads, by its published hash, and counts agree on real text.
@@ -57,14 +31,16 @@ def test_counts_equal_tiktoken_on_real_transcripts(reference: tiktoken.Encoding)
     texts = {block.text for path in real.all_files() for _, block in real.transcript(path).blocks()}
     assert texts
     for text in texts:
-        assert count_text(text, reference.name) == len(reference.encode_ordinary(text))
+        count = len(reference.encode_ordinary(text))
+        assert count_text(text, reference.name) == count_text(text, reference.name, counter="tiktoken") == count
 
 
 # Counts agree on odd text too.
 @given(text=TEXTS)
 def test_counts_equal_tiktoken_on_generated_text(reference: tiktoken.Encoding, text: str) -> None:
     replaced = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert count_text(text, reference.name) == len(reference.encode_ordinary(replaced))
+    count = len(reference.encode_ordinary(replaced))
+    assert count_text(text, reference.name) == count_text(text, reference.name, counter="tiktoken") == count
 
 
 # Special tokens spelled out in a transcript are ordinary text.
@@ -74,7 +50,7 @@ def test_special_tokens_are_ordinary_text(reference: tiktoken.Encoding) -> None:
 
 # Every way of counting agrees: both counters, and both forms of the one.
 @given(TEXTS)
-@pytest.mark.parametrize("name", list(RANKS))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_way_of_counting_agrees(name: str, text: str) -> None:
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     plain = tokens._splintr_counter(name)(whole)
@@ -85,13 +61,13 @@ def test_every_way_of_counting_agrees(name: str, text: str) -> None:
 
 
 # Every special token is spelled so that the form is taken that leaves it alone.
-@pytest.mark.parametrize("name", list(RANKS))
+@pytest.mark.parametrize("name", NAMES)
 def test_special_tokens_are_recognised_by_their_spelling(name: str) -> None:
     assert all("<|" in special for special in splintr.Tokenizer.from_pretrained(name).special_tokens())
 
 
 # Where the fast counter is not installed the other one counts.
-@pytest.mark.parametrize("name", list(RANKS))
+@pytest.mark.parametrize("name", NAMES)
 def test_counting_works_without_the_fast_counter(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(sys.modules, "rs_bpe.bpe", None)
     tokens._counter.cache_clear()
@@ -120,16 +96,19 @@ def test_chunks_change_no_count(pieces: list[str], size: int) -> None:
 
 
 # A million spaces, a megabyte without any boundary and lone surrogates are counted, not crashed on.
-@pytest.mark.parametrize("text", [" " * 1_000_000, "a" * 1_000_000, "\n" * 1_000_000, "\ud800 lone " * 1_000])
-def test_extreme_texts_are_counted(text: str) -> None:
-    assert 0 < count_text(text) <= len(text)
+@pytest.mark.parametrize("counter", COUNTERS)
+@pytest.mark.parametrize(
+    "text", [" " * 1_000_000, "\t" * 1_000_000 + "x", "a" * 1_000_000, "\n" * 1_000_000, "\ud800 lone " * 1_000]
+)
+def test_extreme_texts_are_counted(text: str, counter: CounterName) -> None:
+    assert 0 < count_text(text, counter=counter) == count_text(text) <= len(text)
 
 
 # Each text is counted once, however often it is asked for.
 def test_a_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def counted(text: str, encoding: str, *, is_much: bool) -> int:
+    def counted(text: str, encoding: str, **_: object) -> int:
         asked.append(text)
         return 7
 

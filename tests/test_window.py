@@ -43,7 +43,8 @@ def test_the_window_is_that_of_the_model(tmp_path: Path) -> None:
     path.write_bytes(as_lines([user(LONG), assistant("ok")]))
     found = condense("inspect", path, "--model", "claude-known", "--json").json
     total = found["tokens"]["total"]
-    expected = {"tokens": 1_000, "percent": round(total / 10, 1), "used": total, "source": "estimated"}
+    sources = {"source": "estimated", "tokens_source": "price table"}
+    expected = {"tokens": 1_000, "percent": round(total / 10, 1), "used": total, **sources}
     assert found["window"] == expected
     assert "of a context window of 1,000 tokens" in condense("inspect", path, "-m", "claude-known").text
     assert condense("inspect", path, "--json").json["window"] is None
@@ -84,11 +85,11 @@ IMAGE_AND_DOCUMENT = [
 
 
 def test_what_cannot_be_counted_has_one_name_in_every_report() -> None:
-    """Images, documents and encrypted thinking."""
+    """Images, documents and hidden thinking."""
     data = as_lines([user([*IMAGE_AND_DOCUMENT, text("look")]), assistant("ok")])
     for command in (("inspect", "-"), ("estimate", "-"), ("run", "-", "--dry-run")):
         shown = " ".join(condense(*command, stdin=data).text.split())
-        assert "of them stand for images, documents and encrypted thinking" in shown
+        assert "are estimates for images, documents, hidden thinking and what a client adds" in shown
 
 
 def test_the_package_of_prices_knows_the_window_of_a_real_model() -> None:

@@ -10,8 +10,20 @@ import typer
 from ..errors import ExitStatus, UsageError
 from ..report.visible import visible
 from .console import console, exits, write_text
-from .needing import ContextWindow, Threshold
-from .options import File, FormatOption, LenientReading, Model, NoConfig, OverheadTokens, Session
+from .needing import Above, ContextWindow, Threshold
+from .options import (
+    AllowCount,
+    CountAs,
+    CounterOption,
+    File,
+    FormatOption,
+    LenientReading,
+    Model,
+    NoConfig,
+    OverheadTokens,
+    Redact,
+    Session,
+)
 from .profiles import complete_profile
 from .reading import input_file, name_of, read_transcript
 from .settings import settings_if_any
@@ -20,8 +32,10 @@ EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense check session.jsonl\n"
     "condense check --session latest --threshold 80\n"
+    "condense check session.jsonl --above 150k            whatever the window\n"
     "condense run session.jsonl --if-needed --in-place   only where it should\n"
     "condense check session.jsonl --context-window 1M --overhead-tokens 25k\n"
+    "condense check session.jsonl --count exact --profile claude-opus-5   as its API counts\n"
     "condense check session.jsonl --json | jq .percent"
 )
 
@@ -36,12 +50,18 @@ def check(
             "--profile",
             metavar="NAME",
             autocompletion=complete_profile,
-            help="Profile of the model that continues; nothing is called.  [default: the one with that model]",
+            help="Profile of the model that continues; --count exact calls it, nothing else does.  "
+            "[default: the one with that model]",
         ),
     ] = None,
     context_window: ContextWindow = None,
     threshold: Threshold = None,
+    above: Above = None,
     overhead_tokens: OverheadTokens = None,
+    counter: CounterOption = None,
+    count_as: CountAs = None,
+    allow_calls: AllowCount = False,
+    redact: Redact = False,
     no_config: NoConfig = False,
     json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; the exit status says it.")] = False,
@@ -50,9 +70,9 @@ def check(
 ) -> None:
     """Say whether a conversation should be condensed. Exit status 4 when it should, 0 when not.
 
-    It should when its tokens reach the threshold, a percentage of the model's context window, or leave too little
-    room in it for the answer. System prompt and tools count as well, and where the file holds usage that still stands,
-    that goes before our count. Nothing is written.
+    It should when its tokens reach the threshold, a percentage of the model's context window, or the count of --above,
+    or leave too little room in the window for the answer. System prompt and tools count as well, and where the file
+    holds usage that still stands, that goes before our count. Nothing is written.
     """
     with exits():
         if profile is not None and model is not None:
@@ -67,27 +87,33 @@ def check(
         from ..report.facts import estimated_tokens, to_json
         from ..report.usage import beside_messages, overhead_of
         from ..tokens import Counter, encoding_for
+        from ..windows import signs_of
+        from .counting import count_asked, factor_for
 
         settings = settings_if_any(no_config=no_config)
+        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
         configuration = settings.configuration if settings else Configuration()
         file = input_file(file, session)
         transcript = read_transcript(file, format, lenient)
         transcript = replace(transcript, model=model or transcript.model)
-        asked = Asked(profile, context_window, threshold)
-        window = window_of(transcript.model, configuration, load_user_configuration(), asked)
+        asked = Asked(profile, context_window, threshold, above)
+        window = window_of(transcript.model, configuration, load_user_configuration(), asked, signs_of(transcript))
         transcript = replace(transcript, model=window.model)  # It is the one that counts.
-        count = Counter.of(transcript)
-        beside, how_known = beside_messages(transcript, count, overhead_tokens)
-        decision = decide(window.sizes(count.transcript(transcript), beside, configuration, how_known))
+        count = Counter.of(transcript, counter or configuration.counter)
+        factor = factor_for(how, transcript, count, calls)
+        beside, how_known = beside_messages(transcript, count, factor, overhead_tokens)
+        tokens = factor.shown(count.transcript(transcript))
+        decision = decide(window.sizes(tokens, beside, configuration, how_known))
         if decision.reason is Reason.UNKNOWN_WINDOW:
             raise window.unknown
         found = facts.build(
             decision,
             window,
             source=name_of(file),
-            overhead=overhead_of(transcript, count, overhead_tokens),
-            threshold_source=(settings and settings.origin(("auto_condense_context_percent",))) or "default",
-            encoding=encoding_for(transcript.model),
+            overhead=overhead_of(transcript, count, factor, overhead_tokens),
+            origin=lambda key: (settings and settings.origin((key,))) or "default",
+            encoding=encoding_for(transcript.model, count.counter),
+            factor=factor,
             estimated=estimated_tokens(transcript),
         )
         if json:

@@ -8,7 +8,17 @@ import typer
 
 from ..errors import UsageError
 from .console import console, exits, write_text
-from .options import LenientReading, Session, complete_format, complete_preset
+from .options import (
+    AllowCount,
+    CountAs,
+    CounterOption,
+    CountProfile,
+    LenientReading,
+    Redact,
+    Session,
+    complete_format,
+    complete_preset,
+)
 from .providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 from .reading import input_file, read_transcript
 
@@ -19,6 +29,7 @@ EXAMPLES = (
     "condense diff session.jsonl --provider lossless --set keep_recent=4\n"
     "condense diff --session latest small.jsonl      the session in place of A\n"
     "condense diff before.jsonl after.jsonl --stat    the summary alone\n"
+    "condense diff before.jsonl after.jsonl --count o200k     in plain counts\n"
     "condense diff before.jsonl after.jsonl --json | jq '.blocks[].what'"
 )
 
@@ -68,6 +79,11 @@ def diff(
             help="Format of both.  [default: recognised]",
         ),
     ] = None,
+    counter: CounterOption = None,
+    count_as: CountAs = None,
+    profile: CountProfile = None,
+    allow_calls: AllowCount = False,
+    redact: Redact = False,
     lenient: LenientReading = False,
 ) -> None:
     """Show what differs between two transcripts, message by message.
@@ -95,10 +111,14 @@ def diff(
         from .. import api
         from ..report import facts, terminal
         from ..tokens import Counter
-        from .settings import presets_here
+        from .counting import count_asked, factor_for
+        from .settings import counter_of, presets_here, settings_if_any
 
+        settings = settings_if_any()
+        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
         old = read_transcript(before, format, lenient)
-        counter = Counter.of(old)
+        count = Counter.of(old, counter_of(counter, settings))
+        factor = factor_for(how, old, count, calls)
         if after is not None:
             new = read_transcript(after, format, lenient)
         else:
@@ -107,10 +127,10 @@ def diff(
                 configuration = provider_with(provider, assignments, registry)
             else:
                 configuration = checked(presets_here().named(str(preset)), registry)
-            result = api.condense(old, configuration, counter=counter, registry=registry)
+            result = api.condense(old, configuration, counter=count, registry=registry, factor=factor)
             say_error(result)
             new = result.transcript
-        difference = api.diff(old, new, counter)
+        difference = api.diff(old, new, count, factor)
         if json:
             from ..report.diff_json import as_report
 

@@ -11,12 +11,15 @@ from ..errors import UsageError
 from .console import console, exits, say, write_text
 from .options import (
     AllowCalls,
+    CountAs,
+    CounterOption,
     File,
     FormatOption,
     LenientReading,
     Model,
     OverheadTokens,
     Profile,
+    Redact,
     Session,
     TargetPercent,
     TargetTokens,
@@ -28,6 +31,7 @@ from .reading import input_file, name_of, read_transcript
 from .several import check_rows
 
 if TYPE_CHECKING:
+    from ..config.layers import Settings
     from ..config.models import Configuration
     from ..providers.registry import Registry
 
@@ -39,6 +43,7 @@ EXAMPLES = (
     "condense estimate session.jsonl --provider truncation --provider native\n"
     "condense estimate --session latest speed\n"
     "condense estimate session.jsonl -m claude-opus-4-5 --overhead-tokens 20000\n"
+    "condense estimate session.jsonl --count o200k       in plain counts of the vocabulary\n"
     "condense estimate session.jsonl --json | jq '.presets[].saved_percent'"
 )
 
@@ -66,8 +71,11 @@ def estimate(
     target_tokens: TargetTokens = None,
     target_percent: TargetPercent = None,
     overhead_tokens: OverheadTokens = None,
+    counter: CounterOption = None,
+    count_as: CountAs = None,
     profile: Profile = None,
     allow_calls: AllowCalls = False,
+    redact: Redact = False,
     json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
     format: FormatOption = None,
     lenient: LenientReading = False,
@@ -76,7 +84,8 @@ def estimate(
 
     Condensing saves tokens at every turn and costs once: what follows the first change is written to
     the provider's cache anew. The table says what that costs and after how many turns it has paid.
-    With --profile or --allow-calls the calls for summaries are priced as well; none is made.
+    With --profile or --allow-calls the calls for summaries are priced as well; none is made. With --count exact the
+    one that counts is made.
     """
     with exits():
         from datetime import UTC, datetime
@@ -89,9 +98,10 @@ def estimate(
         from ..report.facts import to_json
         from ..report.usage import overhead_of
         from ..rows.recognising import rows_in
-        from ..tokens import Counter, encoding_for
-        from .settings import presets_here
-        from .summarizing import calls_of, summaries_for, told_of
+        from ..tokens import BUILT_IN, Counter, encoding_for
+        from .counting import check_one, count_asked, factor_for
+        from .settings import presets_here, settings_if_any
+        from .summarizing import summaries_for, told_of
 
         check_targets(target_tokens, target_percent)
         if session is not None and file is not None:
@@ -103,23 +113,28 @@ def estimate(
             names = presets_here().names()
         configurations = [(name, checked(presets_here().named(name), registry)) for name in names]
         configurations += _of_providers(provider or [], assignments, registry)
-        _warn_of_settings(names)
-        calls = calls_of(profile, allow_calls, is_planned=True)
+        settings = settings_if_any()
+        _warn_of_settings(names, settings)
+        counter = counter or (settings.configuration.counter if settings else BUILT_IN)
+        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
         kind = rows_in(file, format)
         if kind is not None:
             from .rows_estimate import estimate_rows
 
             of_one: dict[str, object] = {"--target-tokens": target_tokens, "--target-percent": target_percent}
             check_rows(file, of_one | {"--overhead-tokens": overhead_tokens})
-            estimate_rows(file, kind, configurations, registry.given, model=model, calls=calls, json=json)
+            configurations = [(name, replace(each, counter=counter)) for name, each in configurations]
+            check_one(how, "this is a set of rows")
+            estimate_rows(file, kind, configurations, registry.given, model=model, how=how, calls=calls, json=json)
             return
         transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)
-        encoding = encoding_for(transcript.model)
-        count = Counter.of(transcript)
+        encoding = encoding_for(transcript.model, counter)
+        count = Counter.of(transcript, counter)
+        factor = factor_for(how, transcript, count, calls)
         if target_percent is not None:
-            target_tokens = int(count.transcript(transcript) * target_percent / 100)
+            target_tokens = int(factor.shown(count.transcript(transcript)) * target_percent / 100)
         found = []
         warnings: dict[str, None] = {}
         for name, configuration in configurations:
@@ -129,6 +144,7 @@ def estimate(
                     configuration,
                     target_tokens=target_tokens,
                     counter=count,
+                    factor=factor,
                     summarizer=summaries,
                     registry=registry,
                 )
@@ -140,8 +156,9 @@ def estimate(
             transcript,
             found,
             count=count,
+            factor=factor,
             encoding=encoding,
-            overhead=overhead_of(transcript, count, overhead_tokens),
+            overhead=overhead_of(transcript, count, factor, overhead_tokens),
             source=name_of(file),
             price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
             target=target_tokens,
@@ -171,11 +188,10 @@ def _of_providers(
         yield id, provider_with(id, assignments, registry)
 
 
-def _warn_of_settings(names: list[str]) -> None:
+def _warn_of_settings(names: list[str], settings: Settings | None) -> None:
     """Say so where a plain run here does what none of the presets does: its figures would contradict these."""
-    from .settings import presets_here, settings_if_any
+    from .settings import presets_here
 
-    settings = settings_if_any()
     if settings is not None and not {settings.name, *settings.files} & {*names, *presets_here().names()}:
         say(
             f"condense: warning: A run here uses {settings.name}, which is none of these; "

@@ -12,7 +12,7 @@ import typer
 
 from ..errors import ExitStatus, OutputError, UsageError
 from .console import console, exits, say, write_text
-from .options import FormatOption, LenientReading, Session, complete_preset
+from .options import CounterOption, FormatOption, LenientReading, Session, complete_preset
 from .providing import complete_provider
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curves into FILE, .svg or .png.")
     ] = None,
+    counter: CounterOption = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes.  [default: one a processor]")
     ] = None,
@@ -103,6 +104,7 @@ def evaluate(
         from ..quality.evaluation import Evaluated
         from ..report import evaluation
         from ..report.facts import to_json
+        from .settings import counter_of, settings_if_any
 
         plan = Plan(
             tuple(dict(_configurations(preset, provider, config)).items()),
@@ -112,6 +114,7 @@ def evaluate(
             min_tokens,
             format,
             lenient,
+            counter_of(counter, settings_if_any()),
         )
         ways = [way.name for way in plan.ways]
         # Standard input cannot be read in another process.

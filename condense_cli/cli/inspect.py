@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from .console import console, exits, write_text
-from .options import File, FormatOption, LenientReading, OverheadTokens, Session
+from .options import (
+    AllowCount,
+    CountAs,
+    CounterOption,
+    CountProfile,
+    File,
+    FormatOption,
+    LenientReading,
+    OverheadTokens,
+    Redact,
+    Session,
+)
 from .reading import input_file, name_of, read_transcript
 from .several import check_rows
 
@@ -17,6 +28,8 @@ EXAMPLES = (
     "condense inspect session.jsonl --top 3\n"
     "condense inspect --session latest\n"
     "condense inspect session.jsonl --model claude-opus-4-5 --overhead-tokens 20000\n"
+    "condense inspect session.jsonl --count o200k     plain counts of the vocabulary\n"
+    "condense inspect session.jsonl --count exact --profile claude-opus-5   as its API counts\n"
     "condense inspect session.jsonl --json | jq .repeats.tokens"
 )
 
@@ -30,6 +43,11 @@ def inspect(
         typer.Option("--model", "-m", metavar="NAME", help="Model that reads it.  [default: the recorded one]"),
     ] = None,
     overhead_tokens: OverheadTokens = None,
+    counter: CounterOption = None,
+    count_as: CountAs = None,
+    profile: CountProfile = None,
+    allow_calls: AllowCount = False,
+    redact: Redact = False,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Entries of each list.")] = 10,
     format: FormatOption = None,
     lenient: LenientReading = False,
@@ -42,25 +60,44 @@ def inspect(
     with exits():
         from msgspec.structs import replace
 
+        from ..config.models import Configuration
+        from ..config.user import load_user_configuration
+        from ..providers.window import window_of
         from ..report import facts, inspection
         from ..rows.recognising import rows_in
         from ..tokens import Counter, encoding_for
+        from ..windows import signs_of
+        from .counting import check_one, count_asked, factor_for
+        from .settings import counter_of, settings_if_any
 
+        settings = settings_if_any()
+        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
         file = input_file(file, session)
+        counter = counter_of(counter, settings)
         kind = rows_in(file, format)
         if kind is not None:
             from .rows_inspect import inspect_rows
 
             check_rows(file, {"--overhead-tokens": overhead_tokens})
-            inspect_rows(file, kind, model=model, top=top, json=json)
+            check_one(how, "this is a set of rows")
+            inspect_rows(file, kind, model=model, counter=counter, how=how, top=top, json=json)
             return
         transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)
-        encoding = encoding_for(transcript.model)
-        count = Counter.of(transcript)
+        encoding = encoding_for(transcript.model, counter)
+        count = Counter.of(transcript, counter)
+        factor = factor_for(how, transcript, count, calls)
+        window = window_of(transcript.model, Configuration(), load_user_configuration(), signs=signs_of(transcript))
         found = inspection.inspect(
-            transcript, count, encoding, source=name_of(file), top=top, overhead_tokens=overhead_tokens
+            transcript,
+            count,
+            factor,
+            encoding,
+            source=name_of(file),
+            top=top,
+            overhead_tokens=overhead_tokens,
+            window=(window.tokens, window.source),
         )
         if json:
             write_text(facts.to_json(found))

@@ -17,7 +17,7 @@ from ..many.record import add_entry, read_record
 from ..parallel import in_order, usable_processors
 from ..plurals import plural
 from ..report.cost_text import digits, dollars
-from ..report.token_text import OF_SEVERAL
+from ..report.token_text import of_several
 from ..report.visible import visible
 from .console import console, say
 from .one_of_many import Finished, Job, rules_of, work_apart, work_on
@@ -28,6 +28,8 @@ from .work import Treatment
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ..factor import CountName
 
 _STYLES: Final = {facts.Status.FAILED: "red", facts.Status.PASSED_OVER: "dim", facts.Status.UP_TO_DATE: "dim"}
 _SHOWN: Final = 20
@@ -59,7 +61,7 @@ def run_many(
         warnings=told.warnings,
     )
     below = {str(each.path): str(each.below) for each in inputs}
-    telling.tell(report, lambda: _show(report, below))
+    telling.tell(report, lambda: _show(report, below, treatment.work.count))
     if telling.quiet:  # A status that is not 0 needs a reason, as where one file is run.
         for line in _first(_reasons([each for each in results if each.exit_status], below)):
             say(f"condense: {line.removeprefix('* ')}")
@@ -127,7 +129,7 @@ def _progress(total: int) -> Iterator[Callable[[], object]]:
         yield lambda: progress.advance(task)
 
 
-def _show(report: facts.ManyReport, below: dict[str, str]) -> None:
+def _show(report: facts.ManyReport, below: dict[str, str], how: CountName) -> None:
     from ..report.fitted_table import fitted_table
 
     screen = console()
@@ -143,7 +145,7 @@ def _show(report: facts.ManyReport, below: dict[str, str]) -> None:
     if rows:
         table = fitted_table(columns, rows, (1, 2, 3), screen.width, flexible=0, is_path=True, styles=styles)
         screen.print(table)
-        screen.print(OF_SEVERAL, style="dim", soft_wrap=True)
+        screen.print(of_several(how), style="dim", soft_wrap=True)
     for line in _first(_reasons(report.files, below)):
         screen.print(visible(line), style="red", soft_wrap=True)
     for line in _first(f"{below[each.input]}: {warning}" for each in report.files for warning in each.warnings):

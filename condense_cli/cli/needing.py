@@ -24,13 +24,23 @@ Threshold = Annotated[
         "--threshold", metavar="P", min=5, max=100, help="Percentage of the window from which on to condense."
     ),
 ]
+Above = Annotated[
+    int | None,
+    typer.Option(
+        "--above",
+        metavar="N",
+        parser=parse_tokens,
+        help="Tokens in use from which on to condense, whatever the window (150000, 150k).",
+    ),
+]
 IfNeeded = Annotated[
     bool,
     typer.Option("--if-needed", help="Do nothing while condense check says no; the transcript is written as it is."),
 ]
 
 
-def check_threshold(threshold: float | None, *, if_needed: bool) -> None:
+def check_thresholds(threshold: float | None, above: int | None, *, if_needed: bool) -> None:
     """Raises UsageError for a threshold of a run that does not ask whether it is needed."""
-    if threshold is not None and not if_needed:
-        raise UsageError("--threshold needs --if-needed.", "Without it a run condenses in any case.")
+    for flag, value in (("--threshold", threshold), ("--above", above)):
+        if value is not None and not if_needed:
+            raise UsageError(f"{flag} needs --if-needed.", "Without it a run condenses in any case.")

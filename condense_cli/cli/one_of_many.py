@@ -104,7 +104,8 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     transcript = treatment.work.continuing(read_transcript(str(job.path), treatment.format, treatment.lenient))
     if treatment.to is None and not formats.format_named(transcript.format).is_writable:
         raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")
-    result = Condenser(treatment.work, treatment.calls, summaries)(transcript, Counter.of(transcript))
+    count = Counter.of(transcript, treatment.work.configuration.counter)
+    result = Condenser(treatment.work, treatment.calls, summaries)(transcript, count)
     if was_interrupted(summaries):
         raise KeyboardInterrupt
     data, notes = converting.output(result, treatment.to)
@@ -112,7 +113,7 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     if job.output is not None:
         make_folder(job.output.parent)
         write_bytes(job.output, packed(data, job.output))
-    entry = _entry(job, made_from, transcript.format, result.tokens_before, result.tokens_after)
+    entry = _entry(job, made_from, transcript.format, result.shown_before, result.shown_after)
     end = Status.UNCHANGED if data == transcript.source.data else Status.DONE
     status = status_of_result(result, summaries, treatment)
     finished = _finished(job, end, entry, status, _shortcoming(result, status))
@@ -128,7 +129,7 @@ def _shortcoming(result: Condensation, status: ExitStatus) -> str:
         has_lost = result.metrics is not None and result.metrics.fallback is not None
         return f"Not every summary could be written{'' if has_lost else '; what was to be summarized stays'}."
     if status is ExitStatus.TARGET_MISSED:
-        return f"The target of {result.target:,} tokens was not reached."
+        return f"The target of {result.shown_target:,} tokens was not reached."
     return ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -161,6 +161,32 @@ OverheadTokens = Annotated[
         parser=parse_tokens_or_none,
         help="Tokens of system prompt and tools.  [default: recorded]",
     ),
+]
+CounterOption = Annotated[
+    Literal["built-in", "tiktoken"] | None,  # `tokens.CounterName`, which is too heavy to import for a help page.
+    typer.Option(
+        "--counter", help="Count with OpenAI's own tokenizer, or not.  [default: your settings', or built-in]"
+    ),
+]
+CountAs = Annotated[
+    Literal["model", "o200k", "exact"] | None,  # `factor.CountName`, which is too heavy to import for a help page.
+    typer.Option(
+        "--count",
+        help="Show the model's tokens, plain counts of the vocabulary, or the provider's own count, which is a call.  "
+        "[default: model]",
+    ),
+]
+CountProfile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        autocompletion=complete_profile,
+        help="Let this profile's API count, with --count exact; permits that call.",
+    ),
+]
+AllowCount = Annotated[
+    bool, typer.Option("--allow-calls", help="Permit the call of --count exact to the vendor of the model.")
 ]
 FormatOption = Annotated[
     str | None,

@@ -118,7 +118,7 @@ def _work(
 
 def _condense_here(task: RowsTask, kind: Kind, summaries: OnDemand) -> Callable[[Lines], Done]:
     """What is done to a batch in this process."""
-    counters = Counters()
+    counters = Counters(task.treatment.work.configuration.counter)
 
     def condense(batch: Lines) -> Done:
         tally, lines = _condense_batch(task, kind, counters, summaries, batch)
@@ -143,7 +143,7 @@ def _condense_apart(task: RowsTask, kind: Kind, batch: Lines) -> Done:
 
     work, calls = task.treatment.work, task.treatment.calls
     with summaries_for(work.configuration, Counter(), calls) as summaries:
-        tally, lines = _condense_batch(task, kind, Counters(), summaries, batch)
+        tally, lines = _condense_batch(task, kind, Counters(work.configuration.counter), summaries, batch)
         return Done(lines, tally, told_of(summaries), ExitStatus.DONE)
 
 

@@ -15,6 +15,7 @@ from ..files import STDIO
 from ..parallel import usable_processors
 from ..report import facts as report_facts
 from ..report.cost_text import dollars
+from ..report.token_text import of_several
 from ..report.visible import visible
 from ..rows import facts
 from ..rows.reading import opened
@@ -27,6 +28,7 @@ from .work import Treatment, Work
 if TYPE_CHECKING:
     from ..config.models import Configuration
     from ..config.provider_settings import ProviderSettings
+    from ..factor import CountName
     from ..rows.row import Kind
     from .summarizing import Calls
 
@@ -47,6 +49,7 @@ def estimate_rows(
     providers: dict[str, ProviderSettings],
     *,
     model: str | None,
+    how: CountName,
     calls: Calls,
     json: bool,
 ) -> None:
@@ -54,7 +57,7 @@ def estimate_rows(
     reports = []
     with _readable_again(file) as path:
         for name, configuration in presets:
-            treatment = Treatment(Work(configuration, providers, model=model), calls)
+            treatment = Treatment(Work(configuration, providers, model=model, count=how), calls)
             task = RowsTask(path, kind, treatment, is_written=False)
             reports.append(report_of(task, condense_rows(task, None, usable_processors()), None, name))
     if json:
@@ -98,7 +101,9 @@ def _show(name: str, reports: Sequence[facts.RowsReport]) -> None:
     screen.print()
     for line in bad_rows(first.problems, first.rows.bad, name):
         screen.print(visible(line), style="red", soft_wrap=True)
-    if not first.tokens.exact:
+    if first.tokens.count == "o200k":
+        screen.print(of_several("o200k"), style="dim", soft_wrap=True)
+    elif not first.tokens.exact:
         screen.print(f"Counted with {first.tokens.encoding}, an estimate.", style="dim", soft_wrap=True)
     if not _has_prices(reports):
         screen.print("What reading costs is unknown: name the model with --model.", style="dim", soft_wrap=True)

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..factor import CountName
 from ..plurals import plural
 from ..report import facts
 from ..report.inspection import CONTENT_TYPES
 from ..report.inspection_terminal import with_bars
+from ..report.parts import MARKUP
 from ..report.shares import Share, ToolShare, percent, tool_shares
-from ..report.token_text import OF_SEVERAL
+from ..report.token_text import of_several
 from ..report.visible import visible
 from ..rows.condensing import Counters
 from ..rows.surveys import Contents, LargeRow, Look, survey, weigh_row
 from ..rows.tally import Problem, Tally
+from ..tokens import CounterName
 from .console import console, write_text
 from .reading import name_of
 from .run_rows import bad_rows
@@ -46,28 +49,34 @@ class RowsInspection(Struct, frozen=True):
     tools: list[ToolShare]
     largest_rows: list[LargeRow]
     problems: list[Problem]
+    counter: CounterName
+    count: CountName
 
 
-def inspect_rows(file: str, kind: Kind, *, model: str | None, top: int, json: bool) -> None:
+def inspect_rows(
+    file: str, kind: Kind, *, model: str | None, counter: CounterName, how: CountName, top: int, json: bool
+) -> None:
     """Show what fills the rows. Raises CondenseError."""
-    tally, found = survey(file, name_of(file), kind, Contents, partial(_weighing, model))
-    inspection = _inspection(tally, found, name_of(file), top)
+    tally, found = survey(file, name_of(file), kind, Contents, partial(_weighing, model, counter, how))
+    inspection = _inspection(tally, found, name_of(file), top, counter, how)
     if json:
         write_text(facts.to_json(inspection))
     else:
         _show(inspection)
 
 
-def _weighing(model: str | None, tally: Tally, found: Contents) -> Look:
-    counters = Counters()
+def _weighing(model: str | None, counter: CounterName, how: CountName, tally: Tally, found: Contents) -> Look:
+    counters = Counters(counter)
 
     def weigh(transcript: Transcript, line: int) -> None:
-        weigh_row(replace(transcript, model=model or transcript.model), line, tally, found, counters)
+        weigh_row(replace(transcript, model=model or transcript.model), line, tally, found, counters, how)
 
     return weigh
 
 
-def _inspection(tally: Tally, found: Contents, source: str, top: int) -> RowsInspection:
+def _inspection(
+    tally: Tally, found: Contents, source: str, top: int, counter: CounterName, how: CountName
+) -> RowsInspection:
     def share(name: str) -> Share:
         tokens = found.content_types[name]
         return Share(name, tokens, percent(tokens, found.tokens), found.blocks[name])
@@ -90,6 +99,8 @@ def _inspection(tally: Tally, found: Contents, source: str, top: int) -> RowsIns
         tools=tool_shares(found.calls, found.parameters, found.results, found.tokens)[:top],
         largest_rows=found.largest[:top],
         problems=tally.problems,
+        counter=counter,
+        count=how,
     )
 
 
@@ -99,7 +110,7 @@ def _show(found: RowsInspection) -> None:
     screen.print(f"{headline}, {found.tokens_per_row:,} tokens a row", style="bold")
     screen.print()
     rows = [[each.name, f"{each.tokens:,}", f"{each.percent:.1f} %"] for each in found.content_types]
-    rows.append(["per message", f"{found.constants:,}", f"{percent(found.constants, found.tokens):.1f} %"])
+    rows.append([MARKUP, f"{found.constants:,}", f"{percent(found.constants, found.tokens):.1f} %"])
     bars = [*(each.tokens for each in found.content_types), found.constants]
     screen.print(with_bars(("content", "tokens", "share"), rows, (1, 2), bars, screen.width))
     if found.tools:
@@ -120,7 +131,7 @@ def _show(found: RowsInspection) -> None:
         bars = [each.tokens for each in found.largest_rows]
         screen.print(with_bars(("largest rows", "tokens", "share"), largest, (1, 2), bars, screen.width))
     screen.print()
-    screen.print(OF_SEVERAL, style="dim", soft_wrap=True)
+    screen.print(of_several(found.count), style="dim", soft_wrap=True)
     if found.bad:
         screen.print()
     for line in bad_rows(found.problems, found.bad, found.input):

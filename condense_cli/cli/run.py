@@ -9,10 +9,12 @@ import typer
 
 from . import converting
 from .console import exits
-from .needing import ContextWindow, IfNeeded, Threshold, check_threshold
+from .needing import Above, ContextWindow, IfNeeded, Threshold, check_thresholds
 from .options import (
     AllowCalls,
     AllowPartial,
+    CountAs,
+    CounterOption,
     DropThinking,
     ExceptTools,
     Files,
@@ -61,6 +63,7 @@ EXAMPLES = (
     "condense run session.jsonl --cost           and how the money is computed\n"
     "condense run run.eval --to anthropic -o messages.json\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
+    "condense run session.jsonl --target-tokens 60k --count exact --profile claude-opus-5\n"
     "condense run session.jsonl --if-needed --in-place   when it is nearly full\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent\n"
     "condense run rows.jsonl.gz -o small.jsonl.gz     every row of a set\n"
@@ -125,9 +128,12 @@ def run(
         ),
     ] = False,
     overhead_tokens: OverheadTokens = None,
+    counter: CounterOption = None,
+    count_as: CountAs = None,
     if_needed: IfNeeded = False,
     context_window: ContextWindow = None,
     threshold: Threshold = None,
+    above: Above = None,
     explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False,
     profile: Profile = None,
     allow_calls: AllowCalls = False,
@@ -153,7 +159,7 @@ def run(
     """
     with exits():
         check_targets(target_tokens, target_percent)
-        check_threshold(threshold, if_needed=if_needed)
+        check_thresholds(threshold, above, if_needed=if_needed)
         converting.check(to_format, in_place=in_place, new_session=new_session)
         overrides = overrides_of(
             keep_recent, only_tools, except_tools, range, pin, lossless_only=lossless_only, drop_thinking=drop_thinking
@@ -189,8 +195,11 @@ def run(
             dry_run=dry_run,
         )
 
+        from msgspec.structs import replace
+
         from ..providers.window import Asked
         from ..rows.recognising import rows_in
+        from .counting import check_one, count_of
         from .summarizing import calls_of
         from .telling import Telling
         from .work import Treatment, Work, check_strict, with_own_target
@@ -199,10 +208,14 @@ def run(
         settings = settings_with(preset, config, provider, assignments, registry, no_config=no_config)
         check_configurations({*settings.files, *([str(config)] if config else ())}, output, report)
         calls = calls_of(
-            profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run
-        )
+            profile, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact, is_planned=dry_run,
+            is_count_asked=count_as == "exact",
+        )  # fmt: skip
+        configuration = settings.configuration
+        if counter is not None:
+            configuration = replace(configuration, counter=counter)
         work = Work(
-            settings.configuration,
+            configuration,
             registry.given,
             overrides=overrides,
             target_tokens=target_tokens,
@@ -210,8 +223,9 @@ def run(
             model=model,
             slim=slim,
             if_needed=if_needed,
-            asked=Asked(None, context_window, threshold),
+            asked=Asked(None, context_window, threshold, above),
             overhead_tokens=overhead_tokens,
+            count=count_of(count_as, settings),
         )
         work = with_own_target(work, settings)
         if strict:
@@ -223,14 +237,16 @@ def run(
         telling = Telling(name, json, report, quiet, explain=explain, cost=cost, verbose=verbose, log_json=log_json)
 
         if are_several:
+            check_one(work.count, "these are several")
             from .many import run_many
 
             raise SystemExit(run_many(files, treatment, telling, out_dir, jobs, dry_run=dry_run))
         kind = rows_in(file, format)
         if kind is not None:
+            check_rows(file, of_one | {"--to": to_format})
+            check_one(work.count, "this is a set of rows")
             from .run_rows import run_rows
 
-            check_rows(file, of_one | {"--to": to_format})
             raise SystemExit(int(run_rows(file, kind, treatment, telling, to, jobs)))
         from .run_one import run_one
 

@@ -17,6 +17,7 @@ from ..report.slimming import growth
 from ..tokens import Counter, encoding_for
 from . import converting
 from .console import console, say, tell
+from .counting import factor_for
 from .destination import Delivery, Destination, Where, proposal
 from .providing import say_error
 from .reading import name_of, read_transcript
@@ -55,9 +56,10 @@ def run_one(file: str, treatment: Treatment, telling: Telling, to: Destination, 
     transcript = work.continuing(read_transcript(file, treatment.format, treatment.lenient))
     if treatment.to is None:
         to.check(transcript)
-    count = Counter.of(transcript)
+    count = Counter.of(transcript, work.configuration.counter)
+    factor = factor_for(work.count, transcript, count, treatment.calls)
     with summaries_for(work.configuration, count, treatment.calls) as summaries:
-        result = Condenser(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count)
+        result = Condenser(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count, factor)
     result = name_flags(result, work.overrides)
     output = converting.output(result, treatment.to)
     written = to.write(output.data or b"", transcript)
@@ -86,7 +88,7 @@ def _report(ran: Ran, treatment: Treatment, telling: Telling, to: Destination) -
     return facts.build(
         result,
         count=ran.count,
-        encoding=encoding_for(result.before.model),
+        encoding=encoding_for(result.before.model, ran.count.counter),
         source=name_of(ran.file),
         output=ran.written.output,
         configuration=telling.configuration,

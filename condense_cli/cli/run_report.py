@@ -23,7 +23,7 @@ def cost_of_run(result: Condensation, counter: Counter, overhead_tokens: int | N
     from ..report.costs import PriceSource, cost_of
     from ..report.usage import overhead_of
 
-    overhead, _ = overhead_of(result.before, counter, overhead_tokens)
+    overhead, _ = overhead_of(result.before, counter, result.factor, overhead_tokens)
     return cost_of(result, counter, overhead, PriceSource.of(result.before.model, datetime.now(UTC)), summaries)
 
 

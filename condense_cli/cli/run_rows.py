@@ -69,6 +69,8 @@ def report_of(task: RowsTask, outcome: RowsOutcome, output: str | None, configur
         configuration=configuration,
         is_written=task.is_written,
         now=datetime.now(UTC),
+        counter=task.treatment.work.configuration.counter,
+        count=task.treatment.work.count,
         spent=outcome.told.cost,
         summaries=outcome.told.used,
         warnings=outcome.told.warnings,

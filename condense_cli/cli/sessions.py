@@ -76,6 +76,7 @@ def sessions(
     with exits():
         if here and project is not None:
             raise UsageError("--here and --project cannot be used together.", "Name one of them.")
+        from ..config.user import load_user_configuration
         from ..sessions import finding, listing
         from .machine import cache_folder, session_places
 
@@ -94,7 +95,7 @@ def sessions(
                 with_empty=all,
                 on_read=on_read,
             )
-        report = listing.report(sessions, found)
+        report = listing.report(sessions, found, load_user_configuration())
         if json:
             from ..report import facts
 

@@ -12,6 +12,7 @@ from .console import say
 if TYPE_CHECKING:
     from ..config.layers import Layer, Settings
     from ..config.presets import Presets
+    from ..tokens import CounterName
 
 
 def settings_for(
@@ -53,6 +54,15 @@ def settings_if_any(*, no_config: bool = False) -> Settings | None:
     project, own = _paths()
     is_written = not no_config and (project is not None or os.path.lexists(own))
     return settings_for(None, None, no_config=no_config) if is_written or given_in(os.environ) else None
+
+
+def counter_of(flag: CounterName | None, settings: Settings | None) -> CounterName:
+    """What counts in a command that runs no settings: what the flag names, or else what the settings do."""
+    from ..tokens import BUILT_IN
+
+    if flag is not None:
+        return flag
+    return settings.configuration.counter if settings else BUILT_IN
 
 
 def _files(no_config: bool, presets: Presets) -> list[Layer | None]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..config.models import Configuration
     from ..config.profiles import Access
     from ..llm.calls import Caller, Progress
+    from ..llm.redaction import Redactor
     from ..llm.summarizer import Summaries
     from ..passes.summaries import Outcome, Summarizer, Task
     from ..report.facts import Summarized
@@ -34,7 +35,9 @@ class Calls(Struct, frozen=True):
     no_cache: bool = False
     redact: bool = False
     is_planned: bool = False
-    """No call is made; each request is priced instead."""
+    """No call is made for a summary; each request is priced instead."""
+    is_count_asked: bool = False
+    """The command line says --count exact: then its flags permit that call, even where summaries are only planned."""
 
     @property
     def is_limited(self) -> bool:
@@ -50,9 +53,10 @@ def calls_of(
     no_cache: bool = False,
     redact: bool = False,
     is_planned: bool = False,
+    is_count_asked: bool = False,
 ) -> Calls:
     """The flags as one checked value. Raises UsageError."""
-    return Calls(profile, allow_calls, _dollars(max_cost), max_tokens, no_cache, redact, is_planned)
+    return Calls(profile, allow_calls, _dollars(max_cost), max_tokens, no_cache, redact, is_planned, is_count_asked)
 
 
 def _dollars(text: str | None) -> Decimal | None:
@@ -102,6 +106,7 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
     from datetime import UTC, datetime
 
     from ..config.user import load_user_configuration
+    from ..factor import typical_of
     from ..llm.access import Permission, choose
     from ..llm.budget import Budget
     from ..llm.cache import Cache, cache_path
@@ -114,11 +119,7 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
     permission = Permission(calls.profile, calls.allow_calls)
     cache = None if calls.no_cache else Cache(cache_path())
     budget = Budget(calls.max_cost, calls.max_tokens)
-    redactor = None
-    if calls.redact:
-        from ..llm.redaction import Redactor
-
-        redactor = Redactor(cache_path().parent)
+    redactor = redactor_of(calls)
     now = datetime.now(UTC)
     with _progress() as progress:
 
@@ -130,6 +131,7 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
                 own,
                 now,
                 exact=encoding.exact,
+                factor=typical_of(access.profile.model),
                 budget=budget,
                 cache=cache,
                 redactor=redactor,
@@ -151,6 +153,16 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
         finally:
             if cache is not None:
                 cache.close()
+
+
+def redactor_of(calls: Calls) -> Redactor | None:
+    """What masks secrets before anything is sent, where that was asked for. Raises CondenseError."""
+    if not calls.redact:
+        return None
+    from ..llm.cache import cache_path
+    from ..llm.redaction import Redactor
+
+    return Redactor(cache_path().parent)
 
 
 def _unbound(name: str) -> Callable[[Counter], Summarizer]:

@@ -14,12 +14,14 @@ from ..config.models import Configuration
 from ..config.overrides import NO_OVERRIDES, Overrides, without_passes
 from ..config.provider_settings import ProviderSettings
 from ..errors import ExitStatus, UsageError
+from ..factor import CountName, Factor, factor_as
 from ..passes.limits import target_of
 from ..plugins import Installed
 from ..providers.manager import Sizing
 from ..providers.registry import Registry
 from ..providers.window import Asked, Window, window_of
 from ..report.usage import beside_messages
+from ..windows import signs_of
 from .summarizing import Calls, OnDemand, status_of, was_interrupted
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ class Work(Struct, frozen=True):
     """What is done to every conversation, as one value that travels to other processes and can be hashed.
 
     `providers` is what the user says of them, `target_percent` a share of a conversation's own tokens. `model` goes
-    before the one that the file names.
+    before the one that the file names. `count` says in whose tokens numbers are.
     """
 
     configuration: Configuration
@@ -47,6 +49,7 @@ class Work(Struct, frozen=True):
     if_needed: bool = False
     asked: Asked = Asked()
     overhead_tokens: int | None = None
+    count: CountName = "model"
 
     def continuing(self, transcript: Transcript) -> Transcript:
         """The transcript with the model that will continue it."""
@@ -109,13 +112,17 @@ class Condenser:
         self._registry = registry or Registry(work.providers, installed=Installed())
         self._user = cache(_user)
 
-    def __call__(self, transcript: Transcript, count: Counter) -> Condensation:
-        """Condense a transcript, counting with this. Raises CondenseError."""
+    def __call__(self, transcript: Transcript, count: Counter, factor: Factor | None = None) -> Condensation:
+        """Condense a transcript, counting with this. Raises CondenseError.
+
+        `factor` is that of the transcript, where it takes a call to know it.
+        """
         work = self._work
         self._summaries.count_with(count)
+        factor = factor or factor_as(work.count, transcript, count)
         target = work.target_tokens
         if work.target_percent is not None:
-            target = int(count.transcript(transcript) * work.target_percent / 100)
+            target = int(factor.shown(count.transcript(transcript)) * work.target_percent / 100)
         return api.condense(
             transcript,
             work.configuration,
@@ -126,19 +133,20 @@ class Condenser:
             slim=work.slim,
             overrides=work.overrides,
             registry=self._registry,
-            sizing=self._sizing(transcript, count),
+            sizing=self._sizing(transcript, count, factor),
+            factor=factor,
         )
 
-    def _sizing(self, transcript: Transcript, count: Counter) -> Sizing:
+    def _sizing(self, transcript: Transcript, count: Counter, factor: Factor) -> Sizing:
         """How it is decided. Prices are loaded, and the user's file is read, when something asks for the window."""
         work = self._work
 
         @cache
         def window() -> Window:
-            return window_of(transcript.model, work.configuration, self._user(), work.asked)
+            return window_of(transcript.model, work.configuration, self._user(), work.asked, signs_of(transcript))
 
         def beside() -> tuple[int, str]:
-            return beside_messages(transcript, count, work.overhead_tokens)
+            return beside_messages(transcript, count, factor, work.overhead_tokens)
 
         def may_fall_back() -> bool:
             return not self._calls.is_planned and not was_interrupted(self._summaries)

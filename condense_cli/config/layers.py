@@ -26,16 +26,28 @@ ONE_BY_ONE: Final = frozenset(
         "keep_first",
         "min_saving",
         "thinking",
+        "counter",
         "pins",
         "auto_condense_context",
         "auto_condense_context_percent",
+        "auto_condense_context_above",
         "fallback",
+        "count",
     }
 )
 """Keys that adjust whatever is done; all others are what is done."""
 
-_SHOWN: Final = ONE_BY_ONE - {"profile", "auto_condense_context", "auto_condense_context_percent", "fallback"}
-"""Those of them that change what comes of a run that does its work: reports name where they are from."""
+_SHOWN: Final = ONE_BY_ONE - {
+    "profile",
+    "auto_condense_context",
+    "auto_condense_context_percent",
+    "auto_condense_context_above",
+    "fallback",
+    "count",
+}
+"""Those of them that change what comes of a run that does its work: reports name where they are from.
+
+In whose tokens numbers are is said beside them."""
 
 _NAMES: Final = frozenset({"name", "description"})
 

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from ..factor import CountName
+from ..tokens import BUILT_IN, CounterName
 from .base import Base as _Base
 from .base import Count, Positive
 from .phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
@@ -268,8 +270,8 @@ class Configuration(_Base, frozen=True, kw_only=True):
     `profile` names the access to a model for passes that name none of their own. Provider smart works with `passes`
     or with phases; where one phase is given, the others have their defaults. `provider_config` are the settings of a
     provider that an installed package brings. `auto_condense_context_percent` is the share of the context window from
-    which on a conversation should be condensed; `fallback` is what happens to one that is over its limit when the
-    provider failed.
+    which on a conversation should be condensed, `auto_condense_context_above` the tokens in use; `fallback` is what
+    happens to one that is over its limit when the provider failed.
     """
 
     name: str = ""
@@ -281,13 +283,16 @@ class Configuration(_Base, frozen=True, kw_only=True):
     keep_first: Count = 1
     min_saving: Count = 0
     thinking: Literal["auto", "drop", "keep"] = "auto"
+    counter: CounterName = BUILT_IN
     pins: tuple[Predicates, ...] = ()
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()
     native: NativeConfig | None = None
     auto_condense_context: bool = True
     auto_condense_context_percent: Annotated[float, Meta(ge=5, le=100)] = 100
+    auto_condense_context_above: Positive | None = None
     fallback: Literal["none", "sliding_window"] = "none"
+    count: CountName = "model"
     lossless: LosslessConfig | None = None
     provider_config: dict[str, Any] | None = None
     truncation: TruncationConfig | None = None

@@ -14,9 +14,12 @@ KEYS: Final = (
     "keep_first",
     "min_saving",
     "thinking",
+    "counter",
     "auto_condense_context",
     "auto_condense_context_percent",
+    "auto_condense_context_above",
     "fallback",
+    "count",
 )
 
 

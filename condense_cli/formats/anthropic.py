@@ -58,7 +58,7 @@ class BlockReader:
         elif kind == "thinking":
             text = part.get("thinking")
             text = text if isinstance(text, str) else ""
-            estimate = 0 if text else estimates.encrypted_thinking(part.get("signature"))
+            estimate = estimates.encrypted_thinking(part.get("signature"), text)
             place = Place(record, (*owner, "thinking"))
             yield Block(BlockKind.THINKING, place, owner, content=text, estimate=estimate)
         elif kind == "redacted_thinking":
@@ -127,6 +127,10 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
         inline = file.get("file_data")
         data = inline.rpartition(",")[2] if isinstance(inline, str) else None
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
+    if kind == "tool_reference":
+        return Block(
+            BlockKind.OPAQUE, where, owner, jsontext.dump_compact(part), estimate=estimates.TOOL_DEFINITION, **common
+        )
     if kind == "compaction" and isinstance(part.get("content"), str):
         common["estimate"] = estimates.encrypted_thinking(part.get("signature"))
         return Block(BlockKind.OPAQUE, where, owner, content=part["content"], is_readable=True, **common)

@@ -19,6 +19,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .claude_beside import Beside
 from .claude_boundary import Preserved, after_compaction
 from .claude_ending import NOTHING_NAMED, Ending, last_message
 
@@ -46,6 +47,13 @@ class Node(Struct, frozen=True):
     calls: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     preserved: Preserved | None = None
+    is_meta: bool = False
+
+    @property
+    def decorates(self) -> bool:
+        """Whether it goes along with a message: an attachment, a notice, or what the client says in the user's name."""
+        is_said = self.kind == "user" and self.is_meta and not self.answers
+        return is_said or (self.kind in ("attachment", "system") and not self.is_boundary)
 
     @property
     def is_message(self) -> bool:
@@ -143,28 +151,29 @@ def _seconds(time: str) -> float | None:
         return None
 
 
-def _with_parallel_lines(path: list[Node], tree: Mapping[str, Node]) -> list[Node]:
-    """Add the lines of parallel calls that branch off the path, behind the message they belong to.
+def _with_parallel_lines(path: list[Node], tree: Tree) -> list[Node]:
+    """Add what branches off the path at the calls of a reply, in the order of the file.
 
-    Since version 2.1 a call's result hangs below that call, so the path runs through one of the
-    parallel branches only. Lines of one `message.id` belong together, and so do their results.
+    Since version 2.1 a call's result hangs below that call, so the path runs through one of the parallel branches
+    only. Lines of one `message.id` belong together, and so do their results, and what hooks said at each of them.
     """
-    last_line = {node.reply_id: node.uuid for node in path if node.reply_id}
-    lines: dict[str, list[Node]] = defaultdict(list)
-    results: dict[str, list[Node]] = defaultdict(list)
-    for node in tree.values():
-        if node.reply_id in last_line:
-            lines[str(node.reply_id)].append(node)
-        elif node.answers and node.parent:
-            results[node.parent].append(node)
-    taken = {node.uuid for node in path}
-    beside: dict[str, list[Node]] = {}
-    for reply, uuid in last_line.items():
-        siblings = [line for line in lines[str(reply)] if line.uuid not in taken]
-        answers = [node for line in lines[str(reply)] for node in results[line.uuid] if node.uuid not in taken]
-        beside[uuid] = [*sorted(siblings, key=_time), *sorted(answers, key=_time)]
-        taken.update(node.uuid for node in beside[uuid])
-    return [each for node in path for each in (node, *beside.get(node.uuid, ()))]
+    beside = Beside(path, tree)
+    stretches = beside.stretches()
+    if not stretches:
+        return path
+    order = {uuid: position for position, uuid in enumerate(tree)}
+    found: list[Node] = []
+    done = 0
+    for start, end, branches in stretches:
+        found += path[done : start + 1]
+        left = sorted(branches, key=lambda node: order[node.uuid], reverse=True)
+        for node in path[start + 1 : end]:
+            while left and order[left[-1].uuid] < order[node.uuid]:
+                found.append(left.pop())
+            found += (node, *beside.behind.get(node.uuid, ()))
+        found += reversed(left)
+        done = end
+    return found + path[done:]
 
 
 def _hanging_below(last: Node, tree: Mapping[str, Node]) -> list[Node]:

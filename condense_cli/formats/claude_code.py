@@ -15,26 +15,28 @@ from msgspec.structs import replace
 from .. import jsontext
 from ..transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
 from . import (
+    claude_attachments,
     claude_compaction,
+    claude_cut,
     claude_display,
     claude_faults,
     claude_links,
     claude_retracted,
     claude_sizes,
     claude_slim,
-    estimates,
 )
 from .anthropic import BlockReader
 from .base import Evidence, Format, RecordEdits
 from .claude_boundary import preserved
 from .claude_chain import Node, live_chain
 from .claude_ending import NOTHING_NAMED
+from .claude_kinds import BESIDE_TREE, NOTICE_WORDS, TREE, is_notice, is_only_shown, is_printed
 from .claude_turns import Conversation, Line, conversation
-from .claude_usage import first_request, usages
+from .claude_usage import first_request, note_signs, usages
 from .container import Document
 from .spelling import as_spelled
+from .window_signs import SignsReader
 
-_TREE_TYPES = {"user", "assistant", "attachment", "progress", "system"}
 _PROOF_KEYS = {
     "file-history-snapshot": {"messageId", "snapshot"},
     "summary": {"summary", "leafUuid"},
@@ -42,22 +44,11 @@ _PROOF_KEYS = {
 }
 """Records outside the tree that only Claude Code writes: sessions may consist of nothing else."""
 
-_SILENT_ATTACHMENTS = {
-    *("already_read_file", "command_permissions", "compaction_reminder", "context_efficiency", "context_tip"),
-    *("dynamic_skill", "edited_image_file", "goal_status", "hook_cancelled", "hook_deferred_tool"),
-    *("hook_error_during_execution", "hook_non_blocking_error", "hook_permission_decision", "hook_system_message"),
-    *("max_turns_reached", "structured_output", "teammate_shutdown_batch"),
-}
-"""Attachments that the client shows and does not send."""
-
-_HOOKS_HEARD = ("SessionStart", "UserPromptSubmit", "UserPromptExpansion")
-"""Events whose hooks may say something to the model when they succeed."""
-
 
 def evidence(value: Any) -> Evidence:
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return Evidence.NO
-    if value["type"] in _TREE_TYPES:
+    if value["type"] in TREE:
         is_linked = "parentUuid" in value and isinstance(value.get("uuid"), str)
         return Evidence.YES if is_linked else Evidence.MAYBE
     proof = _PROOF_KEYS.get(value["type"])
@@ -71,42 +62,62 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     blocks: dict[int, tuple[Block, ...]] = {}
     facts: dict[int, dict[str, Any]] = {}
     retracted: set[str] = set()
+    signs = SignsReader()
+    noted = claude_attachments.Noted()
     for record, value in enumerate(values):
         if not isinstance(value, dict):
             continue
-        is_tree = isinstance(value.get("uuid"), str) and str(value.get("type")) in _TREE_TYPES
+        is_tree = isinstance(value.get("uuid"), str) and str(value.get("type")) in TREE
         if is_tree or value.get("type") == "last-prompt":
             ending = ending.after(value)
         if not is_tree:
+            if isinstance(value.get("type"), str) and value["type"] not in BESIDE_TREE | TREE:
+                noted.unknown[f"record {value['type']}"] += 1
             continue
         blocks[record] = tuple(as_spelled(_blocks(value, record, reader), document.source))
         nodes.append(_node(value, record, blocks[record]))
+        if value["type"] == "attachment":
+            noted.take(value, record, is_sent=bool(blocks[record]))
         retracted |= claude_retracted.uuids(value)
         if value["type"] == "assistant":
             message = value.get("message")
             message = message if isinstance(message, dict) else {}
             facts[record] = {"model": message.get("model"), "usage": message.get("usage")}
+        note_signs(signs, value, facts.get(record))
     chain = live_chain(nodes, ending)
+    beside = [node for node in nodes if chain and node.is_sidechain == chain[0].is_sidechain]
+    blocks |= noted.as_sent([node.record for node in beside], blocks)
     model = _last_model([facts[node.record] for node in chain if node.record in facts])
     lines = [
         Line(node, blocks[node.record], facts.get(node.record, {}).get("model"))
         for node in claude_retracted.without(chain, retracted)
     ]
-    sent = conversation(lines, model)
+    sent = conversation(claude_cut.as_cut(lines, noted.cuts), model)
     messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(sent.turns))
     is_cut_off = any(node.is_boundary for node in chain)
-    line_up = [node for node in nodes if is_cut_off and node.is_sidechain == chain[0].is_sidechain]
-    told = {record: fact["usage"] for record, fact in facts.items()}
+    prompt = noted.prompt(node.record for node in beside)
     return Transcript(
         "claude-code",
         Family.ANTHROPIC,
         messages,
         document.source,
         model=model,
-        usages=tuple(usages(sent.turns, chain, told)),
-        first_request=first_request(line_up, blocks, told),
+        begins_in_middle=_begins_in_middle(chain, nodes),
+        envelope=prompt,
+        is_envelope_whole=bool(prompt),
+        usages=tuple(usages(sent.turns, chain, facts)),
+        first_request=first_request(beside, blocks, facts) if is_cut_off else None,
+        window_signs=signs.found,
+        unknown=tuple(sorted(noted.unknown.items())),
         warnings=_warnings(nodes, chain, sent),
     )
+
+
+def _begins_in_middle(chain: Sequence[Node], nodes: Sequence[Node]) -> bool:
+    """Whether the conversation continues a record that is not in the file. After a compaction it begins anew."""
+    if not chain or chain[0].is_boundary or chain[0].parent is None:
+        return False
+    return all(node.uuid != chain[0].parent for node in nodes)
 
 
 def _warnings(nodes: list[Node], chain: list[Node], sent: Conversation) -> tuple[str, ...]:
@@ -149,43 +160,28 @@ def _node(value: dict[str, Any], record: int, blocks: Sequence[Block]) -> Node:
         calls=tuple(block.call_id for block in blocks if block.kind is BlockKind.TOOL_CALL and block.call_id),
         answers=tuple(dict.fromkeys(block.answers for block in blocks if block.answers)),
         preserved=preserved(value.get("compactMetadata")),
+        is_meta=value.get("isMeta") is True,
     )
 
 
 def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator[Block]:
     message = value.get("message")
     if value["type"] == "attachment":
-        yield from _attachment(value.get("attachment"), record)
-    elif value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
-        # What a command of the client printed: the one kind of system record that is sent.
+        yield from claude_attachments.blocks(value, record)
+    elif is_printed(value):
         place = Place(record, ("content",))
         yield Block(BlockKind.TEXT, place, ("content",), content=value["content"], injected=True)
     elif value["type"] in ("user", "assistant") and isinstance(message, dict):
-        if value.get("isApiErrorMessage") is True and message.get("model") == "<synthetic>":
-            return  # Shown to the user; the client never sends its own error notices.
+        if is_only_shown(value, message):
+            return
         is_user = value["type"] == "user"
         is_summary = is_user and value.get("isCompactSummary") is True
         is_injected = is_user and (value.get("isMeta") is True or is_summary)
         for block in reader.content(message.get("content"), record, ("message", "content"), is_user=is_user):
+            if block.kind is BlockKind.TEXT and is_notice(value):
+                block = replace(block, estimate=NOTICE_WORDS)
             is_part = is_summary and block.kind is BlockKind.TEXT
             yield replace(block, injected=True, summarizes=is_part) if is_injected else block
-
-
-def _attachment(attachment: Any, record: int) -> Iterator[Block]:
-    """Text that the client injects. Its wording is the client's own, so the content is counted as it stands."""
-    if not isinstance(attachment, dict) or str(attachment.get("type")) in _SILENT_ATTACHMENTS:
-        return
-    if attachment.get("type") == "hook_success" and attachment.get("hookEvent") not in _HOOKS_HEARD:
-        return
-    content = {key: value for key, value in attachment.items() if key != "type" and not _is_image(value)}
-    images = sum(estimates.UNKNOWN_IMAGE for value in attachment.values() if _is_image(value))
-    text = jsontext.dump_compact(content) if content else ""
-    place = Place(record, ("attachment",))
-    yield Block(BlockKind.OPAQUE, place, ("attachment",), content=text, estimate=images, injected=True)
-
-
-def _is_image(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("type") == "image"
 
 
 def _last_model(facts: list[dict[str, Any]]) -> str | None:

@@ -8,11 +8,14 @@ under the old one the client would find the lines before the boundary as well.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import jsontext
 from ..transcript import JsonPath
+from . import claude_cut
 from .base import INPUT_TOKENS, Rewrite
+from .display_text import objects_with
 from .ids import derived_uuid
 from .writing import slimmed_source
 
@@ -51,6 +54,8 @@ class _Appended:
                 elif record not in done:
                     done.add(record)
                     self._copy(record, turn)
+        for record in self._notes():
+            self._copy(record, -1)
         data = slimmed_source(self.rewrite.transcript)
         between = b"" if data.endswith(b"\n") else b"\n"
         # At once: a sum of such sizes would hold the whole file once more.
@@ -58,6 +63,14 @@ class _Appended:
 
     def _id(self, name: str) -> str:
         return derived_uuid(self.seed, name)
+
+    def _notes(self) -> Iterator[int]:
+        """Notes that results which stay were cut by the client: it looks for them behind the boundary only."""
+        cut = {block.answers for _, block in self.rewrite.transcript.blocks() if claude_cut.is_stand_in(block)}
+        for record, value in objects_with(self.rewrite.transcript.source, "tool_results_cut") if cut else ():
+            calls = dict(claude_cut.stand_ins([value.get("attachment")]))
+            if isinstance(value.get("uuid"), str) and not cut.isdisjoint(calls):
+                yield record
 
     def _boundary(self) -> None:
         self._line(

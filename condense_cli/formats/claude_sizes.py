@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from .. import jsontext
-from ..transcript import JsonPath, Transcript
+from ..transcript import JsonPath, Source, Transcript
 from .claude_display import KEY
-from .claude_links import read_links
+from .claude_kinds import OVERHEAD, REPLAY, SENT
+from .claude_links import Links, read_links
 
 _CONTENT: Final[tuple[JsonPath, ...]] = (("message", "content"), ("attachment",), ("content",))
-_MESSAGES: Final = frozenset({"user", "assistant", "attachment"})
+_FOR: Final = ("sent", "display_copies", "keys", "not_live", "prompt", "request_copies", "other_records", "between")
 
 
 def sizes(transcript: Transcript) -> dict[str, int]:
@@ -18,12 +19,13 @@ def sizes(transcript: Transcript) -> dict[str, int]:
 
     `sent` content of the conversation, `display_copies` copies of tool results that only the client
     shows, `keys` everything else in these records (ids, times, usage), `not_live` messages of older
-    branches, sub-agents and before the last compaction, `other_records` whole records that are no
-    messages (snapshots, progress, summaries), `between` what separates the records.
+    branches, sub-agents and before the last compaction, `prompt` the system prompt and tools,
+    `request_copies` requests written once more, `other_records` whole records that are no messages
+    (snapshots, progress, summaries), `between` what separates the records.
     """
     source = transcript.source
     live = {block.place.record for _, block in transcript.blocks()}
-    found = dict.fromkeys(("sent", "display_copies", "keys", "not_live", "other_records", "between"), 0)
+    found = dict.fromkeys(_FOR, 0)
     links = read_links(source)
     for record, (start, end) in enumerate(source.spans):
         size = end - start
@@ -35,10 +37,23 @@ def sizes(transcript: Transcript) -> dict[str, int]:
             found["display_copies"] += display
             found["keys"] += size - sent - display
         else:
-            is_message = record in links and links[record].type in _MESSAGES
-            found["not_live" if is_message else "other_records"] += size
+            found[_aside(source, record, links.get(record, Links()))] += size
     found["between"] = len(source.data) - sum(found.values())
     return found
+
+
+def _aside(source: Source, record: int, links: Links) -> str:
+    """What a record is for that is not sent."""
+    if links.type in REPLAY:
+        return "request_copies"
+    if links.type == "attachment":
+        value = jsontext.parse(source.raw(record))
+        attachment = value.get("attachment")
+        kind = str(attachment.get("type")) if isinstance(attachment, dict) else ""
+        if kind in OVERHEAD:
+            return "prompt"
+        return "not_live" if "rendered" in value or kind in SENT else "other_records"
+    return "not_live" if links.type in ("user", "assistant") else "other_records"
 
 
 def _size(text: str, path: JsonPath) -> int:

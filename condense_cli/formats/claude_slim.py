@@ -17,6 +17,7 @@ from .. import jsontext
 from ..transcript import BlockKind, Place, Source, Transcript
 from .base import DisplayValue
 from .claude_display import KEY
+from .claude_kinds import REPLAY
 from .display_text import known_lines, long_strings, objects_with, repeats_lines
 
 _ORIGINALS: Final = {"originalFile", "originalFileContents"}
@@ -24,19 +25,34 @@ _DRAWN: Final = "structuredPatch"
 
 
 def display_values(transcript: Transcript) -> Iterator[DisplayValue]:
-    """Values of `toolUseResult` that stand elsewhere or are not drawn, and progress of calls that are answered."""
+    """Values of `toolUseResult` that stand elsewhere or are not drawn, progress of answered calls, requests."""
     said: dict[int, set[str]] = {}
     for _, block in transcript.blocks():
         if block.kind is BlockKind.TOOL_RESULT:
             said.setdefault(block.place.record, set()).update(known_lines(block.text))
     held = _held(transcript.source)
-    for record, value in objects_with(transcript.source, KEY, "progress"):
+    for record, value in objects_with(transcript.source, KEY, "progress", *REPLAY):
+        if value.get("type") in REPLAY:
+            yield from _of_request(record, value)
+            continue
         calls = [str(value.get(key)) for key in ("toolUseID", "parentToolUseID")]
         if value.get("type") == "progress" and not held.answered.isdisjoint(calls):
             for path, text in long_strings(value.get("data"), ("data",)):
                 yield DisplayValue(Place(record, path), "progress", text)
         if KEY in value:
             yield from _of_result(record, value, said.get(record, set()), held)
+
+
+def _of_request(record: int, value: dict[str, Any]) -> Iterator[DisplayValue]:
+    """Lists of what a request held: system prompt and tools, or the content of a message."""
+    for path in (("shape", "system"), ("shape", "tools"), ("message", "content")):
+        holder = value.get(path[0])
+        content = holder.get(path[1]) if isinstance(holder, dict) else None
+        if isinstance(content, list) and content:
+            yield DisplayValue(Place(record, path), "request_copies", None)
+        elif isinstance(content, str):
+            for where, text in long_strings(content, path):
+                yield DisplayValue(Place(record, where), "request_copies", text)
 
 
 class _Held(Struct):
@@ -54,6 +70,8 @@ class _Held(Struct):
 def _held(source: Source) -> _Held:
     held = _Held(set(), set(), set(), set())
     for _, value in objects_with(source, "tool_use", "tool_result", "image", "document"):
+        if value.get("type") in REPLAY:
+            continue
         for part in _parts(value):
             if part.get("type") == "tool_use":
                 held.arguments.update(text for _, text in long_strings(part.get("input"), ()))

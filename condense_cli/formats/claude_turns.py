@@ -115,7 +115,7 @@ def _grouped(lines: Iterable[Line]) -> list[Turn]:
             else:
                 turns.append((Role.USER, [line]))
             continue
-        if turns and turns[-1][0] is Role.USER and not any(each.node.answers for each in turns[-1][1]):
+        if turns and turns[-1][0] is Role.USER and _ends_a_reply(turns[-1][1]):
             closed_before = len(turns)
         earlier = turn_of_reply.get(_reply(line.node), -1)
         if earlier >= closed_before:
@@ -124,6 +124,12 @@ def _grouped(lines: Iterable[Line]) -> list[Turn]:
             turn_of_reply[_reply(line.node)] = len(turns)
             turns.append((Role.ASSISTANT, [line]))
     return [_turn(role, lines) for role, lines in turns]
+
+
+def _ends_a_reply(lines: Sequence[Line]) -> bool:
+    """Whether these lines of the user end the reply before them. What a hook said at a call does not."""
+    is_said = any(line.node.kind != "attachment" for line in lines)
+    return is_said and not any(line.node.answers for line in lines)
 
 
 def _turn(role: Role, lines: Sequence[Line]) -> Turn:

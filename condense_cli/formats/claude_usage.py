@@ -14,9 +14,10 @@ from .base import INPUT_TOKENS
 from .claude_chain import Node
 from .claude_turns import Line, Turn, conversation
 from .usages import recorded
+from .window_signs import SignsReader
 
-Told = Mapping[int, Any]
-"""The usage of each record that holds an answer."""
+Told = Mapping[int, Mapping[str, Any]]
+"""The `usage` and the `model` of each record that holds an answer."""
 
 
 def usages(turns: Sequence[Turn], chain: Sequence[Node], told: Told) -> Iterator[Usage]:
@@ -34,23 +35,45 @@ def _is_older(node: Node, boundary: Node | None) -> bool:
     return boundary is not None and (node.record < boundary.record or node.time <= boundary.time)
 
 
-def _usage(position: int, usage: Any, *, is_older: bool = False) -> Iterator[Usage]:
-    if isinstance(usage, dict):
+def _usage(position: int, told: Mapping[str, Any] | None, *, is_older: bool = False) -> Iterator[Usage]:
+    usage = told and told["usage"]
+    if told and isinstance(usage, dict):
         numbers = [usage.get(key) for key in INPUT_TOKENS]
-        yield from recorded(position, numbers, usage.get("output_tokens"), is_older=is_older)
+        yield from recorded(position, numbers, usage.get("output_tokens"), is_older=is_older, model=told["model"])
+
+
+def note_signs(signs: SignsReader, value: Mapping[str, Any], told: Mapping[str, Any] | None) -> None:
+    """What a record shows of the window. Sub-agents may have another one than the conversation."""
+    if value.get("isSidechain") is True:
+        return
+    metadata = value.get("compactMetadata")
+    if (
+        value.get("subtype") == "compact_boundary"
+        and isinstance(metadata, Mapping)
+        and metadata.get("trigger") == "auto"
+    ):
+        signs.compacted(metadata.get("preTokens"))
+    for usage in _usage(0, told):
+        signs.used(usage.model, usage.input_tokens, usage.output_tokens)
 
 
 def first_request(nodes: Iterable[Node], blocks: Mapping[int, tuple[Block, ...]], told: Told) -> FirstRequest | None:
-    """The first request among nodes whose usage was recorded: what leads to its answer, and the tokens of it."""
+    """The first request among nodes whose usage was recorded: what leads to its answer, and the tokens of it.
+
+    None where the file does not hold all that leads there.
+    """
     above: dict[str | None, Node] = {}
     for node in nodes:
         found = next(_usage(0, told.get(node.record)), None)
         if found:
+            root = node
             path: dict[str, Node] = {}
             at = above.get(node.parent)
             while at is not None and at.uuid not in path:
-                path[at.uuid] = at
+                path[at.uuid] = root = at
                 at = above.get(at.parent)
+            if root.parent is not None:
+                return None  # What it continues is not in the file.
             turns = conversation([Line(each, blocks[each.record]) for each in reversed(path.values())]).turns
             messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(turns))
             return FirstRequest(messages, found.input_tokens)

@@ -25,6 +25,7 @@ from .container import Document
 from .responses_items import ItemReader, turns_of
 from .responses_pairs import completing
 from .usages import recorded
+from .window_signs import SignsReader
 
 _RECORD_TYPES = {
     "session_meta",
@@ -72,8 +73,10 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         document.source,
         model=facts.model,
         envelope=facts.envelope,
+        begins_in_middle=not (facts.has_head or is_cut_off),
         usages=tuple(facts.usages(turns)),
-        first_request=_first_request(answered, facts, history) if is_cut_off else None,
+        first_request=_first_request(answered, facts, history) if is_cut_off and facts.has_head else None,
+        window_signs=facts.signs.found,
         warnings=() if messages else ("The session holds no conversation.",),
     )
 
@@ -129,7 +132,9 @@ class _Facts:
     def __init__(self) -> None:
         self.model: str | None = None
         self.envelope = ""
+        self.has_head = False
         self.counts: list[_Count] = []
+        self.signs = SignsReader()
         self._total: Any = None
 
     def add(self, record: int, value: Any) -> None:
@@ -141,10 +146,13 @@ class _Facts:
             model = payload.get("model")
             self.model = model if isinstance(model, str) and model else self.model
         elif kind == "session_meta":
+            self.has_head = True
             # A fork repeats the head of the session that it comes from; its own stands first.
             self.envelope = self.envelope or _sent_always(payload)
         elif kind == "event_msg" and payload.get("type") == "token_count":
-            self._count(record, payload.get("info"))
+            info = payload.get("info")
+            self._count(record, info)
+            self.signs.named(self.model, info.get("model_context_window") if isinstance(info, dict) else None)
 
     def _count(self, record: int, info: Any) -> None:
         last = info.get("last_token_usage") if isinstance(info, dict) else None

@@ -1,7 +1,7 @@
 """Messages of Gemini CLI as turns.
 
     {"id", "timestamp", "type": "user" | "gemini" | "info" | ..., "content": str | part | [part, ...],
-     "thoughts"?: [{"subject", "description"}],
+     "thoughts"?: [{"subject", "description"}],  (shown to the user and never sent)
      "toolCalls"?: [{"id", "name", "args", "result": str | part | [part, ...], "status", "resultDisplay"}]}
 
 Newer versions hold calls and thoughts in the content, and what came of the calls in `toolCalls` still.
@@ -57,16 +57,16 @@ def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
             blocks = tuple(as_spelled(found, source))
             if role is Role.ASSISTANT and blocks:
                 model = entry.value["model"] if isinstance(entry.value.get("model"), str) else model
-                usages += _usage(len(messages), entry.value.get("tokens"))
+                usages += _usage(len(messages), entry.value.get("tokens"), model)
             if blocks:
                 messages.append(Message(len(messages), role, blocks))
     return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, usages=tuple(usages))
 
 
-def _usage(message: int, tokens: Any) -> Iterator[Usage]:
+def _usage(message: int, tokens: Any, model: str | None) -> Iterator[Usage]:
     """Gemini's count of what was sent includes what came from the cache."""
     if isinstance(tokens, dict):
-        yield from recorded(message, [tokens.get("input")], tokens.get("output"))
+        yield from recorded(message, [tokens.get("input")], tokens.get("output"), model=model)
 
 
 def _turns(entry: Entry) -> Iterator[tuple[Role, Iterator[Block]]]:
@@ -99,13 +99,6 @@ def _said(entry: Entry) -> Iterator[Block]:
     value, record = entry.value, entry.record
     parts = list(_parts(value.get("content"), (*entry.path, "content")))
     holds_all = any(isinstance(part, dict) and (part.get("functionCall") or part.get("thought")) for part, _ in parts)
-    if not holds_all:
-        thoughts = value.get("thoughts")
-        for number, thought in enumerate(thoughts if isinstance(thoughts, list) else ()):
-            if isinstance(thought, dict):
-                said = f"**{thought.get('subject')}** {thought.get('description')}"
-                path = (*entry.path, "thoughts", number)
-                yield Block(BlockKind.THINKING, Place(record, path), path, content=said)
     for part, path in parts:
         yield _part(part, record, path, is_user=False)
     if not holds_all:

@@ -29,6 +29,7 @@ from .container import Document
 from .injected import is_injected
 from .spelling import as_spelled
 from .usages import recorded
+from .window_signs import SignsReader
 
 _MESSAGE: Final = "context.append_message"
 _EVENT: Final = "context.append_loop_event"
@@ -65,7 +66,9 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         document.source,
         model=context.model,
         envelope=context.system_prompt,
+        begins_in_middle=not context.has_beginning,
         usages=tuple(usages),
+        window_signs=context.signs.found,
     )
 
 
@@ -96,15 +99,21 @@ class _Context:
         self._open: set[str] = set()
         self.model: str | None = None
         self.system_prompt = ""
+        self.has_beginning = False
+        self.signs = SignsReader()
 
     def take(self, record: int, value: dict[str, Any]) -> None:
         kind, event = value.get("type"), value.get("event")
+        if kind in ("metadata", "context.apply_compaction", "context.clear"):
+            self.has_beginning = True
         if kind == _MESSAGE and isinstance(value.get("message"), dict):
             self._append(record, value["message"])
         elif kind == _EVENT and isinstance(event, dict):
             self._loop_event(record, event)
         elif kind == "context.apply_compaction":
             self._compact(record, value)
+        elif kind == "full_compaction.begin" and value.get("source") == "auto":
+            self.signs.compacted(self.signs.last)
         elif kind == "context.clear":
             self._reset([])
         elif kind == "context.undo" and isinstance(value.get("count"), int):
@@ -164,6 +173,8 @@ class _Context:
         if step and isinstance(usage, dict):
             keys = ("inputOther", "inputCacheRead", "inputCacheCreation")
             step.usage = [usage.get(key) for key in keys], usage.get("output")
+            for counted in recorded(0, *step.usage):
+                self.signs.used(self.model, counted.input_tokens, counted.output_tokens)
 
     def _reset(self, turns: list[_Turn]) -> None:
         self.turns, self.deferred = turns, []

@@ -13,10 +13,11 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..transcript import Block, BlockKind, Family, JsonPath, Message, Role, Source, Transcript, Usage
+from ..transcript import Block, BlockKind, Family, JsonPath, Message, Role, Source, Transcript, Usage, WindowSigns
 from .opencode_parts import result_blocks, said_blocks
 from .spelling import as_spelled
 from .usages import recorded
+from .window_signs import SignsReader
 
 ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
@@ -49,7 +50,26 @@ def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
             messages.append(Message(len(messages), role, tuple(blocks)))
     models = [entry.info.get("modelID") for entry in sent]
     model = next((model for model in reversed(models) if isinstance(model, str) and model), None)
-    return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, usages=tuple(usages))
+    return Transcript(
+        format,
+        Family.OPENAI_CHAT,
+        tuple(messages),
+        source,
+        model=model,
+        usages=tuple(usages),
+        window_signs=_window_signs(entries),
+    )
+
+
+def _window_signs(entries: list[Entry]) -> tuple[WindowSigns, ...]:
+    """What the answers and compactions show, those too that are not sent any more."""
+    signs = SignsReader()
+    for entry in entries:
+        for usage in _usage(0, entry.info) if entry.info.get("role") == "assistant" else ():
+            signs.used(usage.model, usage.input_tokens, usage.output_tokens)
+        if any(part.get("type") == "compaction" and part.get("auto") is True for part in _values(entry)):
+            signs.compacted(signs.last)
+    return signs.found
 
 
 def _beginning(entries: list[Entry]) -> tuple[int, str | None]:
@@ -105,8 +125,15 @@ def _turns(entry: Entry, source: Source) -> Iterator[tuple[Role, list[Block]]]:
 
 
 def _usage(message: int, info: dict[str, Any]) -> Iterator[Usage]:
+    """The usage of an answer. That of a summary counted the messages that it takes the place of."""
     tokens = info.get("tokens")
     cache = tokens.get("cache") if isinstance(tokens, dict) else None
     numbers = [tokens.get("input")] if isinstance(tokens, dict) else []
     numbers += [cache.get("read"), cache.get("write")] if isinstance(cache, dict) else []
-    yield from recorded(message, numbers, tokens.get("output") if isinstance(tokens, dict) else None)
+    yield from recorded(
+        message,
+        numbers,
+        tokens.get("output") if isinstance(tokens, dict) else None,
+        is_older=info.get("summary") is True,
+        model=info.get("modelID"),
+    )

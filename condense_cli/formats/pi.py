@@ -61,17 +61,25 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
                 continue
             if role is Role.ASSISTANT and isinstance(message, dict):
                 model = message["model"] if isinstance(message.get("model"), str) else model
-                usages += _usage(len(turns), message.get("usage"), is_older=entry.record < compaction)
+                usages += _usage(len(turns), message.get("usage"), model, is_older=entry.record < compaction)
             if blocks:  # An empty message is not sent.
                 turns.append((role, blocks))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
-    return Transcript("pi", Family.OPENAI_CHAT, messages, document.source, model=model, usages=tuple(usages))
+    return Transcript(
+        "pi",
+        Family.OPENAI_CHAT,
+        messages,
+        document.source,
+        model=model,
+        begins_in_middle=bool(path) and not path[0].is_compaction and path[0].parent is not None,
+        usages=tuple(usages),
+    )
 
 
-def _usage(message: int, usage: Any, *, is_older: bool) -> Iterator[Usage]:
+def _usage(message: int, usage: Any, model: str | None, *, is_older: bool) -> Iterator[Usage]:
     if isinstance(usage, dict):
         numbers = [usage.get(key) for key in ("input", "cacheRead", "cacheWrite")]
-        yield from recorded(message, numbers, usage.get("output"), is_older=is_older)
+        yield from recorded(message, numbers, usage.get("output"), is_older=is_older, model=model)
 
 
 def _turn(record: int, value: dict[str, Any]) -> Iterator[tuple[Role, Iterator[Block]]]:

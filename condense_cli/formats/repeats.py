@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
-from .. import jsontext
+from .. import jsontext, todos
 from ..markers import PREFIX, Gap, content_hash, gaps_in, parse_gap
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, JsonPath, Place, Transcript
@@ -146,7 +146,10 @@ def _changes(block: Block, values: Values) -> Iterator[tuple[str, str]]:
         return
     old = value if block.is_object else _parsed(value)
     new = dict(string_values(arguments_of(block)))
-    yield from ((text, new.get(path, "")) for path, text in string_values(old))
+    listed = todos.path_of(block)
+    # Of a list that was left out one todo is there, with its marker.
+    gone = str((listed and todos.gap_of(todos.value_of(block, listed))) or "")
+    yield from ((text, new.get(path, gone)) for path, text in string_values(old))
 
 
 def _parsed(text: Any) -> Any:

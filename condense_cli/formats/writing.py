@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
-from typing import Final
+from typing import Any, Final
 
 from .. import jsontext
 from ..transcript import IN_STRING, Block, Container, JsonPath, Message, Place, Source, Transcript
@@ -58,7 +58,7 @@ def _edits(
     """What the changed blocks of one record exchange in it."""
     edits: dict[JsonPath, str | None] = {}
     spans: dict[Place, list[Block]] = defaultdict(list)
-    strings: dict[Place, dict[JsonPath, str]] = defaultdict(dict)
+    strings: dict[Place, dict[JsonPath, Any]] = defaultdict(dict)
     for message, block in blocks:
         path = block.place.path
         if block.is_inserted:
@@ -70,19 +70,30 @@ def _edits(
         elif IN_STRING in path:
             step = path.index(IN_STRING)
             string, inner = Place(block.place.record, path[:step]), path[step + 1 :]
-            values_inside = block.edits if block.is_object else [((), block.content)]
-            strings[string] |= {(*inner, *deeper): str(value) for deeper, value in values_inside}
+            values_inside = _values(block) if block.is_object else [((), block.text)]
+            strings[string] |= {(*inner, *deeper): value for deeper, value in values_inside}
         elif block.stands_in:
             edits[path] = _text_part(block, values, style)
         elif block.is_object:
-            edits |= {(*path, *deeper): style.literal(str(value)) for deeper, value in block.edits}
+            edits |= {(*path, *deeper): style.dump(value) for deeper, value in _values(block)}
         else:
             edits[path] = style.literal(block.text)
     for place, parts in spans.items():
         edits[place.path] = style.literal(_respanned(values(place.record, place.path), parts))
     for place, replacements in strings.items():
-        edits[place.path] = style.literal(jsontext.replace_strings(values(place.record, place.path), replacements))
+        edits[place.path] = style.literal(jsontext.replace_values(values(place.record, place.path), replacements))
     return edits
+
+
+def _values(block: Block) -> Iterator[tuple[JsonPath, Any]]:
+    """The values that were exchanged in arguments that are an object, by their paths."""
+    for path, text in block.edits:
+        value: Any = text if text is None else str(text)
+        if text is None:
+            value = jsontext.parse_text(block.text)
+            for key in path:
+                value = value[key]
+        yield path, value
 
 
 def slimmed_source(transcript: Transcript) -> bytes:

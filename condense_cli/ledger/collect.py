@@ -8,7 +8,7 @@ from functools import reduce
 from itertools import accumulate
 from typing import Any, Final
 
-from .. import patches, tools
+from .. import patches, todos, tools
 from ..extractive.pasted import is_typed, pasted_units
 from ..extractive.units import render, split
 from ..transcript import Block, BlockKind, Message
@@ -36,7 +36,7 @@ def collect(messages: Sequence[Message]) -> Ledger:
                 entries.append(Ledger(requests=(Request(_request(block.text)),)))
             elif block.kind is BlockKind.IMAGE:
                 entries.append(Ledger(left_out=LeftOut(images=1)))
-            elif block.kind is BlockKind.OPAQUE and block.estimate:
+            elif block.kind is BlockKind.OPAQUE and block.estimate and not block.injected:
                 entries.append(Ledger(left_out=LeftOut(documents=1)))
     return merge_all(entries)
 
@@ -162,7 +162,9 @@ def _paths(call: Block, results: Results) -> list[str]:
 def _todos(call: Block, results: Results) -> Iterator[Ledger]:
     name = tools.name_of(call)
     if name in tools.TODO_LISTS:
-        if not results.is_refused:
+        path = todos.path_of(call)
+        # A list that went was replaced by a later call.
+        if not results.is_refused and not (path and todos.gap_of(todos.value_of(call, path))):
             yield Ledger(todos=tuple(_todo_list(tools.arguments_of(call) or {})), is_whole_list=True)
     elif name in tools.TASK_TOOLS and not results.is_refused:
         arguments = tools.arguments_of(call) or {}
@@ -175,7 +177,7 @@ def _todos(call: Block, results: Results) -> Iterator[Ledger]:
 
 
 def _todo_list(arguments: Mapping[str, Any]) -> Iterator[Todo]:
-    entries = next((arguments[key] for key in ("todos", "plan", "items", "task_list") if key in arguments), ())
+    entries = next((arguments[key] for key in todos.ARGUMENTS if key in arguments), ())
     if isinstance(entries, str):
         for line in entries.split("\n"):
             box = _CHECKBOX.fullmatch(line)
@@ -184,8 +186,8 @@ def _todo_list(arguments: Mapping[str, Any]) -> Iterator[Todo]:
         return
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict):
-            text = next((entry[key] for key in ("content", "step", "title", "text", "subject") if key in entry), "")
-            if isinstance(text, str) and text:
+            text = todos.words_of(entry)
+            if text:
                 yield Todo(text, _status(entry.get("status") or "pending"))
 
 

@@ -25,9 +25,10 @@ _EDGE: Final = 300
 
 _REFUSED: Final = re.compile(
     r"\s*+(?:<tool_use_error>|ERROR:|Error:|error:|No replacement was performed|No file open|Unable to apply diff"
-    r"|Your proposed edit has introduced new syntax error|Invalid `|apply_patch verification failed|Failed to )"
+    r"|Your proposed edit has introduced new syntax error|Invalid `|apply_patch verification failed|Failed to "
+    r"|failed to parse function arguments)"
 )
-"""How clients without a flag begin when they refuse to read or to change a file."""
+"""How clients without a flag begin when they refuse to read or to change a file, or take no arguments like these."""
 
 _DENIED: Final = re.compile(
     r"\s*+(?:<error>\s*+)?(?:The user doesn't want to "

@@ -1,4 +1,4 @@
-"""Calls of the Messages API, streamed.
+"""Calls of the Messages API, streamed, and its counting of tokens.
 
 The SDK ends a stream that the server cut without any error; only the stop reason tells. It reports an
 error inside a stream as a status error with status 200, and lets those of the connection through as they are.
@@ -6,14 +6,16 @@ error inside a stream as a status error with status 200, and lets those of the c
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 import anthropic
 import httpx2
 
 from ..config.profiles import Access
 from ..economics import CallUsage
-from .client import Answer, CallError, Request, max_output, names_of, usage_of
+from .client import Answer, CallError, Request, a_count, max_output, names_of, usage_of
 from .reasons import Reason, failure
 from .statuses import reason_of
 
@@ -45,29 +47,20 @@ class AnthropicClient:
 
     def call(self, request: Request) -> Answer:
         usage: CallUsage | None = None
-        try:
-            with self._client.messages.stream(
+        with (
+            self._errors(lambda: usage),
+            self._client.messages.stream(
                 model=self._profile.model,
                 max_tokens=max_output(self._profile, request.limit),
                 system=request.system,
                 messages=[{"role": "user", "content": request.prompt}],
-            ) as stream:
-                try:
-                    stream.until_done()
-                    message = stream.get_final_message()
-                finally:
-                    usage = _usage_so_far(stream)
-        except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
-            raise self._error(Reason.TIMEOUT, "", usage) from error
-        except httpx2.TransportError as error:
-            raise self._error(Reason.CUT_OFF, str(error), usage) from error
-        except anthropic.APIConnectionError as error:
-            raise self._error(Reason.CONNECTION, str(error.__cause__ or ""), usage) from error
-        except anthropic.APIStatusError as error:
-            reason = reason_of(error.status_code, error.type)
-            raise self._error(reason, error.api_message or error.message, usage) from error
-        except Exception as error:  # The SDK lets errors of its parsers through as they are.
-            raise self._error(Reason.MALFORMED, f"{type(error).__name__}: {error}", usage) from error
+            ) as stream,
+        ):
+            try:
+                stream.until_done()
+                message = stream.get_final_message()
+            finally:
+                usage = _usage_so_far(stream)
         if message.stop_reason != "end_turn":
             reason = _REASON_OF_STOP.get(message.stop_reason, Reason.MALFORMED)
             raise self._error(reason, "", usage)
@@ -75,6 +68,27 @@ class AnthropicClient:
         if not text:
             raise self._error(Reason.EMPTY, "", usage)
         return Answer(text, usage)
+
+    def count_tokens(self, body: dict[str, Any]) -> int:
+        with self._errors():
+            return a_count(self._client.messages.count_tokens(model=self._profile.model, **body).input_tokens)
+
+    @contextmanager
+    def _errors(self, usage: Callable[[], CallUsage | None] = lambda: None) -> Iterator[None]:
+        """Raises CallError for whatever the SDK raises inside."""
+        try:
+            yield
+        except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
+            raise self._error(Reason.TIMEOUT, "", usage()) from error
+        except httpx2.TransportError as error:
+            raise self._error(Reason.CUT_OFF, str(error), usage()) from error
+        except anthropic.APIConnectionError as error:
+            raise self._error(Reason.CONNECTION, str(error.__cause__ or ""), usage()) from error
+        except anthropic.APIStatusError as error:
+            reason = reason_of(error.status_code, error.type)
+            raise self._error(reason, error.api_message or error.message, usage()) from error
+        except Exception as error:  # The SDK lets errors of its parsers through as they are.
+            raise self._error(Reason.MALFORMED, f"{type(error).__name__}: {error}", usage()) from error
 
     def _error(self, reason: Reason, detail: str, usage: CallUsage | None) -> CallError:
         return CallError(failure(reason, self._names, detail), usage)

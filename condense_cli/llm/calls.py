@@ -83,7 +83,8 @@ class Patience:
 class Caller(Struct, frozen=True):
     """What requests are fulfilled with. One serves a whole run, so that its budget, cache and patience are shared.
 
-    `count` counts with our vocabulary, which is that of the model if it is `exact`. `when` dates the prices.
+    `count` counts with our vocabulary, which is that of the model if it is `exact`; `factor` is how many of the model's
+    tokens one of ours usually is. `when` dates the prices.
     `max_parallel_calls` are allowed at a time where the profile allows more.
     `clock` gives seconds. `opened` makes a client; a test may give another.
     """
@@ -92,6 +93,7 @@ class Caller(Struct, frozen=True):
     count: Count
     when: datetime
     exact: bool = False
+    factor: float = 1.0
     budget: Budget | None = None
     cache: Cache | None = None
     redactor: Redactor | None = None

@@ -38,6 +38,13 @@ def usage_of(read: Any, written: Any, to_cache: Any, from_cache: Any, *, is_whol
     return CallUsage(*numbers, is_whole=is_whole)
 
 
+def a_count(told: Any) -> int:
+    """A number of tokens that a server tells. Raises ValueError for what is none, which no SDK checks."""
+    if isinstance(told, bool) or not isinstance(told, int) or told < 0:
+        raise ValueError(f"{told!r} is no number of tokens")
+    return told
+
+
 class CallError(Exception):
     """A call that gave no answer. `usage` is what it used all the same; None is unknown."""
 
@@ -57,6 +64,13 @@ class Client(Protocol):
         """Give the connections back; calls that still run fail."""
 
 
+class CountingClient(Client, Protocol):
+    """Access to one model that also counts."""
+
+    def count_tokens(self, body: dict[str, Any]) -> int:
+        """Tokens of a request with this body, of which nothing is answered. Raises CallError, and nothing else."""
+
+
 def max_output(profile: Profile, limit: int) -> int:
     """Tokens that the API may write for an answer of at most `limit` tokens.
 
@@ -65,7 +79,7 @@ def max_output(profile: Profile, limit: int) -> int:
     return min(profile.max_tokens, limit + limit // 2 + profile.reasoning_tokens)
 
 
-def connect(access: Access) -> Client:
+def connect(access: Access) -> CountingClient:
     """A client for a profile; imports the SDK of its API. Raises CallError if that is not installed."""
     try:
         if access.profile.api == "anthropic":

@@ -1,4 +1,4 @@
-"""Calls of the Chat Completions API, streamed: OpenAI's own and every compatible server.
+"""Calls of the Chat Completions API, streamed: OpenAI's own and every compatible server; and OpenAI's counting.
 
 The SDK ends a stream that the server cut without any error; only the finish reason tells. Compatible servers
 may not know every parameter and may not report usage.
@@ -6,7 +6,8 @@ may not know every parameter and may not report usage.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import openai
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from ..config.profiles import Access
 from ..economics import CallUsage
-from .client import Answer, CallError, Request, max_output, names_of, usage_of
+from .client import Answer, CallError, Request, a_count, max_output, names_of, usage_of
 from .reasons import Reason, failure
 from .statuses import reason_of
 
@@ -78,26 +79,11 @@ class OpenAIClient:
     def _answer(self, request: Request) -> Answer:
         heard = _Heard()
         parameters = self._parameters(request)
-        try:
+        with self._errors(heard, parameters):
             stream: Any = self._client.chat.completions.create(**parameters)
             with stream:
                 for chunk in stream:
                     heard.take(chunk)
-        except openai.APITimeoutError as error:
-            raise self._error(Reason.TIMEOUT, "", heard) from error
-        except openai.APIConnectionError as error:
-            reason = Reason.CUT_OFF if heard.chunks else Reason.CONNECTION
-            raise self._error(reason, str(error.__cause__ or ""), heard) from error
-        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            for name in _WAYS_ROUND if error.code not in _OF_VALUE else ():
-                if name in parameters and (error.param == name or name in error.message):
-                    raise _ParameterRefusedError(name) from None
-            raise self._error(reason_of(error.status_code, error.code, error.type), error.message, heard) from error
-        except openai.APIError as error:
-            reason = reason_of(getattr(error, "status_code", None), error.code, error.type)
-            raise self._error(reason, error.message, heard) from error
-        except Exception as error:  # The SDK lets errors of its parsers through as they are.
-            raise self._error(Reason.MALFORMED, f"{type(error).__name__}: {error}", heard) from error
         if not heard.chunks:
             raise self._error(Reason.MALFORMED, "The stream holds no event.", heard)
         if heard.is_refusal:
@@ -125,6 +111,31 @@ class OpenAIClient:
         for name in self._refused & parameters.keys():
             _WAYS_ROUND[name](parameters)
         return parameters
+
+    def count_tokens(self, body: dict[str, Any]) -> int:
+        with self._errors(_Heard()):
+            return a_count(self._client.responses.input_tokens.count(model=self._profile.model, **body).input_tokens)
+
+    @contextmanager
+    def _errors(self, heard: _Heard, parameters: Collection[str] = ()) -> Iterator[None]:
+        """Raises CallError for whatever the SDK raises inside, and _ParameterRefusedError for some `parameters`."""
+        try:
+            yield
+        except openai.APITimeoutError as error:
+            raise self._error(Reason.TIMEOUT, "", heard) from error
+        except openai.APIConnectionError as error:
+            reason = Reason.CUT_OFF if heard.chunks else Reason.CONNECTION
+            raise self._error(reason, str(error.__cause__ or ""), heard) from error
+        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            for name in _WAYS_ROUND if error.code not in _OF_VALUE else ():
+                if name in parameters and (error.param == name or name in error.message):
+                    raise _ParameterRefusedError(name) from None
+            raise self._error(reason_of(error.status_code, error.code, error.type), error.message, heard) from error
+        except openai.APIError as error:
+            reason = reason_of(getattr(error, "status_code", None), error.code, error.type)
+            raise self._error(reason, error.message, heard) from error
+        except Exception as error:  # The SDK lets errors of its parsers through as they are.
+            raise self._error(Reason.MALFORMED, f"{type(error).__name__}: {error}", heard) from error
 
     def _error(self, reason: Reason, detail: str, heard: _Heard) -> CallError:
         return CallError(failure(reason, self._names, detail), heard.usage)

@@ -33,11 +33,16 @@ def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
     spent = Spent()
     for request in requests:
         read = caller.count(request.system) + caller.count(request.prompt)
-        spent += spent_on(CallUsage(read, min(length, request.limit)), caller.access.profile, caller.when)
+        spent += _spent(read, min(length, request.limit), caller)
     if len(requests) > 1:  # Joining the parts reads them all once more.
-        read = sum(request.limit for request in requests)
-        spent += spent_on(CallUsage(read, length), caller.access.profile, caller.when)
+        spent += _spent(sum(request.limit for request in requests), length, caller)
     return CallOutcome(_stand_in(caller.access.name, length, task), spent=spent)
+
+
+def _spent(read: int, written: int, caller: Caller) -> Spent:
+    """What a call costs that reads and writes so many tokens as we count: its price is for the model's."""
+    usage = CallUsage(round(caller.factor * read), round(caller.factor * written))
+    return spent_on(usage, caller.access.profile, caller.when)
 
 
 def _stand_in(profile: str, tokens: int, task: PromptTask) -> str:

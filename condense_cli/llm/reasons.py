@@ -1,4 +1,4 @@
-"""Why there is no summary: every reason with what happened and what the user can do."""
+"""Why there is no summary, or no count: every reason with what happened and what the user can do."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ class Reason(StrEnum):
     BUDGET_SPENT = "budget_spent"
     INTERRUPTED = "interrupted"
     INSTALLED_FAILED = "installed_failed"
+    NO_COUNTING = "no_counting"
+    NOT_BELIEVED = "not_believed"
 
 
 HOPELESS: Final = frozenset(
@@ -115,6 +117,14 @@ _TEXTS: Final = {
     Reason.INSTALLED_FAILED: (
         "The summarizer of the profile {profile} failed.",
         "It is of an installed package: ask its authors, or name another profile.",
+    ),
+    Reason.NO_COUNTING: (
+        "{host} has no endpoint that counts tokens, or does not know the model {model}.",
+        "Leave --count exact out, or name a profile of the vendor's own API.",
+    ),
+    Reason.NOT_BELIEVED: (
+        "The count of {host} cannot be one of this transcript.",
+        "Leave --count exact out, or check `model` and `base_url` of the profile {profile}.",
     ),
     Reason.INTERRUPTED: ("Interrupted before the answer was there.", _LATER),
 }

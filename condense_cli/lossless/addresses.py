@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ..tools import command_of_editor, main_argument, path_argument
+from ..tools import TODO_LISTS, command_of_editor, main_argument, name_of, path_argument
 from ..transcript import Block, BlockKind, JsonPath, Message, Role, Text
 from . import states
 from .references import THE_RESULT, THIS_CALL, Address
@@ -131,6 +131,8 @@ def _known_name(call: Block, names: Names) -> str:
 def _name_of_call(call: Block) -> str:
     """Tool and main argument: "Read of src/app.py", "Bash `pytest -q`"."""
     tool = " ".join((command_of_editor(call) or call.tool or "tool").split())
+    if name_of(call) in TODO_LISTS:
+        return tool  # Any of its todos may become a reference.
     path = path_argument(call)
     if path is not None and "\n" not in path:
         return f"{tool} of {_end_of_path(path)}"

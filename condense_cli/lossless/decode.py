@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .. import todos
 from ..markers import REFERENCE_PREFIX, gaps_in
-from ..tools import arguments_of, replace_arguments, string_values
+from ..tools import arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, Message, Role, Text
 from . import states
 from .addresses import Addresses, Place, field_of, tag_of
 from .excerpt import find_above, find_place, readings
 from .lines import Lines
+from .listed import is_said_in, list_in, list_of, text_of
 from .reader import Reader
 from .references import ABOVE, ABOVE_WORD, THIS_CALL, Address, Reference, parse_reference, reference_hash
 
@@ -109,14 +111,39 @@ class _Decoder:
                 is_known = known is not None and str(known) == text
                 self._put(place, block.with_text(known if known is not None and is_known else text))
             return REFERENCE_PREFIX in text
-        values = list(string_values(arguments_of(block)))
+        listed = list_in(block)
+        values = [
+            (path, value)
+            for path, value in string_values(arguments_of(block))
+            if not (listed and path[:1] == listed[0] and is_said_in(value, listed[0]))
+        ]
         # A value may refer to one after it (forward) or before it, which therefore comes first.
         for path, value in values if is_backward else reversed(values):
             text = self._text(place, value, is_backward, False) if REFERENCE_PREFIX in value else value
             if text != value:
-                block = block.with_edits(replace_arguments(block, {path: text}), {path: text})
+                block = with_values(block, {path: text})
                 self._put(place, block)
+        if listed and REFERENCE_PREFIX in block.content:
+            block = self._listed(place, block, is_backward)
         return REFERENCE_PREFIX in block.content
+
+    def _listed(self, place: Place, call: Block, is_backward: bool) -> Block:
+        """The call with references among its todos resolved."""
+        found, resolved = list_in(call), self.resolved
+        if found is None:
+            return call
+        path, listed = found
+        written = text_of(listed, path)
+        text = self._text(place, written, is_backward, False)
+        if text == written:
+            return call
+        try:
+            call = with_values(call, {path: list_of(text, listed)})
+        except (ValueError, RecursionError):  # It names lines that are no todos.
+            self.resolved = resolved
+            return call
+        self._put(place, call)
+        return call
 
     def _put(self, place: Place, block: Block) -> None:
         message = self.messages[place.message]
@@ -196,5 +223,8 @@ class _Decoder:
     def _fields(self, call: Block) -> dict[str, str]:
         """The values of a call by the names that references use; those of the last call asked for are remembered."""
         if self._last is None or self._last[0] is not call:
-            self._last = (call, {field_of(path): value for path, value in string_values(arguments_of(call))})
+            fields = {field_of(path): value for path, value in string_values(arguments_of(call))}
+            if listed := list_in(call):
+                fields[field_of(listed[0])] = todos.text_of(listed[1])
+            self._last = (call, fields)
         return self._last[1]

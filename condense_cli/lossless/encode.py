@@ -10,18 +10,19 @@ arguments of its own call (a client shows what an edit changed), and lines furth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..tokens import Counter
-from ..tools import arguments_of, replace_arguments
-from ..transcript import Block, BlockKind, Message, Text, compact
+from ..tools import arguments_of, with_values
+from ..transcript import Block, BlockKind, JsonPath, Message, Text, compact
 from .addresses import Addresses, Place
 from .decode import decode
 from .finders import Category, Finders
 from .lines import Lines, Shape
+from .listed import list_in, list_of
 from .matching import Hashed, Index, Repeated, Run
 from .pieces import Piece, find_pieces
 from .reader import Reader
@@ -120,7 +121,7 @@ class _Encoder:
             # Results refer to their calls once those are written, and before anything older looks at either.
             while waiting and piece.place.message < self._call_of(waiting[0]).message:
                 self._refer_to_call(waiting.pop(0))
-            if piece.path:
+            if piece.path and piece.category is not Category.TODOS:
                 self.values.setdefault(piece.place[:2], []).append(number)
             message = self.messages[piece.place.message]
             written: WrittenText | None = None
@@ -181,6 +182,8 @@ class _Encoder:
         """The text with references to newer texts, and then, in what is left, to its own lines."""
         runs = list(self.index.runs(text, lambda source: self._allows(piece, source)))
         own = list(self.index.own_runs(text))
+        if piece.category is Category.TODOS:  # A reference takes the place of a todo, and has its shape.
+            runs, own = ([run for run in found if run.size > 1] for found in (runs, own))
         if not (runs or own):
             return None
         written = WrittenText(lines(), text.sizes, self.count, self, piece.head, piece.tail)
@@ -243,8 +246,11 @@ class _Encoder:
         """The block with its pieces exchanged, if that makes it smaller."""
         block = self.messages[place[0]].blocks[place[1]]
         if block.kind is BlockKind.TOOL_CALL:
-            edits = {piece.path: str(text) for piece, text in parts}
-            new = block.with_edits(replace_arguments(block, edits), edits)
+            listed = list_in(block)
+            edits: dict[JsonPath, Any] = {piece.path: str(text) for piece, text in parts}
+            if listed and listed[0] in edits:
+                edits[listed[0]] = list_of(edits[listed[0]], listed[1])
+            new = with_values(block, edits)
         elif parts[0][0].span is None:
             new = block.with_text(parts[0][1])
         else:

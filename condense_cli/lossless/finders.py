@@ -25,6 +25,8 @@ class Category(Enum):
     """The result of any other tool."""
     ARGUMENT = auto()
     """A value in any other call."""
+    TODOS = auto()
+    """A list of todos in a call, one a line."""
     STATE = auto()
     """What a client repeats in an element inside user text."""
     INJECTED = auto()
@@ -48,7 +50,7 @@ class Finders(Struct, frozen=True):
     """Results of any tool may refer to results of any tool."""
     state_tags: Sequence[str] = TAGS
     """What a client adds to user text may refer to later text: state in elements of these tags to later state. With no
-    tags this finder is off."""
+    tags this finder is off. With `tool_parameters`, lists of todos may refer to other such lists."""
     tool_parameters: bool = False
     """Values in calls may refer to other values and to results."""
     file_tools: Sequence[str] = ()
@@ -76,6 +78,8 @@ class Finders(Struct, frozen=True):
             found |= _RESULTS | _ARGUMENTS
         if target is Category.STATE and self.state_tags:
             found |= {Category.STATE}
+        if target is Category.TODOS and self.state_tags and self.tool_parameters:
+            found |= {Category.TODOS}
         if target is Category.INJECTED and self.state_tags:
             found |= _RESULTS
         return found

@@ -8,10 +8,12 @@ from typing import Final
 from msgspec import Struct
 
 from ..exchanges import calls_by_id
+from ..todos import text_of
 from ..tools import MAIN_ARGUMENTS, arguments_of, string_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Role, Text, compact
 from .addresses import Place, field_of
 from .finders import Category, Finders
+from .listed import list_in
 from .states import outermost
 
 _SHORTEST: Final = 60
@@ -70,11 +72,16 @@ def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece
 
 
 def _values(place: Place, block: Block, finders: Finders) -> Iterator[Piece]:
+    listed = list_in(block)
+    if listed:
+        yield Piece(place, Category.TODOS, compact(text_of(listed[1])), listed[0])
     category = Category.WRITTEN if finders.writes_a_file(block) else Category.ARGUMENT
     values = list(string_values(arguments_of(block)))
     naming = {path for path, _ in values if any(key in MAIN_ARGUMENTS for key in path)}
     naming = naming or {path for path, _ in values[:1]}  # As `tools.main_argument` has it.
     for path, value in values:
+        if listed and path[:1] == listed[0]:
+            continue
         # A field with blanks could not be told from the words around it.
         if len(value) >= _SHORTEST and path and not any(" " in str(key) or not str(key) for key in path):
             head = value[: len(value) - len(value.lstrip())].count("\n") + 1 if path in naming else 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterable
 from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..factor import AS_COUNTED, Factor
 from ..lossless.encode import with_blocks
 from ..plurals import plural
 from ..transcript import Transcript
@@ -43,7 +45,10 @@ class RunError(Struct, frozen=True):
 
 
 class Condensation(Struct, frozen=True, dict=True):
-    """What came of a run. The token difference is the sum of the receipts that are changes."""
+    """What came of a run. The token difference is the sum of the receipts that are changes.
+
+    All tokens are as they were counted, but for those that are `shown`, which are the model's.
+    """
 
     before: Transcript
     transcript: Transcript
@@ -54,9 +59,9 @@ class Condensation(Struct, frozen=True, dict=True):
     target: int | None = None
     warnings: tuple[str, ...] = ()
     references: dict[tuple[int, int], int] = {}
-    """Tokens saved on blocks that still say everything, by message and block as receipts name them.
+    """Tokens that `restore` adds to each block, less those that it would have added before, where that is not 0.
 
-    Below 0 where a reference of the input had to become lines again.
+    By message and block as receipts name them. Below 0 where references of the input went, or became lines again.
     """
     keeps_thinking: bool = False
     """The configuration asked to keep thinking even where a change made it invalid."""
@@ -65,19 +70,53 @@ class Condensation(Struct, frozen=True, dict=True):
     """Whether anything was to be done; if not, `metrics` are None."""
     error: RunError | None = None
     """What stopped the provider; the transcript is then as it was."""
+    factor: Factor = AS_COUNTED
+    """The model's tokens for one of those in which everything here is counted."""
+    asked: int | None = None
+    """The target in the model's tokens, as it was asked for; None where there is none, or only a share."""
+
+    @property
+    def shown_before(self) -> int:
+        """The model's tokens of the transcript as it was."""
+        return self.factor.shown(self.tokens_before)
+
+    @property
+    def shown_after(self) -> int:
+        """The model's tokens of the result."""
+        return self.factor.shown(self.tokens_after)
+
+    @property
+    def shown_target(self) -> int | None:
+        """The target in the model's tokens."""
+        return self.asked if self.asked is not None or self.target is None else self.factor.shown(self.target)
 
     def __repr__(self) -> str:
-        tokens = f"{self.tokens_before:,} -> {self.tokens_after:,} tokens"
+        tokens = f"{self.shown_before:,} -> {self.shown_after:,} tokens"
         return f"<Condensation: {tokens}, {plural(len(self.changes), 'change')}>"
 
     @property
     def changes(self) -> list[Receipt]:
         return [receipt for receipt in self.receipts if receipt.is_change]
 
+    @cached_property
+    def by_references(self) -> dict[tuple[int, int], int]:
+        """What references saved on each block; the rest of what was saved on it is left out.
+
+        A block that is cut counts with the lines that references still stand for; that references of the input
+        went with a cut takes nothing away from what the cut saved. Below 0 where they became lines again.
+        """
+        saved: Tally[tuple[int, int]] = Tally()
+        for change in self.changes:
+            saved[change.message, change.block] += change.tokens_before - change.tokens_after
+        return {
+            place: tokens if tokens == saved[place] else max(0, min(tokens, saved[place]))
+            for place, tokens in self.references.items()
+        }
+
     @property
     def lossless_saved(self) -> int:
         """Tokens that references saved; the rest of what was saved is left out."""
-        return sum(self.references.values())
+        return sum(self.by_references.values())
 
     @cached_property
     def old_violations(self) -> list[Violation]:
@@ -120,14 +159,8 @@ def joined(first: Condensation, second: Condensation) -> Condensation:
     in_input = places(first.before.messages)
     changes = as_in_input(second.changes, second.before.messages, in_input)
     now = {place: in_input.get(key, place) for key, place in places(second.before.messages).items()}
-    saved_since = {now[place]: saved for place, saved in second.references.items()}
-    lossy = {(change.message, change.block) for change in changes} - saved_since.keys()
-    before = {place: saved for place, saved in first.references.items() if place not in lossy}
-    cut = {(change.message, change.block) for change in first.changes} - first.references.keys()
-    references = dict(before)
-    for place, saved in saved_since.items():
-        if place not in cut:
-            references[place] = before.get(place, 0) + saved
+    references = Tally(first.references)
+    references.update({now[place]: saved for place, saved in second.references.items()})
     return Condensation(
         before=first.before,
         transcript=_as_it_was(first.before, second.transcript),
@@ -137,8 +170,10 @@ def joined(first: Condensation, second: Condensation) -> Condensation:
         tokens_after=second.tokens_after,
         target=first.target,
         warnings=first.warnings,
-        references=references,
+        references={place: saved for place, saved in references.items() if saved},
         keeps_thinking=first.keeps_thinking,
+        factor=first.factor,
+        asked=first.asked,
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter as Tally
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Final
 
@@ -14,8 +16,9 @@ from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Block, Family, Message, Role, Text, Transcript
 from .prelude import BlockKey, Writer, key_of
 from .receipts import Receipt
-from .reconcile import View
+from .reconcile import places
 from .selection import Protection
+from .state import State, States, states_of
 
 _JOINED: Final = {
     Family.ANTHROPIC: frozenset(Role),
@@ -65,6 +68,14 @@ class Draft:
         """What the messages cost without references."""
         return self._plain
 
+    def state_of(self, block: Block) -> State | None:
+        """The list of todos that a call held in the input."""
+        return self._states.get(key_of(block))
+
+    @cached_property
+    def _states(self) -> States:
+        return states_of(self._writer.messages)
+
     def as_read(self, position: int, number: int) -> Message:
         """The message of the input, without references, that a block stands in; a summary of this run is its own."""
         message = self.messages[position]
@@ -107,7 +118,7 @@ class Draft:
         self._saved, self._all_saved = {}, 0
         for (position, number), block in self._written.blocks.items():
             plain = self.messages[position].blocks[number]
-            self._save(position, number, self.count.block(plain) - self.count.block(block))
+            self._save(position, number, self._less(plain, block))
 
     def _save(self, position: int, number: int, tokens: int) -> None:
         """Note how many tokens a reference saves, where it saves any."""
@@ -145,13 +156,6 @@ class Draft:
         key = key_of(self.messages[position].blocks[number])
         return place in self._written.restored or key not in self._originals
 
-    def _rewritten(self) -> Iterator[tuple[Block, Block]]:
-        """Blocks that still say everything, with how they are written."""
-        for position, (message, written) in enumerate(zip(self.messages, self.written(), strict=True)):
-            for number, block in enumerate(message.blocks):
-                if key_of(block) not in self._originals or self.is_reference(position, number):
-                    yield block, written.blocks[number]
-
     def tokens_in(self, messages: Iterable[Message]) -> dict[tuple[int, int], int]:
         """Tokens of every block of some messages, by the message's index and the block's position in it."""
         return {
@@ -173,16 +177,22 @@ class Draft:
         standing = chain(self._before, self.messages, written)
         self.count.forget(block.content for message in standing for block in message.blocks)
 
-    def references(self, before: View) -> dict[tuple[int, int], int]:
-        """Tokens saved on each block that is written otherwise than before and still says everything."""
-        found = {}
-        for block, written in self._rewritten() if self._writer.is_active else ():
-            if block.is_inserted:
+    def references(self) -> dict[tuple[int, int], int]:
+        """Tokens that references save on each block of the input, less those that they saved there before."""
+        in_input = {key_of(block): block for message in self._writer.messages for block in message.blocks}
+        saved = Tally({key: -self._less(in_input[key], block) for key, block in self._writer.read_with_references})
+        for (position, number), block in self._written.blocks.items():
+            plain = self.messages[position].blocks[number]
+            if plain.is_inserted:
                 continue
-            message, number, old = before[key_of(block)]
-            if not written.reads_as(old):
-                found[message.index, number] = self.count.block(old) - self.count.block(written)
-        return found
+            if (position, number) in self._written.restored:
+                plain = in_input[key_of(plain)]
+            saved[key_of(plain)] += self._less(plain, block)
+        where = places(self._before)
+        return {where[key]: tokens for key, tokens in saved.items() if tokens}
+
+    def _less(self, block: Block, smaller: Block) -> int:
+        return self.count.block(block) - self.count.block(smaller)
 
     def remove(self, places: Iterable[tuple[int, int]]) -> None:
         """Take blocks (message position, block position) out. Messages left empty stay until `tidy`."""

@@ -56,6 +56,10 @@ def run_extract(
     """
     extraction = config.extract_config or ExtractConfig()
     shortening = Shortening(draft, config, selected, protection)
+    if target is not None and shortening.has_left_out:
+        draft.write()
+        if draft.tokens - freed() <= target:
+            return shortening.receipts(Kept.TARGET_REACHED)
     if extraction.min_worth is not None:
         # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
         while shortening.put(_without_the_rest(draft, shortening, extraction.min_worth)):
@@ -66,16 +70,19 @@ def run_extract(
         shortening.undo()
         draft.write()
     elif target is None:
+        shortening.leave()
         return shortening.receipts(Kept.NEEDED)
     older = Older(config, selected, protection, format, before_pass) if extraction.may_summarize and format else None
     is_left = extraction.out_of_reach == "leave"
     if is_left and not _is_in_reach(draft, shortening, target, older):
+        shortening.leave()
+        draft.write()
         return shortening.receipts(Kept.OUT_OF_REACH)
     is_met, summarized = _to_target(draft, shortening, target, freed, older)
     for most_words in (_SHORT, 0):
         if is_met:
             break
-        shortening.undo()
+        shortening.leave()
         draft.write()
         if is_left:
             return shortening.receipts(Kept.OUT_OF_REACH)

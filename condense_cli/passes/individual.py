@@ -21,6 +21,7 @@ from . import operations
 from .draft import Draft
 from .receipts import Kept, Receipt, changed, kept
 from .selection import Protection, Selected
+from .state import REPLACED
 from .summaries import Outcome, Refused, Summarizer, TextTask
 from .untouched import why_untouched
 
@@ -90,6 +91,9 @@ def _receipt(draft: Draft, pass_id: str, candidate: Candidate, outcome: Block | 
         return replace(kept(pass_id, message, number, before, Kept.NO_SUMMARY), reason=outcome.reason)
     if isinstance(outcome, Kept):
         return kept(pass_id, message, number, before, outcome)
+    block, state = message.blocks[number], draft.state_of(message.blocks[number])
+    if state and state.is_left_out_of(outcome) and not state.is_left_out_of(block):
+        reason = REPLACED
     return changed(pass_id, message, number, candidate.operation.operation, before, draft.count.block(outcome), reason)
 
 
@@ -141,7 +145,7 @@ def _tasks(draft: Draft, candidate: Candidate, strictness: float) -> Iterator[Te
     limit = operations.limit_of(operation, strictness)
     if not draft.is_short_by_references(candidate.message, candidate.block, limit):
         block = draft.messages[candidate.message].blocks[candidate.block]
-        yield from operations.summary_tasks(block, operation, draft.count, strictness)
+        yield from operations.summary_tasks(block, operation, draft.count, strictness, draft.state_of(block))
 
 
 def _apply(
@@ -152,8 +156,8 @@ def _apply(
     if isinstance(operation, ContentOperation):
         if operation.operation == "summarize":
             written = {task: summaries[task] for task in _tasks(draft, candidate, strictness)}
-            return operations.summarize(block, operation, draft.count, strictness, written)
-        return operations.apply(block, operation, draft.count, strictness)
+            return operations.summarize(block, operation, draft.count, strictness, written, draft.state_of(block))
+        return operations.apply(block, operation, draft.count, strictness, draft.state_of(block))
     is_result = block.call_id is not None or message.role is Role.TOOL
     kind = BlockKind.TOOL_RESULT if is_result else BlockKind.TEXT
     return operations.leave_out_image(block, kind, operation, draft.count, strictness)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..config.models import Configuration, ContentOperation, ImageOperation, PassConfig
+from ..factor import Factor
 from .offline import NAME as OFFLINE
 from .summaries import Summarizer, WorksOffline
 
@@ -73,3 +74,12 @@ def cuts_summaries(configuration: Configuration) -> bool:
     passes = configuration.passes
     first = next((number for number, config in enumerate(passes) if summarizes_blocks(config)), len(passes))
     return any(operation.min_tokens for config in passes[first + 1 :] for operation in operations_of(config))
+
+
+def too_little(saved: int, least: int, factor: Factor) -> str:
+    """What a result would do that saves too few tokens; `least` is the configuration's `min_saving`."""
+    shown = factor.shown
+    if saved < 0:
+        return f"be {shown(-saved):,} tokens larger"
+    wanted = f"less than min_saving ({shown(least)})" if least else "not smaller"
+    return f"save {shown(saved):,} tokens, {wanted}"

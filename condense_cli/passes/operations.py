@@ -8,10 +8,11 @@ from typing import Final
 from ..config.models import ContentOperation, ImageOperation, SummarizeParams, TruncateParams
 from ..markers import PREFIX, Gap, content_hash, gaps_in
 from ..tokens import Counter
-from ..tools import PATH_ARGUMENTS, arguments_of, replace_arguments, string_values
+from ..tools import PATH_ARGUMENTS, arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, JsonPath
 from . import cutting
 from .receipts import Kept
+from .state import State, leave_out
 from .summaries import Outcome, Refused, TextTask, Written
 
 SHORT_VALUE: Final = 20
@@ -28,20 +29,27 @@ Rewrite = Callable[[str], str]
 Summaries = Mapping[TextTask, Outcome]
 
 
-def apply(block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0) -> Block | Kept:
+def apply(
+    block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0, state: State | None = None
+) -> Block | Kept:
     """What the operation makes of the block. `strictness` below 1 scales every limit and threshold down."""
     if operation.operation == "keep":
         return Kept.CONFIGURED
-    if count.block(block) < operation.min_tokens * strictness:
+    if count.content(block) < operation.min_tokens * strictness:
         return Kept.SMALL
-    return _rewritten(block, _rewrite(operation, strictness), count)
+    return _rewritten(block, _rewrite(operation, strictness), count, state)
 
 
 def summarize(
-    block: Block, operation: ContentOperation, count: Counter, strictness: float, summaries: Summaries
+    block: Block,
+    operation: ContentOperation,
+    count: Counter,
+    strictness: float,
+    summaries: Summaries,
+    state: State | None = None,
 ) -> Block | Kept | Refused:
     """The block with the summaries of its `summary_tasks` in it; where one was refused, it stays."""
-    if count.block(block) < operation.min_tokens * strictness:
+    if count.content(block) < operation.min_tokens * strictness:
         return Kept.SMALL
     refused = next((outcome for outcome in summaries.values() if isinstance(outcome, Refused)), None)
     if refused:
@@ -49,12 +57,12 @@ def summarize(
     written = {
         task.text: _marked(task.text, outcome) for task, outcome in summaries.items() if isinstance(outcome, Written)
     }
-    return _rewritten(block, lambda text: written.get(text, text), count)
+    return _rewritten(block, lambda text: written.get(text, text), count, state)
 
 
-def _rewritten(block: Block, rewrite: Rewrite, count: Counter) -> Block | Kept:
+def _rewritten(block: Block, rewrite: Rewrite, count: Counter, state: State | None) -> Block | Kept:
     if block.kind is BlockKind.TOOL_CALL:
-        return _rewrite_arguments(block, rewrite, count)
+        return _rewrite_call(block, rewrite, count, state)
     old = block.text
     text = rewrite(old)
     if text == old:
@@ -70,16 +78,16 @@ def limit_of(operation: ContentOperation, strictness: float) -> int:
 
 
 def summary_tasks(
-    block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0
+    block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0, state: State | None = None
 ) -> Iterator[TextTask]:
     """The texts of a block that the operation wants summaries of: those with more tokens than a summary may have."""
-    if operation.operation != "summarize" or count.block(block) < operation.min_tokens * strictness:
+    if operation.operation != "summarize" or count.content(block) < operation.min_tokens * strictness:
         return
     params = (operation.params and operation.params.summarize) or SummarizeParams()
     limit = limit_of(operation, strictness)
     texts: list[tuple[JsonPath, str]] = [((), block.text)]
     if block.kind is BlockKind.TOOL_CALL:
-        texts = list(long_values(block, count))
+        texts = list(long_values(block, count, state))
     for path, text in texts:
         if count(text) > limit and not _is_summary(text):
             yield TextTask(
@@ -104,7 +112,7 @@ def leave_out_image(
     """The marker in place of an image; `kind` is what a text is where the image stands."""
     if operation.operation == "keep":
         return Kept.CONFIGURED
-    if count.block(block) < operation.min_tokens * strictness:
+    if count.content(block) < operation.min_tokens * strictness:
         return Kept.SMALL
     marker = str(Gap(block.digest, is_image=True))
     if count(marker) >= count.block(block):
@@ -128,26 +136,38 @@ def _scaled(limit: int | None, strictness: float) -> int | None:
     return None if limit is None else max(1, int(limit * strictness))
 
 
-def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter) -> Block | Kept:
+def _rewrite_call(block: Block, rewrite: Rewrite, count: Counter, state: State | None) -> Block | Kept:
+    """A list of todos that is over goes whole, whatever the operation; the newest one stays."""
+    if state is None:
+        return _rewrite_arguments(block, rewrite, count, None)
+    left = leave_out(block, state, count) if state.is_over else Kept.NEWEST_STATE
+    begun = left if isinstance(left, Block) else block
+    rewritten = _rewrite_arguments(begun, rewrite, count, state)
+    return left if rewritten is Kept.SHORT_VALUES or (begun is left and isinstance(rewritten, Kept)) else rewritten
+
+
+def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter, state: State | None) -> Block | Kept:
     """Long string values one by one; keys, short values and everything that is no string stay."""
     if arguments_of(block) is None:
         return Kept.NOT_AN_OBJECT
     edits: dict[JsonPath, str] = {}
     found_long = False
-    for path, value in long_values(block, count):
+    for path, value in long_values(block, count, state):
         new = rewrite(value)
         found_long = found_long or new != value
         if new != value and count(new) < count(value):
             edits[path] = new
     if not edits:
         return Kept.NOT_SMALLER if found_long else Kept.SHORT_VALUES
-    written = block.with_edits(replace_arguments(block, edits), edits)
+    written = with_values(block, edits)
     return Kept.NOT_SMALLER if count(written.content) >= count(block.content) else written
 
 
-def long_values(block: Block, count: Counter) -> Iterator[tuple[JsonPath, str]]:
-    """The string values of a call that operations may rewrite, with their paths."""
+def long_values(block: Block, count: Counter, state: State | None = None) -> Iterator[tuple[JsonPath, str]]:
+    """The string values of a call that operations may rewrite, with their paths; of a list of todos none."""
     for path, value in string_values(arguments_of(block)):
+        if state is not None and state.holds(path):
+            continue
         if count(value) > SHORT_VALUE and not _is_name(path, value):
             yield path, value
 

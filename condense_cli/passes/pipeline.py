@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import Configuration, PassConfig
+from ..factor import AS_COUNTED, Factor
 from ..tokens import Counter
 from ..transcript import ContentType, Message, Transcript
 from . import thinking
@@ -16,13 +17,23 @@ from .approach import fitted
 from .condensation import Condensation, joined
 from .draft import Draft
 from .individual import override_warnings, run_individual
-from .limits import cuts_summaries, is_offline, keeps_all, needs_target, picks_lines, strictnesses, target_of
+from .limits import (
+    cuts_summaries,
+    is_offline,
+    keeps_all,
+    needs_target,
+    picks_lines,
+    strictnesses,
+    target_of,
+    too_little,
+)  # fmt: skip
 from .prelude import Writer
 from .receipts import Kept, PassReceipt, Receipt, Status, changed, kept, undone
 from .reconcile import REFER, InInput, as_in_input, places, reconcile, view
 from .selection import FindSelector, Selected, no_selectors, protect, select
 from .sliding_window import SlidingWindow, drop_older_half
 from .summaries import Outcome, Summarizer, TextTask, is_up_to_date, refused_by_all
+from .words import told
 
 PRELUDE = "lossless-prelude"
 THINKING = "thinking"
@@ -45,18 +56,22 @@ def condense(
     stop_at_target: bool = False,
     clock: Callable[[], float] = lambda: 0.0,
     selectors: FindSelector = no_selectors,
+    factor: Factor = AS_COUNTED,
 ) -> Condensation:
-    """Run the prelude and the passes of a configuration.
+    """Run the prelude and the passes of a configuration whose numbers are tokens as they are counted.
 
     With `stop_at_target` every pass works only until the target is reached, as if the configuration
-    said so for each. `clock` gives seconds for the receipts, `selectors` the selectors that passes name.
+    said so for each. `clock` gives seconds for the receipts, `selectors` the selectors that passes name, `factor` the
+    model's tokens for what is said in words.
     A transcript that would not become smaller, or by less than `min_saving`, comes back unchanged.
     """
 
     def run_on(transcript: Transcript, configuration: Configuration) -> tuple[_Run, Condensation]:
         """A run that is proven: in the end, or, where that fails, which is a defect, after every pass."""
         for proves_all in (False, True):
-            run = _Run(transcript, configuration, count, summarizer, stop_at_target, clock, selectors, proves_all)
+            run = _Run(
+                transcript, configuration, count, summarizer, stop_at_target, clock, selectors, proves_all, factor
+            )
             result = run.result()
             if run.draft.is_proven:
                 break
@@ -84,17 +99,11 @@ class _Run:
     """One run of a configuration: the draft and the receipts so far."""
 
     def __init__(
-        self,
-        transcript: Transcript,
-        configuration: Configuration,
-        count: Counter,
-        summarizer: Summarizer,
-        stop_at_target: bool,
-        clock: Callable[[], float],
-        selectors: FindSelector,
-        proves_all: bool,
-    ) -> None:
+        self, transcript: Transcript, configuration: Configuration, count: Counter, summarizer: Summarizer,
+        stop_at_target: bool, clock: Callable[[], float], selectors: FindSelector, proves_all: bool, factor: Factor,
+    ) -> None:  # fmt: skip
         self.configuration = configuration
+        self.factor = factor
         self.summarizer = summarizer
         self.model = transcript.model
         self.transcript = transcript
@@ -119,21 +128,20 @@ class _Run:
         warnings += override_warnings(configuration, len(transcript.messages))
         saved = self.tokens_before - self.draft.tokens
         if any(receipt.is_change for receipt in self.receipts) and saved < max(1, configuration.min_saving):
-            warnings.append(f"Nothing was changed: the result would {_little(saved, configuration.min_saving)}.")
+            why = too_little(saved, configuration.min_saving, self.factor)
+            warnings.append(f"Nothing was changed: the result would {why}.")
             return Condensation(
                 before=transcript, transcript=transcript, passes=tuple(map(undone, self.passes)), receipts=(),
                 tokens_before=self.tokens_before, tokens_after=self.tokens_before, target=self.target,
                 warnings=tuple(warnings),
             )  # fmt: skip
         if any(receipt.is_change and receipt.content_type is ContentType.MESSAGE_TEXT for receipt in self.receipts):
-            from .words import told  # With the ledger: only where something of a text was cut.
-
             warnings += told(self.writer.messages, self.draft.messages, self.receipts, configuration, self.target)
         return Condensation(
             before=transcript, transcript=self.draft.finish(transcript),
             passes=tuple(self.passes), receipts=tuple(self.receipts),
             tokens_before=self.tokens_before, tokens_after=self.draft.tokens, target=self.target,
-            warnings=tuple(warnings), references=self.draft.references(view(transcript.messages)),
+            warnings=tuple(warnings), references=self.draft.references(),
             keeps_thinking=configuration.thinking == "keep",
         )  # fmt: skip
 
@@ -305,7 +313,8 @@ class _Run:
         if self.target is None and needs_target(config):
             return NO_TARGET
         if config.execution.type == "conditional" and condition and self.draft.tokens <= condition.token_threshold:
-            return f"{self.draft.tokens:,} tokens are not above its {condition.token_threshold:,}"
+            tokens, most = map(self.factor.shown, (self.draft.tokens, condition.token_threshold))
+            return f"{tokens:,} tokens are not above its {most:,}"
         if isinstance(config, SlidingWindow):  # What is left after it has a new older half.
             return "it ran already" if config.id in self._seen_ids() else ""
         if keeps_all(config):
@@ -339,11 +348,3 @@ class _Run:
             PassReceipt(THINKING, "Thinking", Status.COMPLETED, reason, before, self.draft.tokens, len(receipts))
         )
         return bool(tidied)
-
-
-def _little(saved: int, least: int) -> str:
-    """What a result would do that saves too few tokens; `least` is the configuration's `min_saving`."""
-    if saved < 0:
-        return f"be {-saved:,} tokens larger"
-    wanted = f"less than min_saving ({least})" if least else "not smaller"
-    return f"save {saved:,} tokens, {wanted}"

@@ -37,7 +37,7 @@ def compile_predicates(predicates: Predicates, messages: Sequence[Message], coun
         oldest = float("inf") if age.max is None else age.max
         tests.append(lambda message, block: age.min <= ages[message.index] <= oldest)
     if (minimum := predicates.min_tokens) is not None:
-        tests.append(lambda message, block: count.block(block) >= minimum)
+        tests.append(lambda message, block: count.content(block) >= minimum)
     if predicates.regex is not None:
         search = re.compile(predicates.regex).search
         tests.append(lambda message, block: search(block.text) is not None)

@@ -66,6 +66,11 @@ class Writer:
         return bool(self._as_read)
 
     @property
+    def read_with_references(self) -> Iterable[tuple[BlockKey, Block]]:
+        """Blocks of the input in which references resolved, as the file has them."""
+        return self._as_read.items()
+
+    @property
     def warnings(self) -> list[str]:
         """What keeps the prelude from working, if anything does."""
         if not self._first_free or not self.is_enabled:

@@ -31,6 +31,7 @@ class Kept(StrEnum):
     NOT_SMALLER = "no smaller when rewritten"
     NOT_AN_OBJECT = "with arguments that are no JSON object"
     SHORT_VALUES = "without a long value"
+    NEWEST_STATE = "with the newest list of todos"
     TARGET_REACHED = "the target was reached before"
     UNIQUE = "without lines to refer to"
     REFERENCE = "a reference says it all"

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 from ..config.models import ExtractConfig, PassConfig
 from ..markers import gaps_in
 from ..tokens import Counter
-from ..tools import arguments_of, replace_arguments, string_values
+from ..tools import arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, ContentType, JsonPath, Text
 from .draft import Draft
 from .operations import long_values
 from .receipts import Kept, Receipt, changed, kept
 from .selection import Protection, Selected
+from .state import REPLACED, State, leave_out
 from .untouched import why_untouched
 
 if TYPE_CHECKING:
@@ -48,8 +49,10 @@ class Shortening:
 
         self._draft, self._id, self._reason = draft, config.id, selected.reason
         self._selected = selected
-        self._before = draft.saved()
+        self._untouched = draft.saved()
         self._put: dict[Address, Block] = {}
+        self._over: dict[Address, Block] = {}
+        """Calls without their lists of todos, which later calls replaced: those are worth nothing, and go first."""
         self._stay: list[Receipt] = []
         self.keys: dict[Address, list[Key]] = {}
         self.fixed: dict[Key, tuple[int, ...]] = {}
@@ -58,7 +61,7 @@ class Shortening:
         for position, message in enumerate(draft.messages):
             for number, block in enumerate(message.blocks):
                 why = why_untouched(position, message, block, selected, protection)
-                paths = why or _paths(block, extraction, draft.count)
+                paths = why or self._paths((position, number), block, extraction)
                 is_given_up = most_words is not None and draft.count.block(block) > most_words
                 words = () if is_given_up else own.get((position, number), ())
                 if words is None and not isinstance(paths, Kept):
@@ -69,6 +72,27 @@ class Shortening:
                     self._stay.append(kept(config.id, message, number, draft.count.block(block), paths))
                 else:
                     self.keys[position, number] = [(position, number, path) for path in paths]
+        for place, block in self._over.items():
+            draft.put(*place, block)
+        draft.settle()
+        self._before = draft.saved()
+
+    def _paths(self, place: Address, block: Block, extraction: ExtractConfig) -> Kept | list[JsonPath]:
+        """Where texts of the block stand that the pass may shorten, or why the block stays."""
+        state = self._draft.state_of(block)
+        paths = _paths(block, extraction, self._draft.count, state)
+        if state is None or paths in _NOT_FOR_IT:
+            return paths
+        left = leave_out(block, state, self._draft.count) if state.is_over else Kept.NEWEST_STATE
+        if isinstance(left, Block):
+            self._over[place] = left
+            return [] if isinstance(paths, Kept) else paths
+        return left if paths is Kept.SHORT_VALUES else paths
+
+    @property
+    def has_left_out(self) -> bool:
+        """Whether state that is over went already."""
+        return bool(self._over)
 
     @property
     def recent_turns(self) -> int:
@@ -95,26 +119,37 @@ class Shortening:
         return has_put
 
     def undo(self) -> None:
-        """The draft as it was before, but for what is written, which its next `write` works out."""
+        """The draft as it was before any `put`, but for what is written, which its next `write` works out."""
         self._draft.restore(self._before)
         self._put.clear()
+
+    def leave(self) -> None:
+        """The draft as it was before the pass, as `undo` has it."""
+        self.undo()
+        self._over.clear()
+        self._draft.restore(self._untouched)
 
     def receipts(self, why: Kept) -> list[Receipt]:
         """Receipts for all blocks; `why` those stay whose texts were not put."""
         receipts = self._stay.copy()
         for position, number in self.keys:
-            message = self._before.messages[position]
+            message = self._untouched.messages[position]
             tokens = self._draft.count.block(message.blocks[number])
-            new = self._put.get((position, number))
+            over = self._over.get((position, number))
+            new = self._put.get((position, number), over)
             if new is None:
                 receipts.append(kept(self._id, message, number, tokens, why))
             else:
                 after = self._draft.count.block(new)
-                receipts.append(changed(self._id, message, number, EXTRACT, tokens, after, self._reason))
+                reason = REPLACED if over else self._reason
+                receipts.append(changed(self._id, message, number, EXTRACT, tokens, after, reason))
         return receipts
 
 
-def _paths(block: Block, extraction: ExtractConfig, count: Counter) -> Kept | list[JsonPath]:
+_NOT_FOR_IT: Final = (Kept.NO_CONTENT_TYPE, Kept.CONFIGURED, Kept.SMALL, Kept.NOT_AN_OBJECT)
+
+
+def _paths(block: Block, extraction: ExtractConfig, count: Counter, state: State | None) -> Kept | list[JsonPath]:
     """Where texts of the block stand that the pass may shorten, or why there are none.
 
     They are the long values in the arguments of a call; any other block is one text.
@@ -123,14 +158,14 @@ def _paths(block: Block, extraction: ExtractConfig, count: Counter) -> Kept | li
         return Kept.NO_CONTENT_TYPE
     if block.content_type.value not in extraction.content:
         return Kept.CONFIGURED
-    if count.block(block) < extraction.min_tokens:
+    if count.content(block) < extraction.min_tokens:
         return Kept.SMALL
     if block.kind is not BlockKind.TOOL_CALL:
         texts: Iterable[tuple[JsonPath, str]] = [((), block.text)]
     elif arguments_of(block) is None:
         return Kept.NOT_AN_OBJECT
     else:
-        texts = [*long_values(block, count)]
+        texts = [*long_values(block, count, state)]
     if not texts:
         return Kept.SHORT_VALUES
     if extraction.min_worth is not None:  # What is left of a text that was cut was worth more then.
@@ -145,4 +180,4 @@ def _rewritten(block: Block, texts: Mapping[JsonPath, Text]) -> Block:
         return block if texts[()] is block.content else block.with_text(texts[()])
     old = dict(string_values(arguments_of(block)))
     edits = {path: text for path, text in zip(texts, map(str, texts.values()), strict=True) if text != old[path]}
-    return block.with_edits(replace_arguments(block, edits), edits) if edits else block
+    return with_values(block, edits) if edits else block

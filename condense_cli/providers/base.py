@@ -208,7 +208,7 @@ class Provider(Generic[S]):
         count = run.context.count
         grown = count.transcript(result.transcript) - count.transcript(run.transcript)
         if grown >= 0:
-            what = f"be {grown:,} tokens larger" if grown else "not be smaller"
+            what = f"be {run.context.factor.shown(grown):,} tokens larger" if grown else "not be smaller"
             return run.unchanged(*map(undone, result.passes), warning=f"Nothing was changed: the result would {what}.")
         # What the pipeline makes is checked when it is written; a provider's own work is not ours to vouch for.
         if type(self).strategy is not Provider.strategy:

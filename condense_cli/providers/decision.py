@@ -13,11 +13,15 @@ RESERVED_TOKENS: Final = 8_192
 USABLE_PERCENT: Final = 90
 """Part of the window that may be used. The rest stays free: counts of tokens are estimates for most models."""
 
+FAR: Final = 500_000
+"""Tokens in use that few conversations reach: each further turn has become dear long before."""
+
 
 class Reason(StrEnum):
     SWITCHED_OFF = "switched_off"
     UNKNOWN_WINDOW = "unknown_window"
     THRESHOLD = "threshold"
+    ABOVE = "above"
     LIMIT = "limit"
     BELOW = "below"
 
@@ -25,8 +29,8 @@ class Reason(StrEnum):
 class Sizes(Struct, frozen=True):
     """What is decided about. All in tokens; `beside` are those in use besides the messages as they are counted.
 
-    `threshold` is the percentage of the `window` from which on to condense. `reserved` stays free for the answer.
-    `source` is how the tokens in use are known.
+    `threshold` is the percentage of the `window` from which on to condense, `above` the tokens in use. `reserved` stays
+    free for the answer. `source` is how the tokens in use are known.
     """
 
     tokens: int
@@ -36,6 +40,7 @@ class Sizes(Struct, frozen=True):
     reserved: int = RESERVED_TOKENS
     is_automatic: bool = True
     source: str = "estimated"
+    above: int | None = None
 
     @property
     def used(self) -> int:
@@ -56,7 +61,15 @@ class Decision(Struct, frozen=True):
 
     @property
     def should_condense(self) -> bool:
-        return self.reason in (Reason.THRESHOLD, Reason.LIMIT)
+        return self.reason in (Reason.THRESHOLD, Reason.ABOVE, Reason.LIMIT)
+
+    @property
+    def is_hardly_ever_due(self) -> bool:
+        """Whether nothing but the limit decides, and that is further than most conversations get."""
+        sizes = self.sizes
+        if not sizes.is_automatic or sizes.window is None or sizes.above is not None or self.limit is None:
+            return False
+        return FAR <= self.limit < sizes.window * sizes.threshold / 100
 
     @property
     def is_over_limit(self) -> bool:
@@ -76,14 +89,19 @@ class Decision(Struct, frozen=True):
                 return f"{share}."
             case Reason.THRESHOLD:
                 return f"{share}, and the threshold is {sizes.threshold:g} %."
+            case Reason.ABOVE:
+                return f"{share}, and condensing is due from {sizes.above:,} tokens on."
             case Reason.LIMIT:
                 return f"{share}, above the limit of {self.limit:,}."
+            case Reason.BELOW if self.limit is None:
+                return f"{share}; condensing is due from {sizes.above:,} tokens on."
             case Reason.BELOW:
-                return f"{share}, below the threshold of {sizes.threshold:g} % and the limit of {self.limit:,}."
+                above = "" if sizes.above is None else f"the {sizes.above:,} tokens from which condensing is due, "
+                return f"{share}, below {above}the threshold of {sizes.threshold:g} % and the limit of {self.limit:,}."
 
 
 def decide(sizes: Sizes) -> Decision:
-    """Condense when the share in use reaches the threshold, or the tokens leave too little room for the answer."""
+    """Condense when the share or the tokens in use reach a threshold, or leave too little room for the answer."""
     percent = limit = None
     if sizes.window is not None:
         percent = 100 * sizes.used / sizes.window
@@ -99,8 +117,10 @@ def limit_of(window: int, reserved: int) -> int:
 def _reason(sizes: Sizes, percent: float | None, limit: int | None) -> Reason:
     if not sizes.is_automatic:
         return Reason.SWITCHED_OFF
-    if percent is None or limit is None:
-        return Reason.UNKNOWN_WINDOW
-    if percent >= sizes.threshold:
+    if percent is not None and percent >= sizes.threshold:
         return Reason.THRESHOLD
+    if sizes.above is not None and sizes.used >= sizes.above:
+        return Reason.ABOVE
+    if limit is None:
+        return Reason.UNKNOWN_WINDOW if sizes.above is None else Reason.BELOW
     return Reason.LIMIT if sizes.used > limit else Reason.BELOW

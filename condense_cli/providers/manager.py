@@ -57,7 +57,7 @@ class Manager:
         self.registry = registry
 
     def decide(self, tokens: int, configuration: Configuration, sizing: Sizing) -> Decision:
-        """Whether a conversation of so many tokens should be condensed."""
+        """Whether a conversation of so many of the model's tokens should be condensed."""
         beside, source = sizing.beside()
         return decide(sizing.window().sizes(tokens, beside, configuration, source))
 
@@ -72,7 +72,7 @@ class Manager:
         provider = self.registry.get(configuration.provider)
         configuration = self.registry.configured(configuration)
         if sizing.only_if_needed:
-            decision = self.decide(context.count.transcript(transcript), configuration, sizing)
+            decision = self.decide(context.factor.shown(context.count.transcript(transcript)), configuration, sizing)
             if decision.reason is Reason.UNKNOWN_WINDOW:
                 raise sizing.window().unknown
             if not decision.should_condense:
@@ -93,7 +93,7 @@ class Manager:
         self, result: Condensation, failure: str, configuration: Configuration, context: Context, sizing: Sizing
     ) -> Condensation:
         """The result with the older half of its exchanges dropped, where it is over the limit."""
-        decision = self.decide(result.tokens_after, configuration, sizing)
+        decision = self.decide(context.factor.shown(result.tokens_after), configuration, sizing)
         if decision.limit is None:
             return _warned(result, f"{failure} Without a known context window the sliding window does not run.")
         if not decision.is_over_limit:
@@ -108,13 +108,13 @@ class Manager:
         if not _can_be_written(both):
             return _warned(result, f"{failure} {decision} The sliding window cannot drop anything from this file.")
         messages = len({receipt.message for receipt in lost})
-        tokens = sum(receipt.tokens_before for receipt in lost) + MESSAGE_TOKENS * messages
+        tokens = context.factor.shown(sum(receipt.tokens_before for receipt in lost) + MESSAGE_TOKENS * messages)
         warning = (
             f"{failure} The context was over its limit of {decision.limit:,} tokens, so the sliding window dropped the "
             f"older half of the exchanges: {messages:,} messages with {tokens:,} tokens are lost from this transcript."
         )
         both = replace(both, error=result.error, metrics=result.metrics)
-        if self.decide(both.tokens_after, configuration, sizing).is_over_limit:
+        if self.decide(context.factor.shown(both.tokens_after), configuration, sizing).is_over_limit:
             warning += " It is still over the limit."
         if both.metrics is not None:
             both = replace(both, metrics=replace(both.metrics, fallback=SLIDING_WINDOW))
@@ -147,7 +147,7 @@ def _can_be_written(result: Condensation) -> bool:
 
 
 def _not_needed(run: Run[NoSettings], decision: Decision) -> Condensation:
-    tokens = decision.sizes.tokens
+    tokens = run.context.count.transcript(run.transcript)
     receipt = PassReceipt(CHECK, _NAME, Status.SKIPPED, str(decision), tokens, tokens)
     return replace(run.unchanged(receipt, warning=f"Nothing was done: {decision}"), is_needed=False)
 

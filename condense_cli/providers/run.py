@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from ..config.models import Configuration
 from ..config.overrides import NO_OVERRIDES, Overrides, apply
-from ..passes import pipeline
+from ..factor import AS_COUNTED, Factor
+from ..passes import in_model_tokens
 from ..passes.condensation import Condensation, RunError
 from ..passes.receipts import PassReceipt
 from ..passes.selection import FindSelector, no_selectors
@@ -23,6 +24,8 @@ S = TypeVar("S", bound=Struct)
 class Context(Struct, frozen=True):
     """The means of a run: who counts, who summarizes, what the time is, which selectors are installed.
 
+    `factor` converts between the tokens that are counted and the model's, in which a configuration speaks.
+
     `overrides` are the flags of the run. With `stop_at_target` every pass works only until the target is reached.
     """
 
@@ -32,6 +35,7 @@ class Context(Struct, frozen=True):
     overrides: Overrides = NO_OVERRIDES
     stop_at_target: bool = False
     selectors: FindSelector = no_selectors
+    factor: Factor = AS_COUNTED
 
 
 class Run(Struct, Generic[S], frozen=True):
@@ -45,7 +49,7 @@ class Run(Struct, Generic[S], frozen=True):
     def pipeline(self, configuration: Configuration) -> Condensation:
         """The prelude and the passes of a configuration on the transcript, as the flags of the run change it."""
         context = self.context
-        return pipeline.condense(
+        return in_model_tokens.condense(
             self.transcript,
             apply(configuration, context.overrides),
             context.count,
@@ -53,6 +57,7 @@ class Run(Struct, Generic[S], frozen=True):
             stop_at_target=context.stop_at_target,
             clock=context.clock,
             selectors=context.selectors,
+            factor=context.factor,
         )
 
     def unchanged(self, *passes: PassReceipt, warning: str = "", error: RunError | None = None) -> Condensation:
@@ -60,5 +65,6 @@ class Run(Struct, Generic[S], frozen=True):
         tokens = self.context.count.transcript(self.transcript)
         warnings = (*self.transcript.warnings, *([warning] if warning else ()))
         return Condensation(
-            self.transcript, self.transcript, passes, (), tokens, tokens, warnings=warnings, error=error
-        )
+            self.transcript, self.transcript, passes, (), tokens, tokens, warnings=warnings, error=error,
+            factor=self.context.factor, asked=self.configuration.target_tokens,
+        )  # fmt: skip

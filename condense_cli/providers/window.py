@@ -10,7 +10,9 @@ from ..config.models import Configuration
 from ..config.profiles import INHERIT, OFFLINE, Profile, threshold_of
 from ..config.user import UserConfiguration, unknown_profile
 from ..errors import UsageError
-from ..prices import bare_name, context_window
+from ..prices import bare_name
+from ..transcript import WindowSigns
+from ..windows import window_size
 from .decision import RESERVED_TOKENS, Sizes, limit_of
 
 
@@ -20,12 +22,14 @@ class Asked(Struct, frozen=True):
     profile: str | None = None
     window: int | None = None
     threshold: float | None = None
+    above: int | None = None
 
 
 class Window(Struct, frozen=True):
-    """What is known about a model's window. The sources are "option", "profile NAME", "price table" or "unknown".
+    """What is known about a model's window. The sources are "option", "profile NAME" and those of `windows`.
 
-    `threshold_source` is None where the threshold is the common one of the configuration.
+    `above` are the tokens in use from which on to condense, whatever the window is; None where nobody says so. The
+    sources of both thresholds are None where they are those of the configuration.
     """
 
     model: str | None
@@ -36,11 +40,13 @@ class Window(Struct, frozen=True):
     threshold_source: str | None
     reserved: int
     warnings: tuple[str, ...] = ()
+    above: int | None = None
+    above_source: str | None = None
 
     @property
     def unknown(self) -> UsageError:
         """What to say where a window is needed and not known: a guess could be wrong by a factor of ten."""
-        hint = "Give its tokens with --context-window N, or name the model with --model."
+        hint = "Give its tokens with --context-window N, name the model with --model, or a token count with --above N."
         if self.model is None:
             return UsageError("The context window is not known: the transcript names no model.", hint)
         return UsageError(f"The context window of {self.model} is not known.", hint)
@@ -48,7 +54,7 @@ class Window(Struct, frozen=True):
     def sizes(self, tokens: int, beside: int, configuration: Configuration, source: str = "estimated") -> Sizes:
         """What is decided about, for a conversation of so many tokens."""
         automatic = configuration.auto_condense_context
-        return Sizes(tokens, beside, self.tokens, self.threshold, self.reserved, automatic, source)
+        return Sizes(tokens, beside, self.tokens, self.threshold, self.reserved, automatic, source, self.above)
 
 
 def window_of(
@@ -56,13 +62,17 @@ def window_of(
     configuration: Configuration,
     user: UserConfiguration,
     asked: Asked = Asked(),  # noqa: B008
+    signs: WindowSigns = WindowSigns(),  # noqa: B008
 ) -> Window:
-    """The window of a model, of the profile that is asked for or that has this model. Raises ConfigurationError."""
-    name = asked.profile or (_profile_of(model, user) if model else None)
+    """The window of a model, of the profile that is asked for or that has this model. Raises ConfigurationError.
+
+    `signs` are those of the transcript.
+    """
+    name = asked.profile or (profile_of(model, user) if model else None)
     profile = _profile(name, user) if name else None
     if profile is not None and (asked.profile or not model):
         model = profile.model or model
-    tokens, source = _window(model, name, profile, asked)
+    tokens, source = _size(model, name, profile, asked, signs)
     common = configuration.auto_condense_context_percent
     threshold, warning = threshold_of(name, profile, common) if name and profile else (common, None)
     threshold_source = None
@@ -72,17 +82,36 @@ def window_of(
         threshold_source = f"profile {name}"
     reserved = profile.max_tokens if profile is not None else RESERVED_TOKENS
     return Window(
-        model, name, tokens, source, threshold, threshold_source, reserved, tuple(_said(warning, tokens, reserved))
+        model,
+        name,
+        tokens,
+        source,
+        threshold,
+        threshold_source,
+        reserved,
+        tuple(_said(warning, tokens, reserved)),
+        *_above(configuration, name, profile, asked),
     )
 
 
-def _window(model: str | None, name: str | None, profile: Profile | None, asked: Asked) -> tuple[int | None, str]:
+def _size(
+    model: str | None, name: str | None, profile: Profile | None, asked: Asked, signs: WindowSigns
+) -> tuple[int | None, str]:
     if asked.window is not None:
         return asked.window, "option"
     if profile is not None and profile.context_window is not None:
         return profile.context_window, f"profile {name}"
-    listed = context_window(model)
-    return listed, "unknown" if listed is None else "price table"
+    return window_size(model, signs)
+
+
+def _above(
+    configuration: Configuration, name: str | None, profile: Profile | None, asked: Asked
+) -> tuple[int | None, str | None]:
+    if asked.above is not None:
+        return asked.above, "option"
+    if profile is not None and profile.above is not None:
+        return profile.above, f"profile {name}"
+    return configuration.auto_condense_context_above, None
 
 
 def _profile(name: str, user: UserConfiguration) -> Profile:
@@ -91,7 +120,7 @@ def _profile(name: str, user: UserConfiguration) -> Profile:
     return user.profiles[name].profile
 
 
-def _profile_of(model: str, user: UserConfiguration) -> str | None:
+def profile_of(model: str, user: UserConfiguration) -> str | None:
     """The profile of a model: the main one, else one that the user defined, else a built-in one."""
     names = [
         name

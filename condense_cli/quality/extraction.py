@@ -11,7 +11,7 @@ from ..extractive.survey import Survey
 from ..extractive.together import shorten_together, summarize
 from ..lossless.encode import Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS
-from ..tools import replace_arguments
+from ..tools import with_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Place, Role
 from .cases import Case, Way, fixed_messages
 
@@ -61,7 +61,7 @@ def _with_texts(case: Case, survey: Survey, texts: dict[Key, str]) -> list[Messa
         if () in texts_of_block:
             changed[position, number] = block.with_text(texts_of_block[()])
         else:
-            changed[position, number] = block.with_edits(replace_arguments(block, texts_of_block), texts_of_block)
+            changed[position, number] = with_values(block, texts_of_block)
     return with_blocks(case.before.messages, changed)
 
 

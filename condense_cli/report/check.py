@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
 
+from ..factor import Factor
 from ..providers.decision import USABLE_PERCENT, Decision
 from ..providers.window import Window
-from ..tokens import Encoding
+from ..tokens import BUILT_IN, CounterName, Encoding
+from .facts import Counting
+from .shortcomings import of_another
 from .usage import ESTIMATED, RECORDED
 
 SHAPE = 1
@@ -26,6 +29,8 @@ class Used(msgspec.Struct, frozen=True):
     total: int
     total_source: str
     exact: bool
+    counting: Counting
+    counter: CounterName = BUILT_IN
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -38,10 +43,16 @@ class Threshold(msgspec.Struct, frozen=True):
     source: str
 
 
+class Above(msgspec.Struct, frozen=True):
+    tokens: int
+    source: str
+
+
 class Check(msgspec.Struct, frozen=True):
     """`condense` is the answer, `reason` the word for it and `sentence` the reason with its numbers.
 
-    `percent` is the share of the window in use, `limit` the most tokens that leave `reserved` ones for the answer.
+    `percent` is the share of the window in use, `limit` the most tokens that leave `reserved` ones for the answer,
+    `above` the tokens from which on to condense, where somebody says so.
     """
 
     version: int
@@ -58,6 +69,7 @@ class Check(msgspec.Struct, frozen=True):
     limit: int | None
     reserved: int
     warnings: list[str]
+    above: Above | None
 
 
 def build(
@@ -66,11 +78,12 @@ def build(
     *,
     source: str,
     overhead: tuple[int, str],
-    threshold_source: str,
+    origin: Callable[[str], str],
     encoding: Encoding,
+    factor: Factor,
     estimated: int,
 ) -> Check:
-    """`overhead` is (tokens, where that is known from), `threshold_source` where the common threshold is from.
+    """`overhead` is (tokens, where that is known from), `origin` tells where a key of the configuration is from.
 
     `estimated` tokens cannot be counted.
     """
@@ -83,25 +96,47 @@ def build(
         decision.should_condense,
         decision.reason.value,
         str(decision),
-        Used(sizes.tokens, *overhead, sizes.used, sizes.source, encoding.exact and not estimated),
+        Used(
+            sizes.tokens,
+            *overhead,
+            sizes.used,
+            sizes.source,
+            encoding.exact and not estimated,
+            Counting.of(factor),
+            encoding.counter,
+        ),
         Size(window.tokens, window.source),
         None if decision.percent is None else round(decision.percent, 1),
-        Threshold(sizes.threshold, window.threshold_source or threshold_source),
+        Threshold(sizes.threshold, window.threshold_source or origin("auto_condense_context_percent")),
         decision.limit,
         sizes.reserved,
-        list(window.warnings),
+        [*window.warnings, *of_another(encoding), *_hints(decision)],
+        _above(window, origin),
     )
+
+
+def _hints(decision: Decision) -> Iterator[str]:
+    if decision.is_hardly_ever_due:
+        yield (
+            f"In a window of this size condensing becomes due only above {decision.limit:,} tokens. --above 150k, or "
+            "auto_condense_context_above in the settings, makes it due earlier."
+        )
+
+
+def _above(window: Window, origin: Callable[[str], str]) -> Above | None:
+    if window.above is None:
+        return None
+    return Above(window.above, window.above_source or origin("auto_condense_context_above"))
 
 
 def as_lines(check: Check) -> Iterator[str]:
     """The answer, and the numbers below it with where they are from."""
     yield f"{'yes' if check.condense else 'no'}: {check.sentence}"
     yield ""
-    estimate = "" if check.used.exact else "estimated"
     overhead = "not known; --overhead-tokens names it" if check.used.overhead_source == "unknown" else ""
     named = ", ".join(part for part in (check.model, check.window.source) if part)
     rows = [
-        ("messages", f"{check.used.messages:,}", estimate),
+        ("messages", f"{check.used.messages:,}", check.used.counting.word(exact=check.used.exact)),
         ("overhead", f"{check.used.overhead:,}", overhead or check.used.overhead_source),
         ("in use", f"{check.used.total:,}", _KNOWN[check.used.total_source]),
         ("window", f"{check.window.tokens:,}" if check.window.tokens else "?", named),
@@ -112,6 +147,8 @@ def as_lines(check: Check) -> Iterator[str]:
             f"{USABLE_PERCENT} % of the window, less {check.reserved:,} for the answer",
         ),
     ]
+    if check.above is not None:
+        rows.insert(-1, ("above", f"{check.above.tokens:,}", check.above.source))
     width = max(len(number) for _, number, _ in rows)
     for label, number, note in rows:
         yield f"{label:<9}  {number:>{width}}  {note}".rstrip()

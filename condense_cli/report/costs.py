@@ -36,9 +36,10 @@ class PriceSource(Struct, frozen=True):
 
 
 def rewrite_of(result: Condensation, count: Counter, overhead: int) -> Rewrite:
-    """The tokens before the first block that a run changed (with the overhead, which comes first), and the rest."""
-    kept = _kept(result.before, result.transcript, count)
-    return Rewrite(overhead + kept, result.tokens_before - kept, result.tokens_after - kept)
+    """The model's tokens before the first block that a run changed, the overhead among them, and the rest."""
+    shown = result.factor.shown
+    kept = shown(_kept(result.before, result.transcript, count))
+    return Rewrite(overhead + kept, shown(result.tokens_before) - kept, shown(result.tokens_after) - kept)
 
 
 def _kept(before: Transcript, after: Transcript, count: Counter) -> int:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
 
 from msgspec import Struct
 
 from ..exchanges import calls_by_id
+from ..factor import Factor
 from ..lossless.references import parse_reference
 from ..markers import content_hash, parse_gap
-from ..tokens import Counter, Encoding, encoding_for
+from ..tokens import BUILT_IN, Counter, CounterName, Encoding, encoding_for
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, Message, Role, Transcript
 from .facts import estimated_tokens
@@ -89,7 +90,7 @@ def _lines(text: str) -> list[str]:
 
 
 class Diff(Struct, frozen=True):
-    """`exact`: the model's own vocabulary counted, and nothing was estimated."""
+    """Tokens are the model's. `exact`: its own vocabulary counted, and nothing was estimated."""
 
     blocks: tuple[BlockDiff, ...]
     messages_before: int
@@ -99,30 +100,39 @@ class Diff(Struct, frozen=True):
     tokens_after: int
     encoding: str
     exact: bool
+    factor: Factor
+    counter: CounterName = BUILT_IN
 
     def count(self, what: What) -> int:
         return sum(block.what is what for block in self.blocks)
 
 
-def compare(before: Transcript, after: Transcript, count: Counter) -> Diff:
+def compare(before: Transcript, after: Transcript, count: Counter, factor: Factor) -> Diff:
     """Difference of two transcripts. Messages are aligned by their calls and content, then by their shape."""
+
+    def size(block: Block) -> int:
+        return factor.shown(count.block(block))
+
     calls = {**calls_by_id(after.messages), **calls_by_id(before.messages)}
     aligned = list(_aligned(before.messages, after.messages))
     has_summary = any(new is not None and new.is_summary and old is None for old, new in aligned)
     blocks = [
         difference
         for old, new in aligned
-        for difference in _compare_messages(old, new, calls, count, has_summary=has_summary)
+        for difference in _compare_messages(old, new, calls, size, has_summary=has_summary)
     ]
+    own = Encoding(count.encoding, exact=True, counter=count.counter)
     return Diff(
         tuple(blocks),
         len(before.messages),
         len(after.messages),
         len({block.message for block in blocks if block.old or block.is_summarized}),
-        count.transcript(before),
-        count.transcript(after),
+        factor.shown(count.transcript(before)),
+        factor.shown(count.transcript(after)),
         count.encoding,
-        encoding_for(before.model) == Encoding(count.encoding, exact=True) and not estimated_tokens(before),
+        encoding_for(before.model, count.counter) == own and not estimated_tokens(before),
+        factor,
+        count.counter,
     )
 
 
@@ -166,7 +176,12 @@ def _content(message: Message) -> tuple[str, str]:
 
 
 def _compare_messages(
-    old: Message | None, new: Message | None, calls: dict[str, Block], count: Counter, *, has_summary: bool
+    old: Message | None,
+    new: Message | None,
+    calls: dict[str, Block],
+    size: Callable[[Block], int],
+    *,
+    has_summary: bool,
 ) -> Iterator[BlockDiff]:
     if old is new:
         return
@@ -176,7 +191,7 @@ def _compare_messages(
         block = before or after
         if before is after or block is None:
             continue
-        tokens_before, tokens_after = count.block(before) if before else 0, count.block(after) if after else 0
+        tokens_before, tokens_after = size(before) if before else 0, size(after) if after else 0
         if before and after:
             # The tokens of a block are those of its text, its tool and its estimate: where these two are the same,
             # texts of different length in tokens need not be compared.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from ..tokens import BUILT_IN, CounterName
 from .diff import Diff, What
-from .facts import SHAPE, Pair
+from .facts import SHAPE, Counting, Pair
 
 
 class Counted(Pair, frozen=True):
@@ -13,6 +14,8 @@ class Counted(Pair, frozen=True):
 
     encoding: str
     exact: bool
+    counting: Counting
+    counter: CounterName = BUILT_IN
 
 
 class Lines(msgspec.Struct, frozen=True):
@@ -47,7 +50,14 @@ def as_report(diff: Diff, *, with_lines: bool) -> DiffReport:
         SHAPE,
         Pair(diff.messages_before, diff.messages_after),
         diff.messages_changed,
-        Counted(diff.tokens_before, diff.tokens_after, diff.encoding, diff.exact),
+        Counted(
+            diff.tokens_before,
+            diff.tokens_after,
+            diff.encoding,
+            diff.exact,
+            Counting.of(diff.factor),
+            diff.counter,
+        ),
         {what.value: diff.count(what) for what in What},
         [
             ChangedBlock(

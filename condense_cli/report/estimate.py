@@ -10,15 +10,18 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from .. import __version__
+from ..factor import Factor
 from ..passes.condensation import Condensation
 from ..passes.receipts import Status
 from ..prices import Price
-from ..tokens import Counter, Encoding
+from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..transcript import Transcript
+from ..windows import signs_of, window_size
 from .cost_text import digits
 from .costs import PriceSource, as_money, assumptions, cost_of, rewrite_of
-from .facts import SHAPE, Cost, Summarized, estimated_tokens
+from .facts import SHAPE, Cost, Counting, Summarized, estimated_tokens
 from .shares import percent
+from .shortcomings import of_another
 from .summaries import known_cost
 from .usage import GIVEN, in_use
 
@@ -37,7 +40,10 @@ class Prices(msgspec.Struct, frozen=True):
 
 
 class Before(msgspec.Struct, frozen=True):
-    """Tokens of the transcript as it is. `estimated` is the part that cannot be counted, `used` the next request."""
+    """The model's tokens of the transcript as it is, and those that were counted, before the factor (`bare_tokens`).
+
+    `estimated` is the part that cannot be counted, `used` the next request.
+    """
 
     messages: int
     tokens: int
@@ -48,6 +54,9 @@ class Before(msgspec.Struct, frozen=True):
     overhead_source: str
     used: int
     used_source: str
+    bare_tokens: int
+    counting: Counting
+    counter: CounterName = BUILT_IN
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -67,6 +76,7 @@ class Option(msgspec.Struct, frozen=True):
     cost: Cost
     summaries: list[Summarized]
     skipped: list[Skipped]
+    bare_after: int
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -90,6 +100,7 @@ def build(
     condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]],
     *,
     count: Counter,
+    factor: Factor,
     encoding: Encoding,
     overhead: tuple[int, str],
     source: str,
@@ -97,17 +108,17 @@ def build(
     target: int | None = None,
     warnings: Sequence[str] = (),
 ) -> Estimate:
-    """The facts. `overhead` is (tokens, where that is known from), `source` the input's name to show.
+    """The facts. `overhead` is (the model's tokens, where that is known from), `source` the input's name to show.
 
     `target` is the one of the command line, which holds for all presets.
 
     `warnings` are those of the summaries; the transcript's own come before them.
     """
     condensations = list(condensations)
-    tokens = count.transcript(transcript)
-    estimated = estimated_tokens(transcript)
+    bare = count.transcript(transcript)
+    tokens, estimated = factor.shown(bare), factor.shown(estimated_tokens(transcript))
     price = price_source.price_for(tokens + overhead[0])
-    used = in_use(transcript, count, overhead[0] if overhead[1] == GIVEN else None)
+    used = in_use(transcript, count, factor, overhead[0] if overhead[1] == GIVEN else None)
     return Estimate(
         version=SHAPE,
         condense=__version__,
@@ -123,14 +134,19 @@ def build(
             *overhead,
             used.tokens,
             used.source,
+            bare,
+            Counting.of(factor),
+            encoding.counter,
         ),
-        prices=_prices(price, price_source.table) if price else None,
+        prices=_prices(price, price_source.table, window_size(transcript.model, signs_of(transcript))[0])
+        if price
+        else None,
         presets=[
             _option(name, result, count, overhead[0], price_source, summaries)
             for name, result, summaries in condensations
         ],
         assumed=assumptions(price),
-        warnings=[*transcript.warnings, *warnings],
+        warnings=[*transcript.warnings, *of_another(encoding), *warnings],
         target=target,
         same=_same(condensations),
     )
@@ -159,22 +175,23 @@ def _option(
     source: PriceSource,
     summaries: Sequence[Summarized],
 ) -> Option:
-    saved = result.tokens_before - result.tokens_after
+    before, after = result.shown_before, result.shown_after
     rewrite = rewrite_of(result, count, overhead)
     return Option(
         preset=name,
-        tokens_after=result.tokens_after,
-        saved=saved,
-        saved_percent=percent(saved, result.tokens_before),
+        tokens_after=after,
+        saved=before - after,
+        saved_percent=percent(before - after, before),
         kept_prefix=rewrite.prefix,
         rewritten=rewrite.new_suffix,
         cost=cost_of(result, count, overhead, source, known_cost(summaries)),
         summaries=list(summaries),
         skipped=[Skipped(entry.name, entry.reason) for entry in result.passes if entry.status is Status.SKIPPED],
+        bare_after=result.tokens_after,
     )
 
 
-def _prices(price: Price, table: str) -> Prices:
+def _prices(price: Price, table: str, window: int | None) -> Prices:
     return Prices(
         table,
         price.model,
@@ -183,5 +200,5 @@ def _prices(price: Price, table: str) -> Prices:
         as_money(price.output),
         as_money(price.cache_read),
         as_money(price.cache_write_5m),
-        price.window,
+        window,
     )

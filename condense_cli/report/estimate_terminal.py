@@ -96,7 +96,14 @@ def sentences(estimate: Estimate) -> Iterator[str]:
         yield f"Target: {plural(estimate.target, 'token')}, {which}."
         for same in estimate.same:
             yield f"To this target {', '.join(same[:-1])} and {same[-1]} do the same."
-    yield counted(estimate.model, before.encoding, exact=before.exact, estimated=before.estimated)
+    yield counted(
+        estimate.model,
+        before.encoding,
+        before.counting,
+        exact=before.exact,
+        estimated=before.estimated,
+        counter=before.counter,
+    )
     yield carried(before.overhead, before.overhead_source)
     if prices is None:
         yield unknown_price(estimate.presets[0].cost.prices or "", estimate.model)

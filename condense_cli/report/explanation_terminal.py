@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 from rich.console import Group
 
+from ..factor import Factor
 from ..passes.receipts import Receipt
 from ..plurals import plural
 from .fitted_table import fitted_table
@@ -27,12 +28,13 @@ class _Row(Struct, frozen=True):
     why: str
     is_change: bool
 
-    def cells(self) -> list[str]:
-        tokens = f"{self.before:,} → {self.after:,}" if self.is_change else f"{self.after:,}"
+    def cells(self, factor: Factor) -> list[str]:
+        before, after = factor.shown(self.before), factor.shown(self.after)
+        tokens = f"{before:,} → {after:,}" if self.is_change else f"{after:,}"
         return [self.place, self.kind, tokens, self.why]
 
 
-def render_receipts(receipts: Iterable[Receipt], width: int, *, each_pass: bool = False) -> Group:
+def render_receipts(receipts: Iterable[Receipt], factor: Factor, width: int, *, each_pass: bool = False) -> Group:
     """What became of each block, then of whole messages; with `each_pass` a line for every pass that looked at it."""
     ordered = sorted(receipts, key=lambda receipt: (receipt.block < 0, receipt.message, receipt.block))
     has_several = len({receipt.pass_id for receipt in ordered}) > 1
@@ -44,7 +46,7 @@ def render_receipts(receipts: Iterable[Receipt], width: int, *, each_pass: bool 
             blocks.setdefault((receipt.message, receipt.block), []).append(receipt)
         rows = _folded([_row(group, has_several=has_several, each_pass=False) for group in blocks.values()])
     styles = ["" if row.is_change else _KEPT_STYLE for row in rows]
-    cells = [row.cells() for row in rows]
+    cells = [row.cells(factor) for row in rows]
     return fitted_table(
         ("block", "", "tokens", "what and why"), cells, (2,), width, flexible=3, wraps=True, styles=styles
     )

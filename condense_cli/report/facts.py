@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from .. import __version__
+from ..factor import Factor, Known
 from ..passes.condensation import Condensation
 from ..passes.receipts import Receipt
-from ..tokens import Counter, Encoding
+from ..passes.reconcile import REFER
+from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..transcript import Transcript
+from .contents import Saving, savings_of
+from .savings import References, references_in
 from .shares import percent
-from .shortcomings import warnings_of
+from .shortcomings import of_another, warnings_of
 from .slimming import Slim, slim_of
 from .usage import overhead_of
 
 SHAPE: Final = 1
 """Version of the JSON report; it rises when a key goes or changes its meaning."""
 
+_WORDS: Final[dict[str, str]] = {Known.COUNTED: "counted by the provider", Known.BARE: "plain counts"}
 _SUMMARY: Final = 100 - len("condense: ")
 """Characters of a summary, beyond which it says less."""
 
@@ -37,10 +42,42 @@ class Bytes(msgspec.Struct, frozen=True):
     after: int | None
 
 
-class Tokens(msgspec.Struct, frozen=True):
-    """Tokens of the messages; `overhead` (system prompt and tools sent besides them) is not included.
+class Bare(msgspec.Struct, frozen=True):
+    """Tokens as they are counted, before the factor."""
 
-    `lossless_saved` is the part of `saved` that references stand for; the rest is left out.
+    before: int
+    after: int
+    saved: int
+    lossless_saved: int
+    target: int | None
+
+
+class Counting(msgspec.Struct, frozen=True):
+    """The model's tokens for one that is counted, how that is known, and by how many percent it may be off.
+
+    `error_percent` is what four of five counts stay below, null where nobody measured it. `doubt` says why recorded
+    usage was not believed, empty where it was or where there is none.
+    """
+
+    factor: float
+    source: str
+    error_percent: float | None
+    doubt: str
+
+    @classmethod
+    def of(cls, factor: Factor) -> Counting:
+        error = None if factor.error is None else round(100 * factor.error, 1)
+        return cls(round(factor.value, 4), factor.known.value, error, factor.doubt)
+
+    def word(self, *, exact: bool) -> str:
+        """How a figure is known, where there is little room to say it; empty for exact ones."""
+        return _WORDS.get(self.source, "" if exact else "estimated")
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """The model's tokens of the messages; `overhead` (system prompt and tools sent besides them) is not included.
+
+    `lossless_saved` is the part of `saved` that references stand for, in blocks that are cut too; the rest is left out.
     `estimated` is the part of `before` and `after` that cannot be counted: images, documents, encrypted thinking.
     """
 
@@ -55,6 +92,9 @@ class Tokens(msgspec.Struct, frozen=True):
     overhead_source: str
     estimated: Pair
     target: int | None
+    bare: Bare
+    counting: Counting
+    counter: CounterName = BUILT_IN
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -108,7 +148,10 @@ class Pass(msgspec.Struct, frozen=True):
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """One block and one pass; message and block are positions in the input, block -1 is the message itself."""
+    """One block and one pass; message and block are positions in the input, block -1 is the message itself.
+
+    The differences of changed blocks add up to what was saved, in the model's tokens and in bare ones.
+    """
 
     pass_id: str
     message: int
@@ -120,6 +163,8 @@ class Explained(msgspec.Struct, frozen=True):
     changed: bool
     tokens_before: int
     tokens_after: int
+    bare_before: int
+    bare_after: int
     reason: str
 
 
@@ -148,6 +193,8 @@ class Report(msgspec.Struct, frozen=True):
     bytes: Bytes
     cost: Cost
     passes: list[Pass]
+    savings: list[Saving]
+    references: References
     summaries: list[Summarized]
     warnings: list[str]
     slim: Slim | None = None
@@ -180,8 +227,17 @@ def build(
     `backup` and `new_session` are what was written besides, `warnings` those of the writing.
     """
     before, after = condensation.before, condensation.transcript
-    saved = condensation.tokens_before - condensation.tokens_after
-    overhead, overhead_source = overhead_of(before, count, overhead_tokens)
+    factor = condensation.factor
+    bare = Bare(
+        condensation.tokens_before,
+        condensation.tokens_after,
+        condensation.tokens_before - condensation.tokens_after,
+        condensation.lossless_saved,
+        condensation.target,
+    )
+    saved = condensation.shown_before - condensation.shown_after
+    savings = savings_of(condensation, saved)
+    overhead, overhead_source = overhead_of(before, count, factor, overhead_tokens)
     return Report(
         version=SHAPE,
         condense=__version__,
@@ -194,17 +250,20 @@ def build(
         configuration=configuration,
         messages=Pair(len(before.messages), len(after.messages)),
         tokens=Tokens(
-            before=condensation.tokens_before,
-            after=condensation.tokens_after,
+            before=condensation.shown_before,
+            after=condensation.shown_after,
             saved=saved,
-            saved_percent=percent(saved, condensation.tokens_before),
-            lossless_saved=condensation.lossless_saved,
+            saved_percent=percent(saved, condensation.shown_before),
+            lossless_saved=sum(saving.tokens for saving in savings if saving.operation == REFER),
             encoding=encoding.name,
             exact=encoding.exact and not estimated_tokens(before),
             overhead=overhead,
             overhead_source=overhead_source,
-            estimated=Pair(estimated_tokens(before), estimated_tokens(after)),
-            target=condensation.target,
+            estimated=Pair(factor.shown(estimated_tokens(before)), factor.shown(estimated_tokens(after))),
+            target=condensation.shown_target,
+            bare=bare,
+            counting=Counting.of(factor),
+            counter=encoding.counter,
         ),
         bytes=Bytes(len(before.source.data), size_after),
         cost=cost or Cost(),
@@ -214,17 +273,19 @@ def build(
                 receipt.name,
                 receipt.status.value,
                 receipt.reason,
-                receipt.tokens_before,
-                receipt.tokens_after,
+                factor.shown(receipt.tokens_before),
+                factor.shown(receipt.tokens_after),
                 receipt.changes,
                 round(receipt.seconds, 4),
             )
             for receipt in condensation.passes
         ],
+        savings=savings,
+        references=references_in(after, count, factor),
         summaries=list(summaries),
-        warnings=[*warnings_of(condensation), *warnings],
+        warnings=[*warnings_of(condensation), *of_another(encoding), *warnings],
         slim=slim_of(after) if slim else None,
-        changes=[_explained(receipt) for receipt in condensation.receipts] if explain else msgspec.UNSET,
+        changes=list(_explained(condensation.receipts, factor, saved)) if explain else msgspec.UNSET,
     )
 
 
@@ -233,29 +294,36 @@ def estimated_tokens(transcript: Transcript) -> int:
     return sum(block.estimate for _, block in transcript.blocks())
 
 
-def _explained(receipt: Receipt) -> Explained:
-    return Explained(
-        receipt.pass_id,
-        receipt.message,
-        receipt.block,
-        receipt.kind.value if receipt.kind else None,
-        receipt.content_type.value if receipt.content_type else None,
-        receipt.tool,
-        receipt.operation,
-        receipt.is_change,
-        receipt.tokens_before,
-        receipt.tokens_after,
-        receipt.why,
-    )
+def _explained(receipts: Sequence[Receipt], factor: Factor, saved: int) -> Iterator[Explained]:
+    """The receipts in the model's tokens, of which `saved` were saved by all of them together."""
+    by_each = [receipt.tokens_before - receipt.tokens_after if receipt.is_change else 0 for receipt in receipts]
+    for receipt, less in zip(receipts, factor.parts(by_each, saved), strict=True):
+        after = factor.shown(receipt.tokens_after)
+        yield Explained(
+            receipt.pass_id,
+            receipt.message,
+            receipt.block,
+            receipt.kind.value if receipt.kind else None,
+            receipt.content_type.value if receipt.content_type else None,
+            receipt.tool,
+            receipt.operation,
+            receipt.is_change,
+            after + less,
+            after,
+            receipt.tokens_before,
+            receipt.tokens_after,
+            receipt.why,
+        )
 
 
 def summary(report: Report) -> str:
     """The report in one line, for standard error when the transcript goes to standard output."""
     tokens = report.tokens
-    estimated = "" if tokens.exact else ", estimated"
+    word = tokens.counting.word(exact=tokens.exact)
+    known = f", {word}" if word else ""
     restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
     lines = [
-        f"{tokens.before:,} → {tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{part}{estimated}), "
+        f"{tokens.before:,} → {tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{part}{known}), "
         f"{report.messages.before:,} → {report.messages.after:,} messages, {report.configuration}"
         for part in (restorable, "")
     ]

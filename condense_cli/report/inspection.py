@@ -9,16 +9,19 @@ import msgspec
 
 from .. import formats
 from ..exchanges import calls_by_id
+from ..factor import Factor
 from ..lossless.decode import decode
-from ..prices import context_window
-from ..tokens import MESSAGE_TOKENS, Counter, Encoding
+from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..tools import path_argument
 from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role, Transcript
-from .facts import SHAPE, estimated_tokens
+from ..windows import signs_of, window_size
+from .facts import SHAPE, Counting, estimated_tokens
 from .labels import block_label
+from .parts import Parts, parts_of
 from .repeats import find_repeats
 from .savings import Lossless, References, find_savings
 from .shares import BlockShare, MessageShare, Share, ToolShare, percent, tool_shares
+from .shortcomings import of_another
 from .slimming import Slim, slim_of
 from .usage import in_use, overhead_of
 
@@ -61,7 +64,10 @@ class Repeats(msgspec.Struct, frozen=True):
 
 
 class Total(msgspec.Struct, frozen=True):
-    """`constants` is what messages cost besides their content, `estimated` the part that cannot be counted."""
+    """The model's tokens; `bare` are those that were counted, before the factor.
+
+    `constants` is what messages and calls cost besides their content, `estimated` the part that cannot be counted.
+    """
 
     total: int
     constants: int
@@ -70,15 +76,22 @@ class Total(msgspec.Struct, frozen=True):
     exact: bool
     overhead: int
     overhead_source: str
+    bare: int
+    counting: Counting
+    counter: CounterName = BUILT_IN
 
 
 class WindowUse(msgspec.Struct, frozen=True):
-    """The model's context window; `percent` of it are in use. `source` says how the tokens in use are known."""
+    """The model's context window; `percent` of it are in use.
+
+    `source` says how the tokens in use are known, `tokens_source` how the window is.
+    """
 
     tokens: int
     percent: float
     used: int
     source: str
+    tokens_source: str
 
 
 class Inspection(msgspec.Struct, frozen=True):
@@ -89,6 +102,7 @@ class Inspection(msgspec.Struct, frozen=True):
     messages: int
     tokens: Total
     window: WindowUse | None
+    in_use: Parts
     content_types: list[Share]
     tools: list[ToolShare]
     files: list[Share]
@@ -96,6 +110,7 @@ class Inspection(msgspec.Struct, frozen=True):
     largest_blocks: list[BlockShare]
     repeats: Repeats
     bytes: dict[str, int]
+    unknown_kinds: dict[str, int]
     slim: Slim
     warnings: list[str]
 
@@ -114,22 +129,26 @@ def content_type(message: Message, block: Block) -> str:
 def inspect(
     transcript: Transcript,
     count: Counter,
+    factor: Factor,
     encoding: Encoding,
     *,
     source: str,
     top: int = 10,
     overhead_tokens: int | None = None,
+    window: tuple[int | None, str] | None = None,
 ) -> Inspection:
     """What fills the transcript. Lists that may be long hold the `top` largest entries; content types are complete.
 
-    `overhead_tokens` are those that the user names.
+    `overhead_tokens` are those that the user names, `window` is (tokens, where that is known from) where a profile of
+    the user has a say.
     """
     total = count.transcript(transcript)
     calls = calls_by_id(transcript.messages)
     estimated = estimated_tokens(transcript)
-    overhead, overhead_source = overhead_of(transcript, count, overhead_tokens)
-    used = in_use(transcript, count, overhead_tokens)
-    size = context_window(transcript.model)
+    overhead, overhead_source = overhead_of(transcript, count, factor, overhead_tokens)
+    used = in_use(transcript, count, factor, overhead_tokens)
+    content_types, constants = _by_content_type(transcript, count, factor, total)
+    size, size_source = window or window_size(transcript.model, signs_of(transcript))
     return Inspection(
         version=SHAPE,
         input=source,
@@ -137,53 +156,70 @@ def inspect(
         model=transcript.model,
         messages=len(transcript.messages),
         tokens=Total(
-            total=total,
-            constants=MESSAGE_TOKENS * len(transcript.messages),
-            estimated=estimated,
+            total=factor.shown(total),
+            constants=constants,
+            estimated=factor.shown(estimated),
             encoding=encoding.name,
             exact=encoding.exact and not estimated,
             overhead=overhead,
             overhead_source=overhead_source,
+            bare=total,
+            counting=Counting.of(factor),
+            counter=encoding.counter,
         ),
-        window=WindowUse(size, percent(used.tokens, size), used.tokens, used.source) if size else None,
-        content_types=_by_content_type(transcript, count, total),
-        tools=_by_tool(transcript, count, calls, total)[:top],
-        files=_by_file(transcript, count, calls, total)[:top],
-        largest_messages=_largest_messages(transcript, count, calls, total, top),
-        largest_blocks=_largest_blocks(transcript, count, calls, total, top),
-        repeats=_repeats(transcript, count, calls, total, top),
+        window=WindowUse(size, percent(used.tokens, size), used.tokens, used.source, size_source) if size else None,
+        in_use=parts_of(used, factor.shown(total), constants, factor.shown(estimated), (overhead, overhead_source)),
+        content_types=content_types,
+        tools=_by_tool(transcript, count, factor, calls, total)[:top],
+        files=_by_file(transcript, count, factor, calls, total)[:top],
+        largest_messages=_largest_messages(transcript, count, factor, calls, total, top),
+        largest_blocks=_largest_blocks(transcript, count, factor, calls, total, top),
+        repeats=_repeats(transcript, count, factor, calls, total, top),
         bytes={"total": len(transcript.source.data), **formats.format_named(transcript.format).sizes(transcript)},
+        unknown_kinds=dict(transcript.unknown),
         slim=slim_of(formats.slim(transcript, decode(transcript.messages).messages)),
-        warnings=list(transcript.warnings),
+        warnings=[*transcript.warnings, *of_another(encoding)],
     )
 
 
-def _by_content_type(transcript: Transcript, count: Counter, total: int) -> list[Share]:
+def _by_content_type(transcript: Transcript, count: Counter, factor: Factor, total: int) -> tuple[list[Share], int]:
+    """The content types, and what messages and calls cost besides: all together are the total."""
     tokens: Tally[str] = Tally()
     blocks: Tally[str] = Tally()
     for message, block in transcript.blocks():
         name = content_type(message, block)
-        tokens[name] += count.block(block)
+        tokens[name] += count.content(block)
         blocks[name] += 1
     present = [name for name in CONTENT_TYPES if blocks[name]]
-    return [Share(name, tokens[name], percent(tokens[name], total), blocks[name]) for name in present]
+    bare = [tokens[name] for name in present]
+    *shown, constants = factor.parts([*bare, total - sum(bare)])
+    shares = zip(present, bare, shown, strict=True)
+    return [Share(name, size, percent(part, total), blocks[name]) for name, part, size in shares], constants
 
 
-def _by_tool(transcript: Transcript, count: Counter, calls: dict[str, Block], total: int) -> list[ToolShare]:
+def _by_tool(
+    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int
+) -> list[ToolShare]:
     number: Tally[str] = Tally()
     parameters: Tally[str] = Tally()
     results: Tally[str] = Tally()
     for _, block in transcript.blocks():
         if block.kind is BlockKind.TOOL_CALL:
             number[block.tool or ""] += 1
-            parameters[block.tool or ""] += count.block(block)
+            parameters[block.tool or ""] += count.content(block)
         elif block.answers is not None:
             call = calls.get(block.answers)
             results[(call.tool if call else block.tool) or ""] += count.block(block)
-    return tool_shares(number, parameters, results, total)
+
+    def shown(sizes: Tally[str]) -> Tally[str]:
+        return Tally({name: factor.shown(size) for name, size in sizes.items()})
+
+    return tool_shares(number, shown(parameters), shown(results), factor.shown(total))
 
 
-def _by_file(transcript: Transcript, count: Counter, calls: dict[str, Block], total: int) -> list[Share]:
+def _by_file(
+    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int
+) -> list[Share]:
     path_of = {identifier: path_argument(call) for identifier, call in calls.items()}
     tokens: Tally[str] = Tally()
     blocks: Tally[str] = Tally()
@@ -192,39 +228,46 @@ def _by_file(transcript: Transcript, count: Counter, calls: dict[str, Block], to
         own = block.kind is BlockKind.TOOL_CALL and calls.get(block.call_id or "") is not block
         path = path_argument(block) if own else path_of.get(block.call_id or "")
         if path is not None:
-            tokens[path] += count.block(block)
+            tokens[path] += count.content(block)
             blocks[path] += 1
-    return [Share(path, tokens[path], percent(tokens[path], total), blocks[path]) for path, _ in tokens.most_common()]
+    return [Share(path, factor.shown(size), percent(size, total), blocks[path]) for path, size in tokens.most_common()]
 
 
 def _largest_messages(
-    transcript: Transcript, count: Counter, calls: dict[str, Block], total: int, top: int
+    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int, top: int
 ) -> list[MessageShare]:
     largest = sorted(transcript.messages, key=lambda message: -count.message(message))[:top]
     shares = []
     for message in largest:
         tokens = count.message(message)
-        block = max(message.blocks, key=count.block, default=None)
+        block = max(message.blocks, key=count.content, default=None)
         label = block_label(block, calls) if block else ""
         share = percent(tokens, total)
-        shares.append(MessageShare(message.index, message.role.value, tokens, share, len(message.blocks), label))
+        blocks = len(message.blocks)
+        shares.append(MessageShare(message.index, message.role.value, factor.shown(tokens), share, blocks, label))
     return shares
 
 
 def _largest_blocks(
-    transcript: Transcript, count: Counter, calls: dict[str, Block], total: int, top: int
+    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int, top: int
 ) -> list[BlockShare]:
     sizes = [
-        (count.block(block), message, number)
+        (count.content(block), message, number)
         for message in transcript.messages
         for number, block in enumerate(message.blocks)
     ]
     largest = sorted(sizes, key=lambda entry: -entry[0])[:top]
-    return [_block_share(message, number, tokens, calls, total) for tokens, message, number in largest]
+    return [_block_share(message, number, tokens, factor, calls, total) for tokens, message, number in largest]
 
 
 def _block_share(
-    message: Message, number: int, tokens: int, calls: dict[str, Block], total: int, first: str | None = None
+    message: Message,
+    number: int,
+    tokens: int,
+    factor: Factor,
+    calls: dict[str, Block],
+    total: int,
+    first: str | None = None,
 ) -> BlockShare:
     block = message.blocks[number]
     return BlockShare(
@@ -232,14 +275,16 @@ def _block_share(
         number,
         message.role.value,
         content_type(message, block),
-        tokens,
+        factor.shown(tokens),
         percent(tokens, total),
         block_label(block, calls),
         first,
     )
 
 
-def _repeats(transcript: Transcript, count: Counter, calls: dict[str, Block], total: int, top: int) -> Repeats:
+def _repeats(
+    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int, top: int
+) -> Repeats:
     found = find_repeats(transcript, count)
     whole = [repeat for repeat in found if repeat.first]
     in_part = [repeat for repeat in found if not repeat.first]
@@ -249,14 +294,15 @@ def _repeats(transcript: Transcript, count: Counter, calls: dict[str, Block], to
     for repeat in sorted(found, key=lambda repeat: -repeat.tokens)[:top]:
         first = f"{repeat.first[0]}:{repeat.first[1]}" if repeat.first else None
         message = by_index[repeat.message]
-        largest.append(_block_share(message, repeat.block, repeat.tokens, calls, total, first))
-    lossless, references = find_savings(transcript, count)
+        largest.append(_block_share(message, repeat.block, repeat.tokens, factor, calls, total, first))
+    lossless, references = find_savings(transcript, count, factor)
+    of_blocks, of_lines = factor.parts([in_blocks, in_lines])
     return Repeats(
-        tokens=in_blocks + in_lines,
+        tokens=of_blocks + of_lines,
         percent=percent(in_blocks + in_lines, total),
-        block_tokens=in_blocks,
+        block_tokens=of_blocks,
         whole_blocks=len(whole),
-        line_tokens=in_lines,
+        line_tokens=of_lines,
         lines=sum(repeat.lines for repeat in in_part),
         largest=largest,
         lossless=lossless,

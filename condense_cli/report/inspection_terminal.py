@@ -8,11 +8,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..plurals import plural
+from ..windows import LISTED
 from .fitted_table import GAP, column_widths, fitted_table
 from .inspection import Inspection, Repeats
+from .parts import DIFFERENCE, MARKUP, Parts
 from .shares import BlockShare, percent, percent_text
 from .slimming import kinds_text
-from .token_text import carried, counted
+from .token_text import carried, counted, source_text
 from .visible import visible
 
 _WIDEST_BAR = 40
@@ -21,6 +23,8 @@ _NAMES = {
     "display_copies": "copies for display",
     "not_live": "messages not in the live conversation",
     "keys": "ids, times, usage",
+    "prompt": "system prompt and tools",
+    "request_copies": "copies of requests",
     "other_records": "other records",
 }
 
@@ -29,6 +33,9 @@ def render(found: Inspection, width: int) -> Iterator[RenderableType]:
     """The report, section by section; no line is wider than `width`."""
     yield _headline(found)
     yield ""
+    if found.in_use.tokens != found.tokens.total:
+        yield _in_use(found.in_use, width)
+        yield ""
     if found.messages:
         yield _content_types(found, width)
     if found.tools:
@@ -65,15 +72,31 @@ def _headline(found: Inspection) -> Text:
         text.append(f"\n{carried(tokens.overhead, tokens.overhead_source)}", style="not bold")
     if window:
         share = f"{percent_text(window.percent)} of a context window of {window.tokens:,} tokens"
+        if window.tokens_source != LISTED:
+            share += f" ({window.tokens_source})"
         text.append(f"\n{window.used:,} in use ({window.source}): {share}", style="not bold")
     return text
+
+
+def _in_use(found: Parts, width: int) -> Group:
+    rows = [
+        [
+            part.name,
+            f"{part.tokens:,}",
+            percent_text(part.percent),
+            "" if part.name == DIFFERENCE else source_text(part.known),
+        ]
+        for part in found.parts
+    ]
+    rows.append(["in use", f"{found.tokens:,}", "", found.source])
+    return fitted_table(("part", "tokens", "share", ""), rows, (1, 2), width, flexible=0)
 
 
 def _content_types(found: Inspection, width: int) -> Group:
     rows = [[share.name, f"{share.tokens:,}", percent_text(share.percent)] for share in found.content_types]
     if found.tokens.constants:
         constants = found.tokens.constants
-        rows.append(["per message", f"{constants:,}", percent_text(percent(constants, found.tokens.total))])
+        rows.append([MARKUP, f"{constants:,}", percent_text(percent(constants, found.tokens.total))])
     bars = [*(share.tokens for share in found.content_types), found.tokens.constants][: len(rows)]
     return with_bars(("content", "tokens", "share"), rows, (1, 2), bars, width)
 
@@ -163,15 +186,25 @@ def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
 def _notes(found: Inspection) -> Iterator[RenderableType]:
     tokens = found.tokens
     yield ""
-    text = counted(found.model, tokens.encoding, exact=tokens.exact, estimated=tokens.estimated)
+    text = counted(
+        found.model,
+        tokens.encoding,
+        tokens.counting,
+        exact=tokens.exact,
+        estimated=tokens.estimated,
+        counter=tokens.counter,
+    )
     sent = found.bytes.get("sent")
     if sent is not None:
-        aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes[key])
+        aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes.get(key))
         text += f" Of {found.bytes['total']:,} bytes {sent:,} reach the model; the rest: {aside}."
     if found.slim.bytes:
         whole = "the rest" if sent is not None else f"{found.bytes['total']:,} bytes"
         text += f" --slim would leave out {found.slim.bytes:,} of {whole}: {kinds_text(found.slim)}."
     yield Text(visible(f"{found.input}: {found.format}. {text}"), style="dim")
+    if found.unknown_kinds:
+        kinds = ", ".join(f"{name} ({number:,})" for name, number in found.unknown_kinds.items())
+        yield Text(visible(f"Not counted, for nobody here knows whether they are sent: {kinds}."), style="yellow")
     for warning in found.warnings:
         yield Text(visible(f"Warning: {warning}"), style="yellow")
 

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .. import todos
 from ..errors import CondenseError, UsageError
 from ..formats import format_named
 from ..lossless.decode import decode
@@ -198,3 +199,6 @@ def _contents(transcript: Transcript) -> Iterator[Hit]:
             if block.kind is BlockKind.TOOL_CALL:
                 for path, value in string_values(arguments_of(block)):
                     yield Hit(message, number, block, Found.ARGUMENT, value, path)
+                path = todos.path_of(block)
+                if path and isinstance(listed := todos.value_of(block, path), list):
+                    yield Hit(message, number, block, Found.ARGUMENT, todos.text_of(listed), path)

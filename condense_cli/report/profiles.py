@@ -50,6 +50,7 @@ class ProfileFacts(Struct, frozen=True):
     reasoning_effort: str | None
     max_parallel_calls: int
     threshold: float | None
+    above: int | None
 
 
 class CallFacts(Struct, frozen=True):
@@ -90,6 +91,7 @@ def profile_facts(name: str, user: UserConfiguration, environment: Mapping[str, 
         profile.reasoning_effort,
         profile.max_parallel_calls,
         profile.threshold,
+        profile.above,
     )
 
 
@@ -124,6 +126,7 @@ def as_lines(facts: ProfileFacts) -> Iterator[str]:
     for key in ("timeout_seconds", "total_seconds"):
         yield f"{key}: {getattr(facts, key):g}"
     yield f"threshold: {'inherited' if facts.threshold in (None, INHERIT) else f'{facts.threshold:g}'}"
+    yield f"above: {'inherited' if facts.above is None else f'{facts.above:,}'}"
 
 
 def _price(price: Price | None) -> PriceFacts | None:

@@ -9,7 +9,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..lossless.decode import decode
+from ..factor import Factor
+from ..lossless.decode import Decoded, decode
 from ..lossless.encode import encode
 from ..lossless.finders import Category, Finders
 from ..lossless.pieces import find_pieces
@@ -40,14 +41,28 @@ class Lossless(Struct, frozen=True):
 
 
 class References(Struct, frozen=True):
-    """References that the transcript holds: those that `resolved`, what they save, and lines that lead nowhere."""
+    """References that the transcript holds, as `restore` finds them: how many `resolved`, how many lead nowhere.
+
+    `saved` are the tokens that `restore` adds to the transcript.
+    """
 
     resolved: int
     unresolved: int
     saved: int
 
 
-def find_savings(transcript: Transcript, count: Counter) -> tuple[Lossless, References]:
+def references_in(transcript: Transcript, count: Counter, factor: Factor, decoded: Decoded | None = None) -> References:
+    """The references of a transcript; `decoded` are its messages without them, where they are known."""
+    found = decoded or decode(transcript.messages)
+    saved = sum(
+        count.message(whole) - count.message(message)
+        for whole, message in zip(found.messages, transcript.messages, strict=True)
+        if whole is not message
+    )
+    return References(found.resolved, found.unresolved, factor.shown(saved))
+
+
+def find_savings(transcript: Transcript, count: Counter, factor: Factor) -> tuple[Lossless, References]:
     """Try the finders. Blocks that a run protects count too: that depends on its configuration."""
     decoded = decode(transcript.messages)
     total = sum(map(count.message, decoded.messages))
@@ -60,7 +75,7 @@ def find_savings(transcript: Transcript, count: Counter) -> tuple[Lossless, Refe
         blocks = encode(decoded.messages, finders, count, lambda *_: True, reader=reader).blocks
         plain = sum(count.block(decoded.messages[position].blocks[number]) for position, number in blocks)
         saved = plain - sum(map(count.block, blocks.values()))
-        return Share(name, saved, percent(saved, total), len(blocks))
+        return Share(name, factor.shown(saved), percent(saved, total), len(blocks))
 
     alone = [
         share(name, finders) if has_states or name != "remove_obsolete_state" else Share(name, 0, 0.0, 0)
@@ -69,8 +84,10 @@ def find_savings(transcript: Transcript, count: Counter) -> tuple[Lossless, Refe
     together = share("", Finders())
     everything = share("", Finders(tool_parameters=True))
     more = max(0, everything.tokens - together.tokens)
-    parameters = Share("tool_parameters", more, percent(more, total), max(0, everything.blocks - together.blocks))
+    parameters = Share(
+        "tool_parameters", more, percent(more, factor.shown(total)), max(0, everything.blocks - together.blocks)
+    )
     return (
         Lossless(together.tokens, together.percent, together.blocks, alone, parameters),
-        References(decoded.resolved, decoded.unresolved, total - count.transcript(transcript)),
+        references_in(transcript, count, factor, decoded),
     )

@@ -6,12 +6,13 @@ import msgspec
 
 
 class SessionWindow(msgspec.Struct, frozen=True):
-    """The model's context window; `percent` of it are in use. `source` says how the tokens in use are known."""
+    """The model's context window, as in `inspection.WindowUse`."""
 
     tokens: int
     percent: float
     used: int
     source: str
+    tokens_source: str
 
 
 class SessionRow(msgspec.Struct, frozen=True):

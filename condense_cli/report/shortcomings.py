@@ -14,7 +14,7 @@ from ..passes.pipeline import NO_TARGET, SWITCHED_OFF
 from ..passes.receipts import Kept
 from ..passes.summaries import SUMMARIZE
 from ..plurals import plural
-from ..tokens import Counter
+from ..tokens import Counter, Encoding
 from ..transcript import BlockKind
 from .usage import RECORDED, in_use
 
@@ -54,7 +54,7 @@ def _shortcomings(condensation: Condensation) -> list[str]:
         several = f"{len(unparsed)} lines are not JSON and were kept as they are (the first is line {first})."
         found.append(several if len(unparsed) > 1 else f"Line {first} is not JSON and was kept as it is.")
     if condensation.is_target_missed:
-        found.append(_missed(condensation, condensation.target or 0))
+        found.append(_missed(condensation))
     found += _not_told(condensation)
     refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
     for why, number in refused.most_common(3):
@@ -93,16 +93,17 @@ def _not_told(condensation: Condensation) -> list[str]:
     gone = {(receipt.message, receipt.block) for receipt in condensation.changes if receipt.operation == SUMMARIZE}
     lost = [blocks[place] for place in gone & blocks.keys() if blocks[place].estimate]
     images = sum(block.kind is BlockKind.IMAGE for block in lost)
-    documents = sum(block.kind is BlockKind.OPAQUE for block in lost)
+    documents = sum(block.kind is BlockKind.OPAQUE and not block.injected for block in lost)
     told = [plural(number, noun) for number, noun in ((images, "image"), (documents, "document")) if number]
     return [f"With the messages that a summary stands for {' and '.join(told)} went; a pin keeps them."] if told else []
 
 
 def within_target(condensation: Condensation) -> str:
     """Why nothing was done, where that is so. Who took the target from what the client shows expected something."""
-    before, target = plural(condensation.tokens_before, "token is", "tokens are"), condensation.target or 0
+    factor, target = condensation.factor, condensation.shown_target or 0
+    before = plural(condensation.shown_before, "token is", "tokens are")
     said = f"{before} within the target of {target:,} already."
-    used = in_use(condensation.before, Counter.of(condensation.before))
+    used = in_use(condensation.before, Counter.of(condensation.before), factor)
     if used.source != RECORDED or used.tokens <= target:
         return said
     by_api = f"{used.tokens:,} are in use by the API's count, with system prompt and tools"
@@ -123,24 +124,22 @@ def _was_condensed(condensation: Condensation) -> bool:
     return has_summary or bool(count_gaps(before.messages) or decode(before.messages).resolved)
 
 
-def _missed(condensation: Condensation, target: int) -> str:
+def _missed(condensation: Condensation) -> str:
     """How far the run came to its target, what is in the way, and what would help."""
-    protected = condensation.protected_tokens
-    said = [
-        f"The target of {plural(target, 'token')} was not reached: "
-        f"this configuration gets down to {condensation.tokens_after:,}."
-    ]
+    shown, target = condensation.factor.shown, condensation.shown_target or 0
+    protected, after = shown(condensation.protected_tokens), condensation.shown_after
+    said = [f"The target of {plural(target, 'token')} was not reached: this configuration gets down to {after:,}."]
     if protected:
         reason = "The target cannot be met, because" if protected > target else "Of them"
         said.append(f"{reason} {plural(protected, 'token is', 'tokens are')} protected: {_PROTECTED}.")
     if protected <= target:
         said.append("condense estimate --target-tokens compares what presets get down to.")
-    missing = condensation.tokens_after - target
+    missing = after - target
     helps = {
         "Preserving fewer turns (--keep-recent)": _recent_that_could_go(condensation),
         "Fewer pins": condensation.tokens_kept(Kept.PINNED),
     }
-    for how, tokens in helps.items():
+    for how, tokens in zip(helps, map(shown, helps.values()), strict=True):
         if tokens >= missing * _WORTH_SAYING:
             said.append(f"{how} would free up to {plural(tokens, 'token')}.")
     return " ".join(said)
@@ -165,3 +164,13 @@ _SHORT: Final = 50
 """Blocks of so few tokens, hardly more than a marker has, get no smaller."""
 _WORTH_SAYING: Final = 0.1
 """Of the tokens that are too many."""
+
+
+def of_another(*encodings: Encoding) -> list[str]:
+    """A warning for each encoding that counts in place of the model's own, which this machine does not have."""
+    return [
+        f"Tokens are estimated with {encoding.name}: the model's own vocabulary, {encoding.missing}, is not in "
+        "tiktoken's cache (TIKTOKEN_CACHE_DIR), and nothing is downloaded."
+        for encoding in encodings
+        if encoding.missing
+    ]

@@ -19,6 +19,7 @@ _NAMES: Final = {
     "image_copies": "copies of images",
     "todo_lists": "earlier todo lists",
     "progress": "progress of finished calls",
+    "request_copies": "copies of requests",
 }
 
 

@@ -12,11 +12,11 @@ from ..passes.condensation import Condensation
 from ..passes.pipeline import NO_TARGET, PRELUDE, SWITCHED_OFF
 from ..plurals import plural
 from ..tokens import Counter
-from .contents import by_content
+from .contents import Saving
 from .cost_text import cost_figures
 from .diff import BlockDiff, Diff, What, compare
 from .explanation_terminal import render_receipts
-from .facts import Report
+from .facts import Counting, Report
 from .fitted_table import shortened
 from .labels import operation_label
 from .shares import percent_text
@@ -61,7 +61,7 @@ def render_run(
         yield Text(within_target(result), style="bold")
         yield from _notes(report, said_before=within_target(result))
         return
-    difference = compare(result.before, result.transcript, count)
+    difference = compare(result.before, result.transcript, count, result.factor)
     blocks = list(difference.blocks)
     if not verbose:
         blocks = sorted(sorted(blocks, key=_rank)[:_SHOWN_BLOCKS], key=lambda block: block.message)
@@ -70,7 +70,7 @@ def render_run(
     if hidden:
         yield Text(f"… and {hidden:,} smaller changes (-v shows all)\n", style="dim")
     if explain and result.receipts:
-        yield render_receipts(result.receipts, width, each_pass=verbose)
+        yield render_receipts(result.receipts, result.factor, width, each_pass=verbose)
         yield ""
     yield _headline(report)
     yield from _kinds_of_saving(report)
@@ -78,10 +78,9 @@ def render_run(
     yield _sizes(report, unit)
     if report.slim:
         yield Text(slim_line(report, report.slim, unit), style="dim")
-    contents = by_content(result)
-    if contents:
+    if report.savings:
         yield ""
-        yield _contents(contents)
+        yield _savings(report.savings)
     yield ""
     yield from _passes(report, verbose)
     yield from _costs(report, is_cost_asked)
@@ -106,18 +105,22 @@ def _headline(report: Report) -> Text:
 
 
 def _kinds_of_saving(report: Report) -> Iterator[Text]:
-    """What references saved, which can be had back, and what is gone."""
-    lossless, saved = report.tokens.lossless_saved, report.tokens.saved
+    """What references saved and what is gone, which add up to all that was saved; and what `restore` puts back."""
+    by_references, saved = report.tokens.lossless_saved, report.tokens.saved
     at_first = sum(entry.tokens_before - entry.tokens_after for entry in report.passes if entry.id == PRELUDE)
-    if lossless < 0 or max(lossless, at_first) <= 0:
+    there = report.references.resolved
+    if not saved or not (by_references or there or at_first > 0):
         return
-    if lossless == saved:
-        yield Text(f"all by references: {saved:,} tokens, restorable", style="dim")
-        return
-    by_references = f"{lossless:,} by references{', restorable' if lossless else ''}"
-    if at_first > lossless:
-        by_references += f" ({at_first:,} before later cuts)"
-    yield Text(f"{by_references}; {saved - lossless:,} left out", style="dim")
+    if by_references == saved:
+        yield Text(f"all by references: {saved:,} tokens", style="dim")
+    else:
+        which = " that became lines again" if by_references < 0 else ""
+        yield Text(f"{by_references:,} by references{which}; {saved - by_references:,} left out", style="dim")
+    notes = [f"condense restore puts back {plural(there, 'reference')}"] if there else []
+    if at_first > by_references:
+        notes.append(f"before later cuts references saved {at_first:,}")
+    if notes:
+        yield Text("; ".join(notes), style="dim")
 
 
 def _table(*columns: str, right: tuple[int, ...] = ()) -> Table:
@@ -140,10 +143,10 @@ def _sizes(report: Report, unit: str) -> Table:
     return table
 
 
-def _contents(contents: list[tuple[str, str, int, int]]) -> Table:
+def _savings(savings: list[Saving]) -> Table:
     table = _table("changed", "how", "blocks", "tokens saved", right=(2, 3))
-    for content, operation, blocks, saved in contents:
-        table.add_row(content, operation_label(operation), f"{blocks:,}", f"{saved:,}")
+    for entry in savings:
+        table.add_row(entry.content, operation_label(entry.operation), f"{entry.blocks:,}", f"{entry.tokens:,}")
     return table
 
 
@@ -186,7 +189,14 @@ def _costs(report: Report, is_asked: bool) -> Iterator[RenderableType]:
 
 def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True) -> Iterator[RenderableType]:
     tokens = report.tokens
-    said = counted(report.model, tokens.encoding, exact=tokens.exact, estimated=tokens.estimated.before)
+    said = counted(
+        report.model,
+        tokens.encoding,
+        tokens.counting,
+        exact=tokens.exact,
+        estimated=tokens.estimated.before,
+        counter=tokens.counter,
+    )
     if tokens.overhead or report.cost.next_turn_before is not None:
         said += f" {carried(tokens.overhead, tokens.overhead_source)}"
     if report.cost.next_turn_before is not None and not is_cost_asked:
@@ -209,18 +219,17 @@ def render_diff_line(diff: Diff) -> Text:
     saved = diff.tokens_before - diff.tokens_after
     percent = 100 * saved / diff.tokens_before if diff.tokens_before else 0.0
     text = Text()
+    word = Counting.of(diff.factor).word(exact=diff.exact)
     if not diff.blocks:
-        estimated = "" if diff.exact else " (estimated)"
-        return text.append(
-            f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens{estimated}."
-        )
+        known = f" ({word})" if word else ""
+        return text.append(f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens{known}.")
     what = (
         f"{percent:.1f} % saved"
         if saved >= 0
         else f"{diff.tokens_after / max(1, diff.tokens_before):.1f} times as many"
     )
-    estimated = "" if diff.exact else ", estimated"
-    text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what}{estimated})", style="bold")
+    known = f", {word}" if word else ""
+    text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what}{known})", style="bold")
     text.append(
         f"   {diff.messages_changed:,} of {plural(diff.messages_before, 'message')} "
         f"{'differs' if diff.messages_changed == 1 else 'differ'}; blocks: {', '.join(counts)}"

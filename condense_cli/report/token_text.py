@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
+
+from ..factor import CountName, Known
+from ..tokens import BUILT_IN, CounterName
+from .facts import Counting
 
 _SOURCES: Final = {
     "request": "from the request",
+    "snapshot": "as the client recorded them",
     "recorded usage": "from recorded usage",
     "option": "--overhead-tokens",
 }
@@ -14,17 +19,59 @@ OF_SEVERAL: Final = "Tokens are exact for models of OpenAI, and estimates for ot
 """For what is about transcripts of several models."""
 
 
-def counted(model: str | None, encoding: str, *, exact: bool, estimated: int) -> str:
-    """Whether counts are exact. `estimated` tokens stand for what has no text to count."""
-    name = model or "an unknown model"
-    text = f"Tokens are {'exact' if exact else 'estimates'} for {name} ({encoding})."
+def of_several(how: CountName) -> str:
+    """The same where one may ask for plain counts."""
+    return (
+        "Tokens are plain counts of each model's vocabulary or o200k_base, as asked for."
+        if how == "o200k"
+        else OF_SEVERAL
+    )
+
+
+def counted(
+    model: str | None,
+    encoding: str,
+    counting: Counting,
+    *,
+    exact: bool,
+    estimated: int,
+    counter: CounterName = BUILT_IN,
+) -> str:
+    """How the tokens were counted, and how sure that is. `estimated` of them are for what has no text to count."""
+    vocabulary = encoding if counter == BUILT_IN else f"{encoding} by {counter}"
+    text = f"{_how(model or 'an unknown model', vocabulary, counting, exact=exact)}"
     if estimated:
-        text += f" {estimated:,} of them stand for images, documents and encrypted thinking."
-    return text
+        text += f" {estimated:,} of them are estimates for images, documents, hidden thinking and what a client adds."
+    return f"{text} {counting.doubt}".rstrip()
+
+
+def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> str:
+    within = "" if counting.error_percent is None else f", usually within {counting.error_percent:g} %"
+    times = f"{counting.factor:.2f} × {encoding}"
+    match Known(counting.source):
+        case Known.EXACT:
+            return f"Tokens are {'exact' if exact else 'estimates'} for {name} ({encoding})."
+        case Known.RECORDED:
+            return f"Tokens are estimates for {name}: {times}, from the recorded usage{within}."
+        case Known.TABLE:
+            return f"Tokens are estimates for {name}: {times}, typical of such models{within}."
+        case Known.COUNTED:
+            return f"Tokens are those of {name}: {times}, as the provider counted this transcript."
+        case Known.BARE:
+            return f"Tokens are plain {encoding} counts, as asked for."
+        case Known.UNKNOWN:
+            return f"Tokens are {encoding} counts; how many {name} makes of them is not known."
+        case other:
+            assert_never(other)
 
 
 def carried(overhead: int, source: str) -> str:
     """What every turn carries besides the messages, and where that is known from."""
     if source == "unknown":
         return "Not in the file and not counted: system prompt and tools (--overhead-tokens N)."
-    return f"Every turn carries {overhead:,} more: system prompt and tools ({_SOURCES[source]})."
+    return f"Every turn carries {overhead:,} more: system prompt and tools ({source_text(source)})."
+
+
+def source_text(source: str) -> str:
+    """How a figure is known, in words."""
+    return _SOURCES.get(source, source)

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
 
+from ..factor import Factor
 from ..formats import format_named
-from ..markers import PREFIX, REFERENCE_PREFIX, parse_summary
+from ..markers import is_marked, parse_summary
+from ..prices import context_window
 from ..tokens import Counter
-from ..transcript import Message, Transcript, Usage
+from ..transcript import STANDING_ROLES, FirstRequest, Message, Role, Transcript, Usage
 
 RECORDED: Final = "recorded usage"
 ESTIMATED: Final = "estimated"
 GIVEN: Final = "option"
+SNAPSHOT: Final = "snapshot"
+REQUEST: Final = "request"
+UNKNOWN: Final = "unknown"
 
-_MARK: Final = re.compile(r"\[(?:condense:|see) [^\]\n]{1,300}#[0-9a-f]{6,8}\]")
-"""A marker or a reference, wherever it stands: inside the parameters of a call it has no line of its own."""
 _SMALLER: Final = 0.9
 """A request that takes less than this part of the one before it was sent after something had gone. Old thinking, which
 the API leaves out by itself, makes less of a difference."""
+
+_LARGE: Final = 100_000
+"""System prompt and tools hardly ever take more tokens than this."""
 
 
 class InUse(Struct, frozen=True):
@@ -31,42 +37,76 @@ class InUse(Struct, frozen=True):
     source: str
 
 
-def in_use(transcript: Transcript, count: Counter, given: int | None = None) -> InUse:
-    """The tokens that a transcript takes as it was read. An overhead that the user names goes before usage."""
+def in_use(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> InUse:
+    """The model's tokens that a transcript takes as it was read. An overhead that the user names goes before usage."""
     usage = _standing(transcript) if given is None else None
     if usage is None:
-        return InUse(count.transcript(transcript) + overhead_of(transcript, count, given)[0], ESTIMATED)
+        tokens = factor.shown(count.transcript(transcript))
+        return InUse(tokens + overhead_of(transcript, count, factor, given)[0], ESTIMATED)
     said = sum(count.message(message) for message in transcript.messages if message.index == usage.message)
     # What is recorded while an answer streams counts only its beginning.
-    answered = max(usage.output_tokens, said)
+    answered = max(usage.output_tokens, factor.shown(said))
     following = sum(count.message(message) for message in transcript.messages if message.index > usage.message)
-    return InUse(usage.input_tokens + answered + following, RECORDED)
+    return InUse(usage.input_tokens + answered + factor.shown(following), RECORDED)
 
 
-def beside_messages(transcript: Transcript, count: Counter, given: int | None = None) -> tuple[int, str]:
-    """What is in use besides the messages as they are counted, and how that is known. It makes up for miscounting."""
-    found = in_use(transcript, count, given)
-    return found.tokens - count.transcript(transcript), found.source
+def beside_messages(
+    transcript: Transcript, count: Counter, factor: Factor, given: int | None = None
+) -> tuple[int, str]:
+    """The model's tokens in use besides the messages as they are counted, and how that is known.
+
+    It makes up for miscounting.
+    """
+    found = in_use(transcript, count, factor, given)
+    return found.tokens - factor.shown(count.transcript(transcript)), found.source
 
 
-def overhead_of(transcript: Transcript, count: Counter, given: int | None = None) -> tuple[int, str]:
-    """Tokens that every request carries besides the messages, and where that is known from.
+def overhead_of(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> tuple[int, str]:
+    """The model's tokens that every request carries besides the messages, and where that is known from.
 
-    What the user names goes before what the file tells. Usage counts tool definitions too, which a file may not hold.
+    The user's word goes before a snapshot of system prompt and tools, then come recorded usage, which counts the tools
+    too, and the rest of what the file holds of a request.
     """
     if given is not None:
         return given, GIVEN
+    if transcript.is_envelope_whole:
+        return factor.shown(count(transcript.envelope)), SNAPSHOT
+    recorded = _recorded_overhead(transcript, count, factor)
+    if recorded is not None:
+        return recorded, RECORDED
+    if transcript.envelope:
+        return factor.shown(count(transcript.envelope)), REQUEST
+    return 0, UNKNOWN
+
+
+def _recorded_overhead(transcript: Transcript, count: Counter, factor: Factor) -> int | None:
+    """What the first recorded request took besides its messages; None where these are not all in the file."""
     usage, first = transcript.first_usage, transcript.first_request
     if usage is not None:
-        sent = [message for message in transcript.messages if message.index < usage.message]
+        sent = tuple(message for message in transcript.messages if message.index < usage.message)
         # Where a summary of ours stands there by now, the usage counted what that took the place of.
         if not any(map(_has_our_summary, sent)):
-            return max(0, usage.input_tokens - sum(map(count.message, sent))), RECORDED
-    if first is not None:
-        return max(0, first.input_tokens - sum(map(count.message, first.messages))), RECORDED
-    if transcript.envelope:
-        return count(transcript.envelope), "request"
-    return 0, "unknown"
+            first = None if transcript.begins_in_middle else FirstRequest(sent, usage.input_tokens)
+    if first is None or not _is_beginning(first.messages):
+        return None
+    found = max(0, first.input_tokens - factor.shown(sum(map(count.message, first.messages))))
+    return None if _fills_window(found, transcript.model) else found
+
+
+def _is_beginning(messages: Sequence[Message]) -> bool:
+    """Whether a conversation may begin so: not with an answer, nor with a result whose call is missing."""
+    first = next((message for message in messages if message.role not in STANDING_ROLES), None)
+    if first is None or first.is_summary:
+        return first is not None
+    return first.role is not Role.ASSISTANT and not first.answers_calls
+
+
+def _fills_window(tokens: int, model: str | None) -> bool:
+    """Whether nothing would be left of the listed window: then a conversation was there that the file does not hold."""
+    if tokens <= _LARGE:  # Looking the window up takes a fifth of a second.
+        return False
+    window = context_window(model)
+    return window is not None and tokens >= window
 
 
 def _standing(transcript: Transcript) -> Usage | None:
@@ -101,10 +141,7 @@ def _is_marked(message: Message, *, besides_summary: bool) -> bool:
     """
     if besides_summary and _has_our_summary(message):
         return False
-    return any(
-        (PREFIX in block.content or REFERENCE_PREFIX in block.content) and _MARK.search(block.text)
-        for block in message.blocks
-    )
+    return any(is_marked(block.content) for block in message.blocks)
 
 
 def _has_our_summary(message: Message) -> bool:

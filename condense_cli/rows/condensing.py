@@ -11,7 +11,7 @@ from ..formats.container import BOM
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept
 from ..report.facts import estimated_tokens
-from ..tokens import Counter, encoding_for
+from ..tokens import BUILT_IN, Counter, CounterName, encoding_for
 from ..transcript import Transcript
 from .reading import Lines
 from .row import Kind, read_row
@@ -23,12 +23,13 @@ _BLANK: Final = b" \t\r\n"
 class Counters:
     """A counter for every encoding. What they remember is forgotten between batches, or it would grow for ever."""
 
-    def __init__(self) -> None:
+    def __init__(self, counter: CounterName = BUILT_IN) -> None:
+        self._counter: CounterName = counter
         self._counters: dict[str, Counter] = {}
 
     def __call__(self, transcript: Transcript) -> Counter:
-        name = encoding_for(transcript.model).name
-        return self._counters.setdefault(name, Counter(name))
+        name = encoding_for(transcript.model, self._counter).name
+        return self._counters.setdefault(name, Counter(name, counter=self._counter))
 
     def forget(self) -> None:
         for counter in self._counters.values():
@@ -77,15 +78,19 @@ def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
         if data is None:
             return None
     transcript = result.before
-    tally.tokens_before += result.tokens_before
-    tally.tokens_after += result.tokens_after
-    tally.lossless_saved += result.lossless_saved
-    tally.estimated += estimated_tokens(transcript)
+    shown = result.factor.shown
+    before, after = result.shown_before, result.shown_after
+    tally.tokens_before += before
+    tally.tokens_after += after
+    tally.bare_before += result.tokens_before
+    tally.bare_after += result.tokens_after
+    tally.lossless_saved += shown(result.lossless_saved)
+    tally.estimated += shown(estimated_tokens(transcript))
     tally.messages_before += len(transcript.messages)
     tally.messages_after += len(result.transcript.messages)
     tally.formats[transcript.format] += 1
-    tally.tokens_before_of[transcript.model or ""] += result.tokens_before
-    tally.tokens_after_of[transcript.model or ""] += result.tokens_after
+    tally.tokens_before_of[transcript.model or ""] += before
+    tally.tokens_after_of[transcript.model or ""] += after
     tally.not_summarized += sum(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts)
     tally.missed += result.is_target_missed
     tally.fallen_back += result.metrics is not None and result.metrics.fallback is not None

@@ -11,11 +11,13 @@ from msgspec import Struct
 
 from .. import __version__, prices
 from ..compressed import suffix_of
+from ..factor import CountName
 from ..plurals import plural
 from ..report.cost_text import digits, dollars
 from ..report.facts import SHAPE, Bytes, Pair, Summarized
 from ..report.shares import percent
-from ..tokens import DEFAULT_ENCODING, encoding_for
+from ..report.shortcomings import of_another
+from ..tokens import BUILT_IN, DEFAULT_ENCODING, CounterName, encoding_for
 from .tally import Problem, Tally
 
 
@@ -29,7 +31,11 @@ class RowCounts(Struct, frozen=True):
 
 
 class RowTokens(Struct, frozen=True):
-    """Tokens of all messages together; the words are those of the report of one run."""
+    """The models' tokens of all messages together; the words are those of the report of one run.
+
+    `bare` are the tokens as they are counted, before the factors of the models. `count` says in whose tokens the others
+    are.
+    """
 
     before: int
     after: int
@@ -39,6 +45,9 @@ class RowTokens(Struct, frozen=True):
     encoding: str
     exact: bool
     estimated: int
+    bare: Pair
+    counter: CounterName = BUILT_IN
+    count: CountName = "model"
 
 
 class Reading(Struct, frozen=True):
@@ -80,12 +89,14 @@ def build(
     configuration: str,
     is_written: bool,
     now: datetime,
+    counter: CounterName = BUILT_IN,
+    count: CountName = "model",
     spent: Decimal = Decimal(0),
     summaries: Sequence[Summarized] = (),
     warnings: Sequence[str] = (),
 ) -> RowsReport:
     saved = tally.tokens_before - tally.tokens_after
-    encodings = {encoding_for(model or None) for model in tally.tokens_before_of}
+    encodings = {encoding_for(model or None, counter) for model in tally.tokens_before_of}
     names = sorted({encoding.name for encoding in encodings}) or [DEFAULT_ENCODING]
     reading = [_reading(model, tally, now) for model in sorted(tally.tokens_before_of)]
     return RowsReport(
@@ -107,6 +118,9 @@ def build(
             encoding=", ".join(names),
             exact=bool(encodings) and all(encoding.exact for encoding in encodings) and not tally.estimated,
             estimated=tally.estimated,
+            bare=Pair(tally.bare_before, tally.bare_after),
+            counter=counter,
+            count=count,
         ),
         bytes=Bytes(tally.bytes_before, tally.bytes_after if is_written else None),
         currency="USD",
@@ -115,7 +129,7 @@ def build(
         prices=str(prices.table(now.date())) if any(entry.before for entry in reading) else None,
         summaries=list(summaries),
         problems=tally.problems,
-        warnings=[*_shortcomings(tally), *warnings],
+        warnings=[*_shortcomings(tally), *sorted(of_another(*encodings)), *warnings],
     )
 
 
@@ -147,11 +161,11 @@ def headline(report: RowsReport) -> str:
     """Rows and tokens in a line."""
     rows, tokens = report.rows, report.tokens
     bad = f", {rows.bad:,} bad" if rows.bad else ""
-    estimated = "" if tokens.exact else ", estimated"
+    known = ", plain counts" if tokens.count == "o200k" else "" if tokens.exact else ", estimated"
     restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
     return (
         f"{plural(rows.total, 'row')}, {rows.changed:,} changed{bad}: {tokens.before:,} → "
-        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{restorable}{estimated})"
+        f"{tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{restorable}{known})"
     )
 
 

@@ -12,10 +12,10 @@ from msgspec import Struct, field
 
 from .. import api
 from ..exchanges import calls_by_id
+from ..factor import CountName, factor_as
 from ..parallel import usable_processors
 from ..report.inspection import content_type
 from ..report.validation import check
-from ..tokens import MESSAGE_TOKENS
 from ..transcript import BlockKind, Transcript
 from .condensing import Counters, for_each_row
 from .reading import Lines
@@ -148,25 +148,31 @@ class Contents(Summable):
         self.largest = largest
 
 
-def weigh_row(transcript: Transcript, line: int, tally: Tally, found: Contents, counter_of: Counters) -> None:
-    """Note what fills the row in a line."""
+def weigh_row(
+    transcript: Transcript, line: int, tally: Tally, found: Contents, counter_of: Counters, how: CountName = "model"
+) -> None:
+    """Note what fills the row in a line, in the tokens that `how` names."""
     count = counter_of(transcript)
+    factor = factor_as(how, transcript, count)
     calls = calls_by_id(transcript.messages)
-    tokens = MESSAGE_TOKENS * len(transcript.messages)
-    found.constants += tokens
+    sizes: Counter[str] = Counter()
     for message, block in transcript.blocks():
-        size = count.block(block)
-        tokens += size
+        size = count.content(block)
         name = content_type(message, block)
-        found.content_types[name] += size
+        sizes[name] += size
         found.blocks[name] += 1
         if block.kind is BlockKind.TOOL_CALL:
             found.calls[block.tool or ""] += 1
-            found.parameters[block.tool or ""] += size
+            found.parameters[block.tool or ""] += factor.shown(size)
         elif block.answers is not None:
             call = calls.get(block.answers)
-            found.results[(call.tool if call else block.tool) or ""] += size
-        tally.estimated += block.estimate
+            found.results[(call.tool if call else block.tool) or ""] += factor.shown(size)
+        tally.estimated += factor.shown(block.estimate)
+    bare = count.transcript(transcript)
+    *shown, constants = factor.parts([*sizes.values(), bare - sizes.total()])
+    found.content_types.update(dict(zip(sizes, shown, strict=True)))
+    found.constants += constants
+    tokens = factor.shown(bare)
     tally.messages_before += len(transcript.messages)
     tally.tokens_before += tokens
     tally.tokens_before_of[transcript.model or ""] += tokens

@@ -35,9 +35,10 @@ class Summable(Struct):
 class Tally(Summable):
     """`rows` are lines that are not blank, `bad` those whose conversation could not be read, condensed or written.
 
-    Tokens are those of the messages of all others: together, and by model (the key is empty where a row names none).
-    `estimated` is the part of `tokens_before` that cannot be counted. `missed` are rows over the target,
-    `fallen_back` those of which the sliding window dropped exchanges.
+    Tokens are those of the messages of all others, as their models count: together, and by model (the key is empty
+    where a row names none). `bare_before` and `bare_after` are the same as we count. `estimated` is the part of
+    `tokens_before` that cannot be counted. `missed` are rows over the target, `fallen_back` those of which the sliding
+    window dropped exchanges.
     """
 
     rows: int = 0
@@ -47,6 +48,8 @@ class Tally(Summable):
     fallen_back: int = 0
     tokens_before: int = 0
     tokens_after: int = 0
+    bare_before: int = 0
+    bare_after: int = 0
     lossless_saved: int = 0
     estimated: int = 0
     messages_before: int = 0

@@ -13,8 +13,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..config.models import Configuration
+from ..config.user import UserConfiguration
 from ..errors import UnreadableError
 from ..formats.session_ids import claude_folder
+from ..providers.window import window_of
 from ..report.facts import SHAPE
 from ..report.session_list import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
 from ..report.shares import percent
@@ -173,21 +176,18 @@ def _shared(one: str, other: str) -> int:
     return shared
 
 
-def report(sessions: Iterable[Listed], finding: Finding) -> SessionList:
-    """The list in the shape of the JSON report."""
-    from ..prices import context_window
-
+def report(sessions: Iterable[Listed], finding: Finding, user: UserConfiguration | None = None) -> SessionList:
+    """The list in the shape of the JSON report. A profile of the user may say how large the window of its model is."""
+    user = user or UserConfiguration()
     short = short_ids(finding.files)
-    windows: dict[str | None, int | None] = {None: None}
     rows = []
     for session in sessions:
         facts, file = session.facts, session.file
-        if facts.model not in windows:
-            windows[facts.model] = context_window(facts.model)
-        size = windows[facts.model]
+        size = window_of(facts.model, Configuration(), user, signs=facts.signs)
         window = None
-        if size and facts.used is not None:
-            window = SessionWindow(size, percent(facts.used, size), facts.used, facts.used_source)
+        if size.tokens and facts.used is not None:
+            share = percent(facts.used, size.tokens)
+            window = SessionWindow(size.tokens, share, facts.used, facts.used_source, size.source)
         rows.append(
             SessionRow(
                 client=file.client.value,

@@ -9,12 +9,14 @@ from msgspec import Struct
 
 from .. import formats, markers
 from ..errors import CondenseError, NotJsonError
+from ..factor import factor_of
 from ..files import read_bytes
 from ..lossless import references
 from ..report.facts import estimated_tokens
 from ..report.usage import ESTIMATED, in_use
 from ..tokens import Counter, encoding_for
-from ..transcript import Transcript
+from ..transcript import Transcript, WindowSigns
+from ..windows import signs_of
 from .finding import SessionFile
 from .peek import READERS
 
@@ -41,6 +43,7 @@ class Facts(Struct, frozen=True):
     used_source: str = ESTIMATED
     exact: bool = False
     problem: str | None = None
+    signs: WindowSigns = WindowSigns()
 
 
 def facts_of(file: SessionFile) -> Facts:
@@ -57,7 +60,8 @@ def facts_of(file: SessionFile) -> Facts:
         return Facts(title, project, updated, is_condensed=is_condensed, problem=error.message)
     encoding = encoding_for(transcript.model)
     count = Counter.of(transcript)
-    used = in_use(transcript, count)
+    factor = factor_of(transcript, count)
+    used = in_use(transcript, count, factor)
     return Facts(
         title,
         project,
@@ -65,10 +69,11 @@ def facts_of(file: SessionFile) -> Facts:
         is_condensed=is_condensed,
         model=transcript.model or reader.model(data),
         messages=len(transcript.messages),
-        tokens=count.transcript(transcript),
+        tokens=factor.shown(count.transcript(transcript)),
         used=used.tokens,
         used_source=used.source,
         exact=encoding.exact and not estimated_tokens(transcript),
+        signs=signs_of(transcript),
     )
 
 

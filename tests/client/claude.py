@@ -39,8 +39,15 @@ class ClaudeCode:
         path.write_bytes(data)
         return path
 
-    def start(self, prompt: str, turns: Sequence[Sequence[Json]] = (), session_id: str | None = None) -> Ran:
-        return self._run(["--session-id", session_id or str(uuid.uuid4()), prompt], turns)
+    def start(
+        self,
+        prompt: str,
+        turns: Sequence[Sequence[Json]] = (),
+        session_id: str | None = None,
+        model: str = messages_api.MODEL,
+        options: Sequence[str] = (),
+    ) -> Ran:
+        return self._run([*options, "--session-id", session_id or str(uuid.uuid4()), prompt], turns, model)
 
     def resume(
         self, session_id: str, prompt: str, turns: Sequence[Sequence[Json]] = (), model: str | None = None

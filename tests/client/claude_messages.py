@@ -8,22 +8,23 @@ from typing import Any, NamedTuple
 
 from condense_cli.transcript import Block, BlockKind, Message, Role, Transcript
 
+from . import token_counts
 from .loopback import Json
+from .token_counts import ANSWERS_ITSELF, MISSING
 
 RENAMED = {"Task": "Agent", "BashOutput": "TaskOutput", "KillShell": "TaskStop", "AgentOutputTool": "TaskOutput"}
 """Tools of older clients, which the client sends under their present names."""
 
 REMINDER = "<system-reminder>"
+NOTICE = "<task-notification>"
 CLIENTS_OWN = (
     REMINDER,
-    "<task-notification>",  # a command that ran in the background is gone
+    NOTICE,  # a command that ran in the background is gone
     "Continue from where you left off.",  # the user had the last word
     "No response requested.",
+    "Tool loaded.",  # behind what a search for tools found
 )
 """How texts begin that Claude Code adds on its own when it resumes a session."""
-
-ANSWERS_ITSELF = ("[Tool call interrupted: ", "[Tool result missing ")
-"""How the results begin that it gives to open calls."""
 
 
 class Item(NamedTuple):
@@ -44,8 +45,10 @@ def of_request(body: Json) -> list[Item]:
 
 
 def _calls_last(messages: Iterable[list[Item]]) -> list[Item]:
-    """All blocks, in each message the calls behind the rest: mostly the client puts them there."""
-    return [item for items in messages for item in sorted(items, key=lambda item: item.kind == "call")]
+    """Blocks, in each message the calls behind the rest: mostly the client puts them there."""
+    ordered = (item for items in messages for item in sorted(items, key=lambda item: item.kind == "call"))
+    # What a search for tools found the client sends as far as it has those tools.
+    return [item for item in ordered if item.text != "tool_reference"]
 
 
 def _parts(content: Any) -> list[Json]:
@@ -82,7 +85,7 @@ def of_transcript(transcript: Transcript) -> list[Item]:
 def _of_block(transcript: Transcript, message: Message, block: Block) -> Item:
     role = "assistant" if message.role is Role.ASSISTANT else "user"
     if block.answers:
-        is_text = block.kind is BlockKind.TOOL_RESULT
+        is_text = block.kind is BlockKind.TOOL_RESULT or block.is_readable
         return Item(role, "result", block.answers, block.text if is_text else _type(transcript, block))
     if block.kind is BlockKind.TEXT:
         return Item(role, "text", "", block.text.removesuffix("\n"))
@@ -108,7 +111,7 @@ def differences(transcript: Transcript, body: Json, prompt: str) -> list[str]:
     """Where a request that resumes the transcript with `prompt` differs from what the transcript says.
 
     What the client adds on its own does not count: system messages, texts, also at the end of a result, results
-    of open calls, and the new prompt.
+    of open calls, and the new prompt. Where the blocks agree, the tokens are compared, attachments among them.
     """
     ours = of_transcript(transcript)
     position = 0
@@ -118,20 +121,26 @@ def differences(transcript: Transcript, body: Json, prompt: str) -> list[str]:
             position += 1
         elif not _is_clients_own(item, prompt):
             return [f"block {position}: the transcript says {_shown(expected)}, the client {_shown(item)}"]
-    return [f"not sent: {_shown(item)}" for item in ours[position:]]
+    if ours[position:]:
+        return [f"not sent: {_shown(item)}" for item in ours[position:]]
+    counts = token_counts.of_session(transcript, body), token_counts.of_request(transcript, body)
+    return token_counts.differences(*counts)
 
 
 def _is_clients_own(item: Item, prompt: str) -> bool:
     if item.kind == "result":
-        return item.text.startswith(ANSWERS_ITSELF)
+        return item.text.startswith((*ANSWERS_ITSELF, REMINDER, MISSING))
     return item.role == "system" or (item.kind == "text" and item.text.startswith((*CLIENTS_OWN, prompt)))
 
 
 def _agree(ours: Item, theirs: Item) -> bool:
     if ours == theirs:
         return True
-    is_same = ours[:3] == theirs[:3] and ours.kind == "result"
-    return is_same and theirs.text.startswith(f"{ours.text.strip()}\n\n{REMINDER}")
+    if ours[:3] != theirs[:3]:
+        return False
+    if ours.kind == "text":  # a notice that a task has ended, which it says is none of the user's
+        return ours.text.startswith(NOTICE) and theirs.text.startswith(REMINDER) and ours.text in theirs.text
+    return ours.kind == "result" and theirs.text.startswith(f"{ours.text.strip()}\n\n{REMINDER}")
 
 
 def _shown(item: Item | None) -> str:

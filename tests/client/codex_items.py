@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from condense_cli.formats import parse
 from condense_cli.transcript import JsonPath, Transcript
 
+from . import token_counts
 from .loopback import Json
 
 _TAKEN_OFF = ("id", "internal_chat_message_metadata_passthrough")
@@ -47,17 +49,23 @@ def differences(transcript: Transcript, body: Json, prompt: str) -> list[str]:
     """Where a request that resumes the transcript with `prompt` differs from what the transcript says.
 
     What the client adds on its own does not count: its instructions and surroundings, outputs of calls
-    that have none, and the new prompt.
+    that have none, that instructions of another folder no longer apply, and the new prompt. Where the items agree,
+    their tokens are compared.
     """
     ours = of_transcript(transcript)
     position = 0
-    for item in of_request(body):
+    sent = []
+    for original, item in zip(body["input"], of_request(body), strict=True):
         if position < len(ours) and item == ours[position]:
             position += 1
+            sent.append(original)
         elif not _is_clients_own(item, prompt):
             expected = ours[position] if position < len(ours) else None
             return [f"item {position}: the transcript says {_shown(expected)}, the client {_shown(item)}"]
-    return [f"not sent: {_shown(item)}" for item in ours[position:]]
+    if ours[position:]:
+        return [f"not sent: {_shown(item)}" for item in ours[position:]]
+    request = parse(json.dumps({"model": body["model"], "input": sent}).encode(), format="openai-responses")
+    return token_counts.differences(token_counts.of_blocks(transcript), token_counts.of_blocks(request))
 
 
 def _is_clients_own(item: Json, prompt: str) -> bool:
@@ -65,7 +73,7 @@ def _is_clients_own(item: Json, prompt: str) -> bool:
     return (
         item.get("role") == "developer"
         or item.get("output") == "aborted"
-        or any(text.startswith(("<environment_context>", prompt)) for text in texts)
+        or any(text.startswith(("<environment_context>", prompt)) or "no longer apply" in text for text in texts)
     )
 
 

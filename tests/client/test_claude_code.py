@@ -10,17 +10,21 @@ import claude_cases
 import claude_tree
 import pytest
 import real
+from build import configuration
 
+from condense_cli import api
 from condense_cli.formats import parse
 from condense_cli.transcript import BlockKind, Transcript
 from condense_cli.validity import validate
 
-from . import claude_plan
+from . import claude_plan, claude_surroundings
 from .claude import ClaudeCode
 from .claude_messages import differences, of_request
 from .condensing import WAYS, condensed, condensed_beside
 from .install import Clients
+from .messages_api import text
 from .resuming import ANY_ID, NEXT, Session, resume_session
+from .token_counts import of_envelope, overhead
 
 pytestmark = pytest.mark.client
 
@@ -49,6 +53,7 @@ def is_whole(path: Path) -> bool:
 
 
 REAL = [path for path in real.files_of("claude-code") if is_whole(path)]
+MORE = [path for path in real.more_of("claude-code") if is_whole(path)]
 
 
 def lines_of(records: list[claude_tree.Json]) -> bytes:
@@ -65,6 +70,36 @@ def test_the_recorded_session_is_read_as_it_is_sent(claude: ClaudeCode, recorded
     assert differences(transcript, request, NEXT) == []
     kinds = {block.kind for _, block in transcript.blocks()}
     assert {BlockKind.TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT} <= kinds
+
+
+# A session with whatever the client can be made to write, for a model that reads reminders in the user's turns, and for
+# one that gets them as messages of the system; and what the client leaves of it when it compacts.
+@pytest.mark.parametrize("model", claude_surroundings.MODELS)
+def test_whatever_the_client_writes_is_read_as_it_is_sent(claude: ClaudeCode, model: str) -> None:
+    options = claude_surroundings.prepare(claude.project)
+    turns = claude_surroundings.turns(claude.project)
+    started = claude.start(claude_surroundings.PROMPT, turns, ANY_ID, model, options)
+    assert (started.status, len(started.requests) > len(turns)) == (0, True), started.error
+    session = Session(claude.session(ANY_ID).read_bytes(), ANY_ID)
+    assert claude_surroundings.kinds_of(session.data) >= claude_surroundings.KINDS
+    for compacted in (False, True):
+        if compacted:
+            claude.resume(ANY_ID, "/compact", [[text("<summary>All of it was done.</summary>")]], model)
+            session = Session(claude.session(ANY_ID).read_bytes(), ANY_ID)
+        transcript, request = resume_session(claude, session)
+        assert differences(transcript, request, NEXT) == []
+        assert transcript.unknown == ()
+        assert of_envelope(transcript) == pytest.approx(overhead(request), rel=0.01)
+
+
+# A resume needs no copies of requests: without them the client sends the same, prompt and tools too.
+def test_a_session_without_copies_of_requests_resumes(claude: ClaudeCode, recorded: Session) -> None:
+    slim = api.condense(parse(recorded.data), configuration(), slim=True)
+    small = recorded._replace(data=api.dump(slim))
+    assert len(small.data) < 0.7 * len(recorded.data)
+    _, whole = resume_session(claude, recorded)
+    _, request = resume_session(claude, small)
+    assert [request[key] for key in ("messages", "tools")] == [whole[key] for key in ("messages", "tools")]
 
 
 # Each rule of the reader is a rule of the client.
@@ -92,7 +127,7 @@ def test_the_rules_hold_without_the_thinking(claude: ClaudeCode, name: str, tmp_
 
 
 # Sessions of other people, recorded by many versions of the client.
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[-40:])
+@pytest.mark.parametrize("path", [*REAL, *MORE], ids=lambda path: path.name[-40:])
 def test_real_sessions_are_read_as_they_are_sent(claude: ClaudeCode, path: Path) -> None:
     session = Session.of(path.read_bytes())
     if not is_resumable(real.transcript(path)):

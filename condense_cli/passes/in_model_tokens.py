@@ -1,0 +1,120 @@
+"""A run of a configuration in which the numbers are the model's tokens.
+
+The passes count in tokens of a vocabulary that is at hand. What a configuration asks for is converted before them, by a
+factor that may come from the transcript's own recorded usage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..config.models import Configuration
+from ..factor import AS_COUNTED, Factor, factor_of
+from ..markers import is_marked
+from ..tokens import Counter
+from ..transcript import Transcript
+from . import pipeline
+from .condensation import Condensation, joined
+from .selection import FindSelector, no_selectors
+from .summaries import Summarizer
+
+_ROUNDS: Final = 5
+"""Runs, each of which ends with another factor than it began with."""
+
+_OF_ALL: Final = "token_threshold"
+_OF_BLOCKS: Final = "min_tokens"
+"""Keys of passes whose numbers are tokens of a transcript, and of a single block."""
+
+
+def condense(
+    transcript: Transcript,
+    configuration: Configuration,
+    count: Counter,
+    *,
+    summarizer: Summarizer,
+    stop_at_target: bool = False,
+    clock: Callable[[], float] = lambda: 0.0,
+    selectors: FindSelector = no_selectors,
+    factor: Factor = AS_COUNTED,
+) -> Condensation:
+    """Run a configuration, with `factor` from the tokens that are counted to those of the model.
+
+    The rest is as for `pipeline.condense`. Numbers of the result are tokens as they are counted.
+    """
+
+    def run(transcript: Transcript, factor: Factor) -> Condensation:
+        ours = in_our_tokens(configuration, factor)
+        if ours.target_tokens is not None and _is_met(transcript, configuration, count, factor):
+            ours = replace(ours, target_tokens=max(ours.target_tokens, count.transcript(transcript)))
+        result = pipeline.condense(
+            transcript, ours, count, summarizer=summarizer, stop_at_target=stop_at_target, clock=clock,
+            selectors=selectors, factor=factor,
+        )  # fmt: skip
+        return replace(result, factor=factor, asked=configuration.target_tokens)
+
+    result = run(transcript, factor)
+    for _ in range(_ROUNDS):
+        # What was recorded of texts that are cut now says nothing any more, so that the factor may be another.
+        now = factor if factor.is_given or not result.changes else factor_of(result.transcript, count)
+        if now.value == factor.value or _is_done(result, configuration, now):
+            break
+        factor = now
+        again = run(result.transcript, factor)
+        if not again.changes:
+            break
+        result = joined(result, again)
+    return result
+
+
+def in_our_tokens(configuration: Configuration, factor: Factor) -> Configuration:
+    """A configuration with every number of tokens as they are counted.
+
+    Limits of single blocks go by what is typical of the model, so that a second run has the same ones.
+    """
+    if factor.value == factor.typical == 1:
+        return configuration
+
+    def converted(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(converted, value))
+        if not isinstance(value, Struct):
+            return value
+        new = {name: converted(getattr(value, name)) for name in value.__struct_fields__}
+        if isinstance(new.get(_OF_ALL), int):
+            new[_OF_ALL] = factor.bare(new[_OF_ALL])
+        if isinstance(new.get(_OF_BLOCKS), int):
+            new[_OF_BLOCKS] = int(new[_OF_BLOCKS] / factor.typical)
+        return replace(value, **{name: item for name, item in new.items() if item != getattr(value, name)})
+
+    target = configuration.target_tokens
+    return replace(
+        configuration,
+        passes=converted(configuration.passes),
+        pins=converted(configuration.pins),
+        target_tokens=None if target is None else max(1, factor.bare(target)),
+        min_saving=factor.bare(configuration.min_saving),
+    )
+
+
+def _is_met(transcript: Transcript, configuration: Configuration, count: Counter, factor: Factor) -> bool:
+    """Whether a transcript that was condensed before is within the target, as far as that is known.
+
+    Without this a second run would go on cutting where another factor is known after the first.
+    """
+    if not any(is_marked(block.content) for _, block in transcript.blocks()):
+        return False
+    return factor.is_within(count.transcript(transcript), configuration.target_tokens or 0)
+
+
+def _is_done(result: Condensation, configuration: Configuration, factor: Factor) -> bool:
+    """Whether a run on the result would find nothing more to do by this factor."""
+    tokens, target = result.tokens_after, configuration.target_tokens
+    if target is not None and not factor.is_within(tokens, target):
+        return False
+    conditions = [config.execution.condition for config in configuration.passes]
+    thresholds = [condition.token_threshold for condition in conditions if condition]
+    return not any(factor.bare(most) < tokens <= result.factor.bare(most) for most in thresholds)
