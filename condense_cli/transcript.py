@@ -91,20 +91,21 @@ class Place(Struct, frozen=True):
 class Block(Struct, frozen=True):
     """One piece of content.
 
-    `content` is what the model reads, and `text` is that as a string: for a tool call the JSON text of its arguments,
-    for an image or encrypted thinking empty (`estimate` then holds the tokens it is taken to cost). `place` is where
-    the content stands and is replaced; where it is only a part of a string, `span` is that part, as character offsets.
-    `owner` is the path of the whole API block, which goes when the block is removed. A tool result whose content is a
-    list gives one block per part; all of them carry the same `call_id` and `owner`. `is_object` tells that the file
-    holds the arguments as an object, not as JSON in a string; `is_free_text` that they are no JSON at all, but one text
-    as the tool takes it. `edits` are the values of a tool call's arguments that were replaced, by their path inside
-    the arguments: strings, or None for any other value, which `content` has; the rest keeps its bytes. A block that `summarizes` is a summary that a
-    client wrote in place of earlier messages. One that `anchors` stays: without it the client would send what stands
-    before the conversation, or nobody could tell what it stands for. One that `demonstrates` is from an example that
-    the client put before the conversation. `api_type` is what the API calls an opaque block; one that `is_readable` has
-    the text that it tells for its content, others have their JSON. `server_call` is the id of a call that a server
-    answers, in the call and in its result. `digest` is the hash of an image's data. A block that `stands_in` was an
-    image: its `place` is that of the whole part, which a text part takes.
+    `content` is what the model reads, and `text` is that as a string: for a tool call the JSON text of its
+    arguments, for an image or encrypted thinking empty (`estimate` then holds the tokens it is taken to cost).
+    `place` is where the content stands and is replaced; where it is only a part of a string, `span` is that part,
+    as character offsets. `owner` is the path of the whole API block, which goes when the block is removed. A tool
+    result whose content is a list gives one block per part; all of them carry the same `call_id` and `owner`.
+    `is_object` tells that the file holds the arguments as an object, not as JSON in a string; `is_free_text` that
+    they are no JSON at all, but one text as the tool takes it. `edits` are the values of a tool call's arguments
+    that were replaced, by their path inside the arguments: strings, or None for any other value, which `content`
+    has; the rest keeps its bytes. A block that `summarizes` is a summary that a client wrote in place of earlier
+    messages. One that `anchors` stays: without it the client would send what stands before the conversation, or
+    nobody could tell what it stands for. One that `demonstrates` is from an example that the client put before the
+    conversation. `api_type` is what the API calls an opaque block; one that `is_readable` has the text that it
+    tells for its content, others have their JSON. `server_call` is the id of a call that a server answers, in the
+    call and in its result. `digest` is the hash of an image's data. A block that `stands_in` was an image: its
+    `place` is that of the whole part, which a text part takes.
     """
 
     kind: BlockKind

@@ -16,6 +16,7 @@ from pictures import PIXEL
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset, preset_names
+from condense_cli.factor import AS_COUNTED
 from condense_cli.formats import claude_kinds, format_named
 from condense_cli.report.usage import in_use, overhead_of
 from condense_cli.tokens import Counter
@@ -126,8 +127,8 @@ def test_the_recorded_prompt_is_the_overhead() -> None:
     assert count.transcript(WHOLE) == count.transcript(BARE)
     told = "\n".join([*PROMPT, *(json.dumps(tool["schema"], separators=(",", ":")) for tool in TOOLS)])
     assert (WHOLE.envelope, WHOLE.is_envelope_whole) == (told, True)
-    assert overhead_of(WHOLE, count) == (count(told), "snapshot")
-    assert overhead_of(WHOLE, count, 5) == (5, "option")
+    assert overhead_of(WHOLE, count, AS_COUNTED) == (count(told), "snapshot")
+    assert overhead_of(WHOLE, count, AS_COUNTED, 5) == (5, "option")
 
 
 # One without the tools is not all of it, and definitions that the model asked for come on top.
@@ -144,8 +145,8 @@ def test_a_recorded_prompt_is_not_added_to_the_recorded_usage() -> None:
     usage = {"input_tokens": 50_000, "output_tokens": 1}
     told = [*LOOKING_AROUND[:-1], LOOKING_AROUND[-1] | {"message": LOOKING_AROUND[-1]["message"] | {"usage": usage}}]
     count = Counter()
-    assert in_use(session(*with_snapshots(told)), count) == in_use(session(*told), count)
-    assert in_use(session(*told), count).tokens < 50_010
+    assert in_use(session(*with_snapshots(told)), count, AS_COUNTED) == in_use(session(*told), count, AS_COUNTED)
+    assert in_use(session(*told), count, AS_COUNTED).tokens < 50_010
 
 
 @pytest.mark.parametrize("name", preset_names())
