@@ -29,6 +29,7 @@ from msgspec import Struct
 from condense_cli import api, jsontext
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import CondenseError
+from condense_cli.factor import AS_COUNTED
 from condense_cli.formats import format_named, parse
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
@@ -181,7 +182,7 @@ def own_file(session: Planted, preset: str, share: float) -> Iterator[tuple[Cond
     transcript = session.transcript
     target = int(Counter.of(transcript).transcript(transcript) * share)
     for _ in range(ROUNDS):
-        result = api.condense(transcript, preset=preset, target_tokens=target)
+        result = api.condense(transcript, preset=preset, target_tokens=target, factor=AS_COUNTED)
         yield result, session.rules
         transcript = parse(api.dump(result), format=transcript.format)
         target = int(target * _SHRINKING)
@@ -202,7 +203,7 @@ def going_on(session: Planted, preset: str, share: float) -> Iterator[tuple[Cond
             continue
         transcript = api.loads(messages, format="anthropic")
         target = int(Counter.of(transcript).transcript(transcript) * share)
-        result = api.condense(transcript, preset=preset, target_tokens=target)
+        result = api.condense(transcript, preset=preset, target_tokens=target, factor=AS_COUNTED)
         said = [text for message in listed[:stop] for text in _texts(message)]
         yield result, [rule for rule in session.rules if any(rule in text for text in said)]
         messages = jsontext.parse(api.dump(result))

@@ -141,12 +141,12 @@ def test_what_is_pasted_goes_and_the_words_around_it_stay() -> None:
     typed = f"Please look at this:\n```\n{log}\n```\nNever restart the server."
     messages = [user("Go."), assistant("Yes?"), user(typed), assistant("I do."), *conversation(4)[1:]]
     transcript = anthropic(*messages)
-    condensation = condense(transcript, extract(), target_tokens=300)
+    condensation = condense(transcript, extract(), target_tokens=600)
     (kept,) = (block.text for _, block in condensation.transcript.blocks() if "look at this" in block.text)
     assert "all is well" not in kept
     assert "[condense: " in kept
     assert "Never restart the server." in kept.split("\n")
-    assert condensation.tokens_after <= 300
+    assert condensation.tokens_after <= 600
     assert not any("own words" in warning for warning in condensation.warnings)
 
 

@@ -33,6 +33,7 @@ from .reconcile import REFER, InInput, as_in_input, places, reconcile, view
 from .selection import FindSelector, Selected, no_selectors, protect, select
 from .sliding_window import SlidingWindow, drop_older_half
 from .summaries import Outcome, Summarizer, TextTask, is_up_to_date, refused_by_all
+from .words import told
 
 PRELUDE = "lossless-prelude"
 THINKING = "thinking"
@@ -135,8 +136,6 @@ class _Run:
                 warnings=tuple(warnings),
             )  # fmt: skip
         if any(receipt.is_change and receipt.content_type is ContentType.MESSAGE_TEXT for receipt in self.receipts):
-            from .words import told  # With the ledger: only where something of a text was cut.
-
             warnings += told(self.writer.messages, self.draft.messages, self.receipts, configuration, self.target)
         return Condensation(
             before=transcript, transcript=self.draft.finish(transcript),
