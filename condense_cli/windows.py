@@ -44,7 +44,7 @@ def window_size(model: str | None, signs: WindowSigns) -> tuple[int | None, str]
     listed = context_window(model)
     if not _is_same(signs.model, model):
         return listed, UNKNOWN if listed is None else LISTED
-    if signs.named:
+    if signs.named and not names_window(model):
         return signs.named, NAMED
     size, source = listed, UNKNOWN if listed is None else LISTED
     at = signs.compacted_at

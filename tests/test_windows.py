@@ -55,6 +55,7 @@ def compacted_at(tokens: int) -> str:
         (f"{OPUS}[1m]", {"compacted_at": 168_000}, (1_000_000, "price table")),
         (f"{SONNET}[1m]", {"used": 300_000}, (1_000_000, "price table")),
         (OPUS, {"named": 258_400, "compacted_at": 90_000}, (258_400, NAMED)),
+        (f"{OPUS}[1m]", {"named": 258_400}, (1_000_000, "price table")),
         ("nobody-knows-1", {"used": 90_000}, (None, "unknown")),
         ("nobody-knows-1", {"compacted_at": 80_000}, (128_000, compacted_at(80_000))),
         ("nobody-knows-1", {"named": 121_600}, (121_600, NAMED)),
