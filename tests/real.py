@@ -15,6 +15,7 @@ from condense_cli.transcript import Transcript
 T = TypeVar("T")
 PROJECT = Path(__file__).resolve().parent.parent
 FOLDER = PROJECT.parent / "shared" / "transcripts"
+MORE = PROJECT.parent / "shared" / "more-transcripts"
 SAMPLES = sorted(
     path for path in (PROJECT / "sample_transcripts").iterdir() if path.suffix in (".json", ".jsonl", ".traj")
 )
@@ -121,6 +122,12 @@ def is_readable(path: Path) -> bool:
 def readable_files() -> list[Path]:
     """The samples and every real file in a format that is known."""
     return [path for path in [*SAMPLES, *ONLY_READ, *every_file()] if is_readable(path)]
+
+
+@cache
+def more_files() -> list[Path]:
+    """Those of newer clients and models in a format that is known."""
+    return [path for path in sorted(MORE.glob("*/*")) if path.is_file() and is_readable(path)]
 
 
 def spread(files: list[Path], ways: Sequence[T]) -> list[tuple[Path, T]]:
