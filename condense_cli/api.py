@@ -180,10 +180,12 @@ def estimate(
     presets: Sequence[str] = (),
     model: str | None = None,
     overhead_tokens: int | None = None,
+    quality: bool = False,
 ) -> Estimate:
-    """What presets (all, where none is named) would save and cost; docs/json-report.md explains every figure.
+    """What presets (all, where none is named) would save, cost and keep; docs/json-report.md explains every figure.
 
-    Summaries are those of the offline summarizer. `model` is the model that will continue the conversation,
+    The one that leaves the least comes first. How much they keep of what later work needs is typical of other
+    sessions, or with `quality` measured on this one. Summaries are those of the offline summarizer. `model` is the model that will continue the conversation,
     `overhead_tokens` what its system prompt and tools take besides. Raises ConfigurationError.
     """
     from datetime import UTC, datetime
@@ -191,12 +193,19 @@ def estimate(
     from .config.presets import preset_names
     from .report import estimate as facts
     from .report.costs import PriceSource
+    from .report.typical import typical_of
 
     transcript = a_transcript(transcript)
     if model is not None:
         transcript = replace(transcript, model=model)
     counter = Counter.of(transcript)
     names = presets or preset_names()
+    kept, warnings = None, []
+    if quality:
+        from .measuring import kept_here
+
+        kept, reason = kept_here(transcript, [(name, load_preset(name)) for name in names], count=counter)
+        warnings += [reason] if reason else []
     return facts.build(
         transcript,
         [(name, condense(transcript, preset=name, counter=counter), ()) for name in names],
@@ -205,6 +214,8 @@ def estimate(
         overhead=overhead_of(transcript, counter, overhead_tokens),
         source="",
         price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+        warnings=warnings,
+        kept=kept or typical_of(names),
     )
 
 

@@ -5,7 +5,7 @@ Documented in docs/json-report.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -13,11 +13,13 @@ from .. import __version__
 from ..passes.condensation import Condensation
 from ..passes.receipts import Status
 from ..prices import Price
+from ..quality.kept import Kept
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript
 from .cost_text import digits
 from .costs import PriceSource, as_money, assumptions, cost_of, rewrite_of
 from .facts import SHAPE, Cost, Summarized, estimated_tokens
+from .ranking import Ranked, Recommendation, beaten, in_order, recommended
 from .shares import percent
 from .summaries import known_cost
 from .usage import GIVEN, in_use
@@ -56,7 +58,11 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One preset. `kept_prefix` tokens (overhead included) stay in the cache, `rewritten` are written to it anew."""
+    """One preset. `kept_prefix` tokens (overhead included) stay in the cache, `rewritten` are written to it anew.
+
+    `kept` is how much it keeps of what later work needs, where that is known; `beaten_by` another preset that leaves
+    no more and keeps no less.
+    """
 
     preset: str
     tokens_after: int
@@ -67,6 +73,27 @@ class Option(msgspec.Struct, frozen=True):
     cost: Cost
     summaries: list[Summarized]
     skipped: list[Skipped]
+    kept: Kept | None = None
+    beaten_by: str | None = None
+
+
+class KeptSource(msgspec.Struct, frozen=True):
+    """Where the figures of what presets keep are from: typical of other projects, or measured on this transcript.
+
+    `date` is that of the measurement; null where it was now.
+    """
+
+    is_typical: bool
+    transcripts: int
+    cuts: int
+    date: str | None = None
+
+
+class KeptFigures(msgspec.Struct, frozen=True):
+    """What presets keep, by name, and where that is known from."""
+
+    source: KeptSource
+    presets: Mapping[str, Kept]
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -83,6 +110,9 @@ class Estimate(msgspec.Struct, frozen=True):
     target: int | None = None
     same: list[list[str]] = []
     """Presets that made the same of the transcript, together."""
+    kept: KeptSource | None = None
+    """Null where nothing is known of what they keep."""
+    recommended: Recommendation | None = None
 
 
 def build(
@@ -96,8 +126,11 @@ def build(
     price_source: PriceSource,
     target: int | None = None,
     warnings: Sequence[str] = (),
+    kept: KeptFigures | None = None,
 ) -> Estimate:
-    """The facts. `overhead` is (tokens, where that is known from), `source` the input's name to show.
+    """The facts, the preset that leaves the least first.
+
+    `overhead` is (tokens, where that is known from), `source` the input's name to show, `kept` what presets keep.
 
     `target` is the one of the command line, which holds for all presets.
 
@@ -108,6 +141,13 @@ def build(
     estimated = estimated_tokens(transcript)
     price = price_source.price_for(tokens + overhead[0])
     used = in_use(transcript, count, overhead[0] if overhead[1] == GIVEN else None)
+    known = kept.presets if kept else {}
+    ranked = in_order([
+        Ranked(name, result.tokens_after, known[name].percent if name in known else None)
+        for name, result, _ in condensations
+    ])  # fmt: skip
+    places = {each.preset: place for place, each in enumerate(ranked)}
+    losers = beaten(ranked)
     return Estimate(
         version=SHAPE,
         condense=__version__,
@@ -126,13 +166,19 @@ def build(
         ),
         prices=_prices(price, price_source.table) if price else None,
         presets=[
-            _option(name, result, count, overhead[0], price_source, summaries)
-            for name, result, summaries in condensations
+            msgspec.structs.replace(
+                _option(name, result, count, overhead[0], price_source, summaries),
+                kept=known.get(name),
+                beaten_by=losers.get(name),
+            )
+            for name, result, summaries in sorted(condensations, key=lambda found: places[found[0]])
         ],
         assumed=assumptions(price),
         warnings=[*transcript.warnings, *warnings],
         target=target,
         same=_same(condensations),
+        kept=kept.source if kept and any(each.kept is not None for each in ranked) else None,
+        recommended=recommended(ranked, tokens, target),
     )
 
 

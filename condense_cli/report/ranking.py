@@ -1,0 +1,77 @@
+"""Choosing among presets by what they leave and what they keep: which are beaten, and which to take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+ENOUGH: Final = 90
+"""Percent of what later work needs that a recommended preset keeps, where one of them does."""
+
+
+class Ranked(Struct, frozen=True):
+    """A preset with the tokens that it leaves, and the percent that it keeps of what later work needs, if known."""
+
+    preset: str
+    tokens: int
+    kept: float | None
+
+    @property
+    def shown(self) -> int:
+        """What it keeps as reports show it: a smaller difference is chance."""
+        return round(self.kept or 0)
+
+
+class Recommendation(Struct, frozen=True):
+    """The preset to take, and why, as a sentence."""
+
+    preset: str
+    reason: str
+
+
+def in_order(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """The smallest first; of those that leave as much the one that keeps more, then by name."""
+    return sorted(ranked, key=lambda each: (each.tokens, -each.shown, each.preset))
+
+
+def beaten(ranked: Sequence[Ranked]) -> dict[str, str]:
+    """The presets that another one beats: it leaves no more and keeps no less, and one of both is better.
+
+    Of several the one that keeps the most is named.
+    """
+    known = [each for each in in_order(ranked) if each.kept is not None]
+    found = {}
+    for each in known:
+        better = [
+            other
+            for other in known
+            if other.tokens <= each.tokens
+            and other.shown >= each.shown
+            and (other.tokens, other.shown) != (each.tokens, each.shown)
+        ]
+        if better:
+            found[each.preset] = max(better, key=lambda other: other.shown).preset
+    return found
+
+
+def recommended(ranked: Sequence[Ranked], before: int, target: int | None = None) -> Recommendation | None:
+    """The preset to take of at least two; None where none helps, or where it is not known what they keep.
+
+    With a target it is the one that keeps the most of those that reach it, otherwise the smallest that keeps enough.
+    """
+    useful = [each for each in in_order(ranked) if each.kept is not None and each.tokens < before]
+    if target is not None:
+        useful = [each for each in useful if each.tokens <= target]
+    if len(ranked) < 2 or not useful:
+        return None
+    enough = [each for each in useful if each.shown >= ENOUGH]
+    if target is None and enough:
+        found = enough[0]
+        why = f"it leaves the least of those that keep at least {ENOUGH} % of what later work needs"
+    else:
+        found = max(useful, key=lambda each: each.shown)
+        of = "" if target is None else " of those that reach the target"
+        why = f"it keeps the most of what later work needs{of}"
+    return Recommendation(found.preset, f"{why} ({found.shown} %)")
