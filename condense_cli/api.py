@@ -185,8 +185,9 @@ def estimate(
     """What presets (all, where none is named) would save, cost and keep; docs/json-report.md explains every figure.
 
     The one that leaves the least comes first. How much they keep of what later work needs is typical of other
-    sessions, or with `quality` measured on this one. Summaries are those of the offline summarizer. `model` is the model that will continue the conversation,
-    `overhead_tokens` what its system prompt and tools take besides. Raises ConfigurationError.
+    sessions, or with `quality` measured on this one. Summaries are those of the offline summarizer. `model` is the
+    model that will continue the conversation, `overhead_tokens` what its system prompt and tools take besides. Raises
+    ConfigurationError.
     """
     from datetime import UTC, datetime
 

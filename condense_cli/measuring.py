@@ -109,11 +109,12 @@ def kept_here(
     """
     count = count or Counter.of(transcript)
     ways = [configured(name, configuration) for name, configuration in configurations]
+    budgets: tuple[float, ...] = ()
     if target_tokens is None:
-        ways, budgets = [replace(way, to_target=None) for way in ways], ()
+        ways = [replace(way, to_target=None) for way in ways]
     else:
-        share = target_tokens / max(1, count.transcript(transcript))
-        ways, budgets = [replace(way, as_is=()) for way in ways], (min(1.0, share),)
+        ways = [replace(way, as_is=()) for way in ways]
+        budgets = (min(1.0, target_tokens / max(1, count.transcript(transcript))),)
     found = _evaluate(transcript, ways, budgets=budgets, count=count)
     known = {name: kept for name, _ in configurations if (kept := kept_by(name, [found])) is not None}
     if not known:

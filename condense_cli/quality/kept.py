@@ -11,7 +11,7 @@ from .evaluation import Evaluated
 from .recall import Recall
 
 
-class Kept(Struct, frozen=True):
+class KeptShare(Struct, frozen=True):
     """Percent of what was asked at so many cuts of transcripts: the median, and where eight of ten cuts are.
 
     `facts` and `edits` are means over the cuts where any were asked; None where there are none.
@@ -25,7 +25,7 @@ class Kept(Struct, frozen=True):
     edits: float | None
 
 
-def kept_by(way: str, found: Iterable[Evaluated]) -> Kept | None:
+def kept_by(way: str, found: Iterable[Evaluated]) -> KeptShare | None:
     """What a way kept of the transcripts that were measured; None where nothing was asked of it."""
     recalls = [
         point.recall
@@ -38,7 +38,7 @@ def kept_by(way: str, found: Iterable[Evaluated]) -> Kept | None:
     if not shares:
         return None
     low, high = _middle(shares)
-    return Kept(
+    return KeptShare(
         _percent(median(shares)),
         _percent(low),
         _percent(high),

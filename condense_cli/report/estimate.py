@@ -13,7 +13,7 @@ from .. import __version__
 from ..passes.condensation import Condensation
 from ..passes.receipts import Status
 from ..prices import Price
-from ..quality.kept import Kept
+from ..quality.kept import KeptShare
 from ..tokens import Counter, Encoding
 from ..transcript import Transcript
 from .cost_text import digits
@@ -73,7 +73,7 @@ class Option(msgspec.Struct, frozen=True):
     cost: Cost
     summaries: list[Summarized]
     skipped: list[Skipped]
-    kept: Kept | None = None
+    kept: KeptShare | None = None
     beaten_by: str | None = None
 
 
@@ -93,7 +93,7 @@ class KeptFigures(msgspec.Struct, frozen=True):
     """What presets keep, by name, and where that is known from."""
 
     source: KeptSource
-    presets: Mapping[str, Kept]
+    presets: Mapping[str, KeptShare]
 
 
 class Estimate(msgspec.Struct, frozen=True):

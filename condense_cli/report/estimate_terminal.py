@@ -12,6 +12,7 @@ from rich.text import Text
 from ..passes.pipeline import NO_TARGET
 from ..passes.receipts import Kept
 from ..plurals import plural
+from ..quality.kept import KeptShare
 from .cost_text import dollars, pays_after, unknown_price
 from .estimate import Estimate, Option
 from .fitted_table import GAP, fits
@@ -80,8 +81,7 @@ def _row(option: Option, tokens: int | None = None) -> Iterator[str | Text]:
     yield visible(option.preset) + (_BEATEN if option.beaten_by else "")
     yield f"{option.tokens_after:,}" if tokens is None else f"{tokens:,} → {option.tokens_after:,}"
     yield Text(f"{option.saved_percent:.1f} %", style="bold green" if option.saved else "")
-    kept = option.kept
-    yield _NONE if kept is None else f"{kept.percent:.0f} % ({kept.low:.0f}–{kept.high:.0f})"
+    yield _NONE if option.kept is None else _kept(option.kept)
     cost = option.cost
     if cost.next_turn_before is None:
         yield from (Text("unknown", style="yellow"),) * 3
@@ -93,6 +93,11 @@ def _row(option: Option, tokens: int | None = None) -> Iterator[str | Text]:
     next_turn = dollars(cost.next_turn_after)
     yield next_turn if tokens is None else f"{dollars(cost.next_turn_before)} → {next_turn}"
     yield pays_after(cost)
+
+
+def _kept(kept: KeptShare) -> str:
+    low, high = f"{kept.low:.0f}", f"{kept.high:.0f}"
+    return f"{kept.percent:.0f} %" if low == high else f"{kept.percent:.0f} % ({low}–{high})"
 
 
 def sentences(estimate: Estimate) -> Iterator[str]:
@@ -135,16 +140,11 @@ def _about_kept(estimate: Estimate) -> Iterator[str]:
         if len(estimate.presets) > 1:
             yield "--quality measures how much each keeps of what later work needs."
     elif source.is_typical:
-        yield (
-            f"Keeps: the typical share of what later work needs, not measured here: the median of {source.cuts} cuts of "
-            f"{source.transcripts} sessions of other projects ({source.date}); in brackets the range of eight in ten. "
-            "--quality measures this transcript."
-        )
+        yield "Keeps: how much of what later work needs, typically (in brackets 8 of 10 cuts)."
+        yield f"Typical of {source.transcripts} other sessions ({source.date}); --quality measures this one."
     else:
-        yield (
-            "Keeps: the share of what later work needs, measured on this transcript: its second part asks "
-            f"what is left of the first, at {plural(source.cuts, 'cut')}; in brackets the range."
-        )
+        yield "Keeps: how much of what later work needs, measured here (in brackets all cuts)."
+        yield f"Measured at {plural(source.cuts, 'cut')}: what came later asks what is left of what came before."
 
 
 def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:

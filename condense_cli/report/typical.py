@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from ..quality.kept import Kept
+from ..quality.kept import KeptShare
 from .estimate import KeptFigures, KeptSource
 
 FILE: Final = Path(__file__).with_name("typical_presets.json")
@@ -22,7 +22,7 @@ class Typical(Struct, frozen=True):
     condense: str
     transcripts: int
     cuts: int
-    presets: dict[str, Kept]
+    presets: dict[str, KeptShare]
 
 
 def typical_of(presets: Iterable[str]) -> KeptFigures:
