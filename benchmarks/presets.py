@@ -8,7 +8,8 @@ Sessions are cut at half and at three quarters of their messages, as `condense e
 condensed, without a target and without a model. Kept is the share of the facts and edit lines that later work asked for
 and that stay, over all cuts: the median, and the range in which eight of ten cuts are. The sessions must be of projects
 that the weights of the extraction were not fitted to (benchmarks/train_extraction.py); those of `../shared/transcripts`
-were, so that by default others are measured.
+were, so that by default others are measured. A preset beats another one where it as a rule keeps as much in no more
+tokens: at four of five of the cuts at which it leaves no more.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from condense_cli.many.inputs import files_in
 from condense_cli.measuring import Plan, evaluate_files
 from condense_cli.parallel import usable_processors
 from condense_cli.quality.evaluation import Evaluated
-from condense_cli.quality.kept import kept_by
+from condense_cli.quality.kept import beats, kept_by
 from condense_cli.report.typical import FILE, Typical
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
@@ -45,6 +46,10 @@ def measure(paths: Sequence[Path], jobs: int) -> Typical:
         transcripts=len(found),
         cuts=sum(len(one.cuts) for one in found),
         presets={name: kept for name in preset_names() if (kept := kept_by(name, found)) is not None},
+        beats={
+            name: [other for other in preset_names() if other != name and beats(name, other, found)]
+            for name in preset_names()
+        },
     )
 
 

@@ -42,6 +42,14 @@ def test_a_preset_is_beaten_by_one_that_is_no_worse_in_both(other: Ranked, found
     assert beaten([SMALL, MIDDLE, LARGE, other]) == found
 
 
+# Typical figures of two presets say nothing of one transcript: which beats which was measured side by side.
+def test_by_typical_figures_only_those_are_beaten_that_are_as_a_rule() -> None:
+    other = Ranked("other", 150, 60)
+    assert beaten([SMALL, other], {}) == {}
+    assert beaten([SMALL, other], {"small": ["other"]}) == {"other": "small"}
+    assert beaten([SMALL, other], {"other": ["small"]}) == {}, "it leaves more"
+
+
 def test_the_smallest_that_keeps_enough_is_recommended() -> None:
     found = recommended([LARGE, MIDDLE, SMALL], 400)
     assert found is not None

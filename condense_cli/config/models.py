@@ -267,7 +267,7 @@ class Configuration(_Base, frozen=True, kw_only=True):
 
     `profile` names the access to a model for passes that name none of their own. Provider smart works with `passes`
     or with phases; where one phase is given, the others have their defaults. `no_larger_than` names presets of the
-    package: without a target the passes leave no more than any of these would. `provider_config` are the settings of a
+    package: without a target the passes leave no more than theirs would. `provider_config` are the settings of a
     provider that an installed package brings. `auto_condense_context_percent` is the share of the context window from
     which on a conversation should be condensed; `fallback` is what happens to one that is over its limit when the
     provider failed.

@@ -7,6 +7,7 @@ configuration can say that its result is `no_larger_than` those of presets.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -34,7 +35,8 @@ def at_most_references(run: Run, transcript: Transcript, configuration: Configur
     alone = run(transcript, replace(configuration, passes=()))
     if alone.tokens_after >= result.tokens_after:
         return result
-    return _in_place_of(result, alone, "references alone leave less")
+    alone = _in_place_of(result, alone, "references alone leave less")
+    return _settled(alone, configuration, partial(at_most_references, run))
 
 
 def no_larger(
@@ -45,11 +47,19 @@ def no_larger(
     Where one of these leaves less, its size becomes the target of the run; where that is not met, the other's result
     is taken. `offline` is a run that calls no model; what is only compared or tried again runs so.
     """
-    result = _smallest(run, transcript, configuration, others, offline)
-    settled = replace(configuration, min_saving=0)
-    for _ in range(_ROUNDS):  # On to where a run on its own output changes nothing.
-        again = _smallest(offline, result.transcript, settled, others, offline) if result.changes else result
-        if not again.changes or again is result:
+
+    def again(transcript: Transcript, configuration: Configuration) -> Condensation:
+        return _smallest(offline, transcript, configuration, others, offline)
+
+    return _settled(_smallest(run, transcript, configuration, others, offline), configuration, again)
+
+
+def _settled(result: Condensation, configuration: Configuration, run: Run) -> Condensation:
+    """The result, run again until that changes nothing: another way may cut more of what one left."""
+    configuration = replace(configuration, min_saving=0)
+    for _ in range(_ROUNDS if result.changes else 0):
+        again = run(result.transcript, configuration)
+        if not again.changes:
             break
         result = joined(result, again)
     return result

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median, quantiles
+from typing import Final
 
 from msgspec import Struct
 
 from .evaluation import Evaluated
 from .recall import Recall
+
+_RULE: Final = 0.8
+"""The share of cuts that makes a rule, where there are at least so many:"""
+_FEWEST: Final = 10
 
 
 class KeptShare(Struct, frozen=True):
@@ -46,6 +51,19 @@ def kept_by(way: str, found: Iterable[Evaluated]) -> KeptShare | None:
         _mean([recall.facts.share for recall in recalls]),
         _mean([recall.edits.share for recall in recalls]),
     )
+
+
+def beats(way: str, other: str, found: Iterable[Evaluated]) -> bool:
+    """Whether a way as a rule keeps no less than another one where it leaves no more, and sometimes more."""
+    pairs = []
+    for cut in (cut for one in found for cut in one.cuts):
+        points = {point.way: point for point in cut.points if point.recall is not None}
+        mine, theirs = points.get(way), points.get(other)
+        if mine and theirs and mine.tokens <= theirs.tokens and mine.recall and theirs.recall:
+            pairs.append((_share(mine.recall) or 0, _share(theirs.recall) or 0))
+    as_much = sum(one >= another for one, another in pairs)
+    more = any(one > another for one, another in pairs)
+    return more and len(pairs) >= _FEWEST and as_much >= _RULE * len(pairs)
 
 
 def _share(recall: Recall) -> float | None:

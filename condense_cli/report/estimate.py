@@ -90,10 +90,11 @@ class KeptSource(msgspec.Struct, frozen=True):
 
 
 class KeptFigures(msgspec.Struct, frozen=True):
-    """What presets keep, by name, and where that is known from."""
+    """What presets keep, by name, and where that is known from; `beats` as the typical figures have it."""
 
     source: KeptSource
     presets: Mapping[str, KeptShare]
+    beats: Mapping[str, Sequence[str]] | None = None
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -147,7 +148,7 @@ def build(
         for name, result, _ in condensations
     ])  # fmt: skip
     places = {each.preset: place for place, each in enumerate(ranked)}
-    losers = beaten(ranked)
+    losers = beaten(ranked, kept.beats if kept else None)
     return Estimate(
         version=SHAPE,
         condense=__version__,

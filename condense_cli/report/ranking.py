@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -36,24 +36,27 @@ def in_order(ranked: Sequence[Ranked]) -> list[Ranked]:
     return sorted(ranked, key=lambda each: (each.tokens, -each.shown, each.preset))
 
 
-def beaten(ranked: Sequence[Ranked]) -> dict[str, str]:
+def beaten(ranked: Sequence[Ranked], beats: Mapping[str, Sequence[str]] | None = None) -> dict[str, str]:
     """The presets that another one beats: it leaves no more and keeps no less, and one of both is better.
 
-    Of several the one that keeps the most is named.
+    Typical figures of two presets do not tell which keeps more of one transcript: there `beats` says which of them
+    as a rule does. Of several the one that keeps the most is named.
     """
     known = [each for each in in_order(ranked) if each.kept is not None]
     found = {}
     for each in known:
-        better = [
-            other
-            for other in known
-            if other.tokens <= each.tokens
-            and other.shown >= each.shown
-            and (other.tokens, other.shown) != (each.tokens, each.shown)
-        ]
+        better = [other for other in known if _is_better(other, each, beats)]
         if better:
             found[each.preset] = max(better, key=lambda other: other.shown).preset
     return found
+
+
+def _is_better(one: Ranked, other: Ranked, beats: Mapping[str, Sequence[str]] | None) -> bool:
+    if one.tokens > other.tokens:
+        return False
+    if beats is not None:
+        return one.tokens < other.tokens and other.preset in beats.get(one.preset, ())
+    return one.shown >= other.shown and (one.tokens, one.shown) != (other.tokens, other.shown)
 
 
 def recommended(ranked: Sequence[Ranked], before: int, target: int | None = None) -> Recommendation | None:

@@ -16,20 +16,24 @@ FILE: Final = Path(__file__).with_name("typical_presets.json")
 
 
 class Typical(Struct, frozen=True):
-    """Figures by preset, of transcripts of projects that nothing was fitted to."""
+    """Figures by preset, of transcripts of projects that nothing was fitted to.
+
+    `beats` are the presets that each as a rule keeps no less than where it leaves no more.
+    """
 
     date: str
     condense: str
     transcripts: int
     cuts: int
     presets: dict[str, KeptShare]
+    beats: dict[str, list[str]]
 
 
 def typical_of(presets: Iterable[str]) -> KeptFigures:
     """The figures of these presets, which are the package's own."""
     found = typical()
     known = {name: found.presets[name] for name in presets if name in found.presets}
-    return KeptFigures(KeptSource(True, found.transcripts, found.cuts, found.date), known)
+    return KeptFigures(KeptSource(True, found.transcripts, found.cuts, found.date), known, found.beats)
 
 
 def typical() -> Typical:
