@@ -21,8 +21,8 @@ from .quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
 from .quality.evaluation import evaluate as _evaluate
 from .quality.extraction import EXTRACTION
 from .quality.kept import kept_by
-from .report.estimate import KeptFigures, KeptSource
 from .report.evaluation import Measured, measured
+from .report.ranking import KeptFigures, KeptSource
 from .tokens import Counter
 from .transcript import Message, Transcript
 

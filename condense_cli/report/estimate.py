@@ -5,7 +5,7 @@ Documented in docs/json-report.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -19,7 +19,7 @@ from ..transcript import Transcript
 from .cost_text import digits
 from .costs import PriceSource, as_money, assumptions, cost_of, rewrite_of
 from .facts import SHAPE, Cost, Summarized, estimated_tokens
-from .ranking import Ranked, Recommendation, beaten, in_order, recommended
+from .ranking import KeptFigures, KeptSource, Ranked, Recommendation, beaten, in_order, recommended
 from .shares import percent
 from .summaries import known_cost
 from .usage import GIVEN, in_use
@@ -75,26 +75,6 @@ class Option(msgspec.Struct, frozen=True):
     skipped: list[Skipped]
     kept: KeptShare | None = None
     beaten_by: str | None = None
-
-
-class KeptSource(msgspec.Struct, frozen=True):
-    """Where the figures of what presets keep are from: typical of other projects, or measured on this transcript.
-
-    `date` is that of the measurement; null where it was now.
-    """
-
-    is_typical: bool
-    transcripts: int
-    cuts: int
-    date: str | None = None
-
-
-class KeptFigures(msgspec.Struct, frozen=True):
-    """What presets keep, by name, and where that is known from; `beats` as the typical figures have it."""
-
-    source: KeptSource
-    presets: Mapping[str, KeptShare]
-    beats: Mapping[str, Sequence[str]] | None = None
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -179,7 +159,7 @@ def build(
         target=target,
         same=_same(condensations),
         kept=kept.source if kept and any(each.kept is not None for each in ranked) else None,
-        recommended=recommended(ranked, tokens, target),
+        recommended=recommended(ranked, tokens, target, is_typical=bool(kept and kept.source.is_typical)),
     )
 
 

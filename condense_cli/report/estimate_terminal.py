@@ -129,13 +129,14 @@ def sentences(estimate: Estimate) -> Iterator[str]:
 
 def _about_kept(estimate: Estimate) -> Iterator[str]:
     """Which presets others beat, and what is known of how much each keeps."""
+    source = estimate.kept
     by: dict[str, list[str]] = {}
     for option in estimate.presets:
         if option.beaten_by:
             by.setdefault(option.beaten_by, []).append(option.preset)
     for better, presets in by.items():
-        yield f"* {better} is as small as {' and '.join(presets)} or smaller, and keeps as much or more."
-    source = estimate.kept
+        as_rule = "as a rule " if source and source.is_typical else ""
+        yield f"* {better} leaves no more than {' and '.join(presets)}, and {as_rule}keeps no less."
     if source is None:
         if len(estimate.presets) > 1:
             yield "--quality measures how much each keeps of what later work needs."

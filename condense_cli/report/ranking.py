@@ -7,6 +7,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..quality.kept import KeptShare
+
 ENOUGH: Final = 90
 """Percent of what later work needs that a recommended preset keeps, where one of them does."""
 
@@ -29,6 +31,26 @@ class Recommendation(Struct, frozen=True):
 
     preset: str
     reason: str
+
+
+class KeptSource(Struct, frozen=True):
+    """Where the figures of what presets keep are from: typical of other projects, or measured on this transcript.
+
+    `date` is that of the measurement; null where it was now.
+    """
+
+    is_typical: bool
+    transcripts: int
+    cuts: int
+    date: str | None = None
+
+
+class KeptFigures(Struct, frozen=True):
+    """What presets keep, by name, and where that is known from; `beats` as the typical figures have it."""
+
+    source: KeptSource
+    presets: Mapping[str, KeptShare]
+    beats: Mapping[str, Sequence[str]] | None = None
 
 
 def in_order(ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -59,7 +81,9 @@ def _is_better(one: Ranked, other: Ranked, beats: Mapping[str, Sequence[str]] | 
     return one.shown >= other.shown and (one.tokens, one.shown) != (other.tokens, other.shown)
 
 
-def recommended(ranked: Sequence[Ranked], before: int, target: int | None = None) -> Recommendation | None:
+def recommended(
+    ranked: Sequence[Ranked], before: int, target: int | None = None, *, is_typical: bool = False
+) -> Recommendation | None:
     """The preset to take of at least two; None where none helps, or where it is not known what they keep.
 
     With a target it is the one that keeps the most of those that reach it, otherwise the smallest that keeps enough.
@@ -77,4 +101,4 @@ def recommended(ranked: Sequence[Ranked], before: int, target: int | None = None
         found = max(useful, key=lambda each: each.shown)
         of = "" if target is None else " of those that reach the target"
         why = f"it keeps the most of what later work needs{of}"
-    return Recommendation(found.preset, f"{why} ({found.shown} %)")
+    return Recommendation(found.preset, f"{why} ({'typically ' if is_typical else ''}{found.shown} %)")

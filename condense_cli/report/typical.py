@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ..quality.kept import KeptShare
-from .estimate import KeptFigures, KeptSource
+from .ranking import KeptFigures, KeptSource
 
 FILE: Final = Path(__file__).with_name("typical_presets.json")
 
