@@ -199,18 +199,21 @@ def estimate(
     model: str | None = None,
     overhead_tokens: int | None = None,
     counter: CounterName = BUILT_IN,
+    quality: bool = False,
 ) -> Estimate:
-    """What presets (all, where none is named) would save and cost; docs/json-report.md explains every figure.
+    """What presets (all, where none is named) would save, cost and keep; docs/json-report.md explains every figure.
 
-    Summaries are those of the offline summarizer. `model` is the model that will continue the conversation,
-    `overhead_tokens` what its system prompt and tools take besides; `counter` counts for all of them, whatever a preset
-    says. Raises ConfigurationError.
+    The one that leaves the least comes first. How much they keep of what later work needs is typical of other
+    sessions, or with `quality` measured on this one. Summaries are those of the offline summarizer. `model` is the
+    model that will continue the conversation, `overhead_tokens` what its system prompt and tools take besides;
+    `counter` counts for all of them, whatever a preset says. Raises ConfigurationError.
     """
     from datetime import UTC, datetime
 
     from .config.presets import preset_names
     from .report import estimate as facts
     from .report.costs import PriceSource
+    from .report.typical import typical_of
 
     transcript = a_transcript(transcript)
     if model is not None:
@@ -218,6 +221,12 @@ def estimate(
     count = Counter.of(transcript, counter)
     factor = factor_of(transcript, count)
     names = presets or preset_names()
+    kept, warnings = None, []
+    if quality:
+        from .measuring import kept_here
+
+        kept, reason = kept_here(transcript, [(name, load_preset(name)) for name in names], count=count)
+        warnings += [reason] if reason else []
     return facts.build(
         transcript,
         [(name, condense(transcript, preset=name, counter=count, factor=factor), ()) for name in names],
@@ -227,6 +236,8 @@ def estimate(
         overhead=overhead_of(transcript, count, factor, overhead_tokens),
         source="",
         price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+        warnings=warnings,
+        kept=kept or typical_of(names),
     )
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from . import api
 from .config.models import Configuration
@@ -19,7 +20,9 @@ from .quality.cases import SMALLEST, Case, Way
 from .quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
 from .quality.evaluation import evaluate as _evaluate
 from .quality.extraction import EXTRACTION
+from .quality.kept import kept_by
 from .report.evaluation import Measured, measured
+from .report.ranking import KeptFigures, KeptSource
 from .tokens import BUILT_IN, Counter, CounterName
 from .transcript import Message, Transcript
 
@@ -94,6 +97,33 @@ def evaluate(
     named = {name: load_preset(name) for name in presets} | dict(configurations or {})
     plan = Plan(tuple(named.items()), tuple(against), tuple(budgets), tuple(cuts), smallest, counter=counter)
     return measured(_measured("", api.a_transcript(transcript), plan, lambda share: None), budgets)
+
+
+def kept_here(
+    transcript: Transcript,
+    configurations: Sequence[tuple[str, Configuration]],
+    *,
+    count: Counter | None = None,
+    target_tokens: int | None = None,
+) -> tuple[KeptFigures | None, str]:
+    """How much configurations keep of what later work needs, on this transcript; or None, and why not.
+
+    They run as they are, or down to the share of the tokens before a cut that a target is of the whole.
+    """
+    count = count or Counter.of(transcript)
+    ways = [configured(name, configuration) for name, configuration in configurations]
+    budgets: tuple[float, ...] = ()
+    if target_tokens is None:
+        ways = [replace(way, to_target=None) for way in ways]
+    else:
+        ways = [replace(way, as_is=()) for way in ways]
+        budgets = (min(1.0, target_tokens / max(1, count.transcript(transcript))),)
+    found = _evaluate(transcript, ways, budgets=budgets, count=count)
+    known = {name: kept for name, _ in configurations if (kept := kept_by(name, [found])) is not None}
+    if not known:
+        why = "; ".join(dict.fromkeys(left_out.reason for left_out in found.left_out))
+        return None, f"What each keeps could not be measured on this transcript: {why}."
+    return KeptFigures(KeptSource(is_typical=False, transcripts=1, cuts=len(found.cuts)), known), ""
 
 
 def evaluate_files(

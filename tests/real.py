@@ -129,6 +129,12 @@ def readable_files() -> list[Path]:
     return [path for path in [*SAMPLES, *ONLY_READ, *every_file()] if is_readable(path)]
 
 
+@cache
+def more_files() -> list[Path]:
+    """Those of newer clients and models in a format that is known."""
+    return [path for path in sorted(MORE.glob("*/*")) if path.is_file() and is_readable(path)]
+
+
 def spread(files: list[Path], ways: Sequence[T]) -> list[tuple[Path, T]]:
     """Pairs of files and ways: every way for the largest file of each format, and one in turn for every other file.
 

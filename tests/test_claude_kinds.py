@@ -114,7 +114,7 @@ def test_unknown_kinds_are_named_and_not_counted(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(each) + "\n" for each in records))
     report = json.loads(condense_process("inspect", str(path), "--json").stdout)
     assert report["unknown_kinds"] == {"attachment a_kind_of_later": 1, "record record-of-later": 1}
-    assert report["tokens"]["total"] == Counter().transcript(session(*OLD))
+    assert report["tokens"]["bare"] == Counter().transcript(session(*OLD))
     shown = " ".join(condense_process("inspect", str(path)).stdout.decode().split())
     assert "attachment a_kind_of_later (1), record record-of-later (1)" in shown
 

@@ -28,7 +28,7 @@ def estimate(file: Path, *arguments: str) -> dict[str, Any]:
 
 def test_all_presets_are_estimated_and_each_as_a_run_would_do(file: Path) -> None:
     found = estimate(file, *OPUS)
-    assert [option["preset"] for option in found["presets"]] == preset_names()
+    assert sorted(option["preset"] for option in found["presets"]) == preset_names()
     for option in found["presets"]:
         report = condense("run", file, "--json", "-p", option["preset"], *OPUS).json
         assert option["tokens_after"] == report["tokens"]["after"]
@@ -41,7 +41,7 @@ def test_presets_can_be_named_in_two_ways_and_once(file: Path) -> None:
         return [option["preset"] for option in estimate(file, *arguments)["presets"]]
 
     assert names("speed") == ["speed"]
-    assert names("speed", "cost", "speed") == ["speed", "cost"]
+    assert names("cost", "speed", "cost") == ["speed", "cost"], "not the smallest first"
     assert names("--preset", "speed", "-p", "cost") == ["speed", "cost"]
 
 
@@ -189,12 +189,12 @@ def test_the_table_fits_the_terminal(tmp_path: Path, columns: int) -> None:
     lines = done.plain.splitlines()
     assert max(map(cell_len, lines)) <= columns
     (row,) = [line for line in lines if line.startswith("speed ")]
-    assert re.match(r"speed +3,\d{3},\d{3} → \d", row)
+    assert re.match(r"speed (\* )? *(3,\d{3},\d{3} → )?\d", row)
     assert "$" in row
     assert row.endswith(("turns", "turn")), "a column was cut off"
 
 
-@pytest.mark.parametrize(("columns", "figures"), [(60, 5), (40, 3), (30, 2)])
+@pytest.mark.parametrize(("columns", "figures"), [(60, 4), (40, 3), (30, 2)])
 def test_a_narrow_terminal_loses_no_name(file: Path, columns: int, figures: int) -> None:
     """What is the same for all presets gets a row, and then columns go; whole figures stay."""
     presets = preset_names()
@@ -205,7 +205,9 @@ def test_a_narrow_terminal_loses_no_name(file: Path, columns: int, figures: int)
     rows = {
         name: re.split(r" {2,}", figures) for name, figures in (re.split(r" {2,}", row, maxsplit=1) for row in table)
     }
-    assert list(rows) == ["preset", "as it is", *presets]
+    first, second, *others = rows
+    assert (first, second) == ("preset", "as it is")
+    assert sorted(name.removesuffix(" *") for name in others) == presets
     assert {len(row) for row in rows.values()} == {figures}
     assert {"saved", "pays after"} <= set(rows["preset"])
 

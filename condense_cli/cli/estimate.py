@@ -40,6 +40,7 @@ EXAMPLES = (
     "condense estimate session.jsonl                   all presets\n"
     "condense estimate session.jsonl speed mine.yaml   these two\n"
     "condense estimate session.jsonl --target-tokens 60k   which get there\n"
+    "condense estimate session.jsonl --quality         what each keeps, measured on this session\n"
     "condense estimate session.jsonl --provider truncation --provider native\n"
     "condense estimate --session latest speed\n"
     "condense estimate session.jsonl -m claude-opus-4-5 --overhead-tokens 20000\n"
@@ -73,6 +74,10 @@ def estimate(
     overhead_tokens: OverheadTokens = None,
     counter: CounterOption = None,
     count_as: CountAs = None,
+    quality: Annotated[
+        bool,
+        typer.Option("--quality", help="Measure on this transcript how much each keeps of what later work needs."),
+    ] = False,
     profile: Profile = None,
     allow_calls: AllowCalls = False,
     redact: Redact = False,
@@ -83,7 +88,8 @@ def estimate(
     """Show what presets would save and cost. Nothing is written.
 
     Condensing saves tokens at every turn and costs once: what follows the first change is written to
-    the provider's cache anew. The table says what that costs and after how many turns it has paid.
+    the provider's cache anew. The table says what that costs and after how many turns it has paid, and
+    how much of what later work needs each preset keeps: typically, or with --quality on this transcript.
     With --profile or --allow-calls the calls for summaries are priced as well; none is made. With --count exact the
     one that counts is made.
     """
@@ -96,6 +102,7 @@ def estimate(
         from ..report import estimate as facts_of_estimate
         from ..report.costs import PriceSource
         from ..report.facts import to_json
+        from ..report.typical import typical_of
         from ..report.usage import overhead_of
         from ..rows.recognising import rows_in
         from ..tokens import BUILT_IN, Counter, encoding_for
@@ -122,6 +129,7 @@ def estimate(
             from .rows_estimate import estimate_rows
 
             of_one: dict[str, object] = {"--target-tokens": target_tokens, "--target-percent": target_percent}
+            of_one["--quality"] = quality or None
             check_rows(file, of_one | {"--overhead-tokens": overhead_tokens})
             configurations = [(name, replace(each, counter=counter)) for name, each in configurations]
             check_one(how, "this is a set of rows")
@@ -152,6 +160,15 @@ def estimate(
             told = told_of(summaries)
             found.append((name, result, told.used))
             warnings |= dict.fromkeys(told.warnings)
+        kept = None
+        if quality:
+            from ..measuring import kept_here
+
+            configured = [(name, registry.configured(configuration)) for name, configuration in configurations]
+            kept, reason = kept_here(transcript, configured, count=count, target_tokens=target_tokens)
+            warnings |= dict.fromkeys([reason] if reason else [])
+        if kept is None and target_tokens is None:
+            kept = typical_of(name for name in names if presets_here().folder_of(name) is None)
         estimate = facts_of_estimate.build(
             transcript,
             found,
@@ -163,6 +180,7 @@ def estimate(
             price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
             target=target_tokens,
             warnings=tuple(warnings),
+            kept=kept,
         )
         if json:
             write_text(to_json(estimate))

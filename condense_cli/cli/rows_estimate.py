@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class RowsEstimate(Struct, frozen=True):
-    """A report for every preset, as `condense run --json` gives it."""
+    """A report for every preset, as `condense run --json` gives it; the one that leaves the least first."""
 
     version: int
     input: str
@@ -60,6 +60,7 @@ def estimate_rows(
             treatment = Treatment(Work(configuration, providers, model=model, count=how), calls)
             task = RowsTask(path, kind, treatment, is_written=False)
             reports.append(report_of(task, condense_rows(task, None, usable_processors()), None, name))
+    reports.sort(key=lambda report: (report.tokens.after, report.configuration))
     if json:
         write_text(report_facts.to_json(RowsEstimate(report_facts.SHAPE, name_of(file), "rows", reports)))
     else:

@@ -87,9 +87,15 @@ class OnDemand:
             self.made.count_with(count)
 
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
+        return self._opened().summarize(tasks, messages)
+
+    def works_offline(self, profile: str | None) -> bool:
+        return self._opened().works_offline(profile)
+
+    def _opened(self) -> Summaries:
         if self.made is None:
             self.made = self._stack.enter_context(self._open(self._count))
-        return self.made.summarize(tasks, messages)
+        return self.made
 
 
 @contextmanager

@@ -164,7 +164,22 @@ def typed_file(
     configuration = msgspec.convert(over(base, own), Configuration)
     for path, what, hint in problems(configuration):
         raise positions.error(path, what, hint)
+    _check_others(configuration, positions)
     return Loaded(configuration, positions.name, own, positions, base)
+
+
+def _check_others(configuration: Configuration, positions: Positions) -> None:
+    """Raises ConfigurationError if a configuration is to be no larger than what is no preset of the package."""
+    if not configuration.no_larger_than:
+        return
+    from .presets import preset_names
+
+    names = preset_names()
+    for index, name in enumerate(configuration.no_larger_than):
+        if name not in names:
+            near = nearest(name, names)
+            hint = f"Did you mean {near}?" if near else f"There are {', '.join(names)}."
+            raise positions.error(("no_larger_than", index), f"the package has no preset {name!r}", hint)
 
 
 def _base(preset: str, positions: Positions, folder: Path, presets: Presets | None) -> Loaded:

@@ -268,7 +268,8 @@ class Configuration(_Base, frozen=True, kw_only=True):
     """A whole configuration; the defaults change nothing.
 
     `profile` names the access to a model for passes that name none of their own. Provider smart works with `passes`
-    or with phases; where one phase is given, the others have their defaults. `provider_config` are the settings of a
+    or with phases; where one phase is given, the others have their defaults. `no_larger_than` names presets of the
+    package: without a target the passes leave no more than theirs would. `provider_config` are the settings of a
     provider that an installed package brings. `auto_condense_context_percent` is the share of the context window from
     which on a conversation should be condensed, `auto_condense_context_above` the tokens in use; `fallback` is what
     happens to one that is over its limit when the provider failed.
@@ -287,6 +288,7 @@ class Configuration(_Base, frozen=True, kw_only=True):
     pins: tuple[Predicates, ...] = ()
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()
+    no_larger_than: tuple[str, ...] = ()
     native: NativeConfig | None = None
     auto_condense_context: bool = True
     auto_condense_context_percent: Annotated[float, Meta(ge=5, le=100)] = 100

@@ -56,6 +56,14 @@ def is_offline(config: PassConfig, summarizer: Summarizer) -> bool:
     return profile == OFFLINE or (isinstance(summarizer, WorksOffline) and summarizer.works_offline(profile))
 
 
+def needs_no_model(configuration: Configuration, summarizer: Summarizer) -> bool:
+    """Whether no pass asks a model for its summaries."""
+    passes = configuration.passes
+    if any(summarizes_blocks(config) for config in passes):
+        return False
+    return all(is_offline(config, summarizer) for config in passes if config.mode == "batch" and not keeps_all(config))
+
+
 def summarizes_blocks(config: PassConfig) -> bool:
     return config.mode == "individual" and any(found.operation == "summarize" for found in operations_of(config))
 

@@ -51,6 +51,9 @@ PROTECTED: Final = frozenset({
 })  # fmt: skip
 
 
+UNDONE: Final = "undone: the run saved too little"
+
+
 class Status(StrEnum):
     COMPLETED = "completed"
     SKIPPED = "skipped"
@@ -129,4 +132,4 @@ def undone(receipt: PassReceipt) -> PassReceipt:
     """The receipt of a pass in a run that comes to nothing."""
     if not receipt.changes:
         return receipt
-    return replace(receipt, tokens_after=receipt.tokens_before, changes=0, reason="undone: the run saved too little")
+    return replace(receipt, tokens_after=receipt.tokens_before, changes=0, reason=UNDONE)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.models import Configuration
 from ..config.overrides import NO_OVERRIDES, Overrides, apply
+from ..config.presets import load_preset
 from ..factor import AS_COUNTED, Factor
 from ..passes import in_model_tokens
 from ..passes.condensation import Condensation, RunError
+from ..passes.limits import needs_no_model, target_of
+from ..passes.offline import Offline
 from ..passes.receipts import PassReceipt
 from ..passes.selection import FindSelector, no_selectors
+from ..passes.smallest import at_most_references, no_larger
 from ..passes.summaries import Summarizer
 from ..tokens import Counter
 from ..transcript import Transcript
@@ -48,12 +54,29 @@ class Run(Struct, Generic[S], frozen=True):
 
     def pipeline(self, configuration: Configuration) -> Condensation:
         """The prelude and the passes of a configuration on the transcript, as the flags of the run change it."""
+        overrides = self.context.overrides
+        applied = apply(configuration, overrides)
+        by_context = partial(at_most_references, self._runner(self.context.summarizer))
+        has_target = target_of(applied, 0) is not None
+        if has_target or not (applied.passes and applied.no_larger_than):
+            return by_context(self.transcript, applied)
+        if not needs_no_model(applied, self.context.summarizer):
+            return by_context(self.transcript, applied)
+        others = {
+            name: apply(replace(configuration, passes=load_preset(name).passes), overrides)
+            for name in applied.no_larger_than
+        }
+        offline = partial(at_most_references, self._runner(Offline(self.context.count)))
+        return no_larger(by_context, self.transcript, applied, others, offline)
+
+    def _runner(self, summarizer: Summarizer) -> Callable[[Transcript, Configuration], Condensation]:
+        """What runs a configuration with the means of this run."""
         context = self.context
-        return in_model_tokens.condense(
-            self.transcript,
-            apply(configuration, context.overrides),
+        return lambda transcript, configuration: in_model_tokens.condense(
+            transcript,
+            configuration,
             context.count,
-            summarizer=context.summarizer,
+            summarizer=summarizer,
             stop_at_target=context.stop_at_target,
             clock=context.clock,
             selectors=context.selectors,

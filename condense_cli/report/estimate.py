@@ -14,12 +14,14 @@ from ..factor import Factor
 from ..passes.condensation import Condensation
 from ..passes.receipts import Status
 from ..prices import Price
+from ..quality.kept import KeptShare
 from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..transcript import Transcript
 from ..windows import signs_of, window_size
 from .cost_text import digits
 from .costs import PriceSource, as_money, assumptions, cost_of, rewrite_of
 from .facts import SHAPE, Cost, Counting, Summarized, estimated_tokens
+from .ranking import KeptFigures, KeptSource, Ranked, Recommendation, beaten, in_order, recommended
 from .shares import percent
 from .shortcomings import of_another
 from .summaries import known_cost
@@ -65,7 +67,11 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One preset. `kept_prefix` tokens (overhead included) stay in the cache, `rewritten` are written to it anew."""
+    """One preset. `kept_prefix` tokens (overhead included) stay in the cache, `rewritten` are written to it anew.
+
+    `kept` is how much it keeps of what later work needs, where that is known; `beaten_by` another preset that leaves
+    no more and keeps no less.
+    """
 
     preset: str
     tokens_after: int
@@ -77,6 +83,8 @@ class Option(msgspec.Struct, frozen=True):
     summaries: list[Summarized]
     skipped: list[Skipped]
     bare_after: int
+    kept: KeptShare | None = None
+    beaten_by: str | None = None
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -93,6 +101,9 @@ class Estimate(msgspec.Struct, frozen=True):
     target: int | None = None
     same: list[list[str]] = []
     """Presets that made the same of the transcript, together."""
+    kept: KeptSource | None = None
+    """Null where nothing is known of what they keep."""
+    recommended: Recommendation | None = None
 
 
 def build(
@@ -107,8 +118,12 @@ def build(
     price_source: PriceSource,
     target: int | None = None,
     warnings: Sequence[str] = (),
+    kept: KeptFigures | None = None,
 ) -> Estimate:
-    """The facts. `overhead` is (the model's tokens, where that is known from), `source` the input's name to show.
+    """The facts, the preset that leaves the least first.
+
+    `overhead` is (the model's tokens, where that is known from), `source` the input's name to show, `kept` what presets
+    keep.
 
     `target` is the one of the command line, which holds for all presets.
 
@@ -119,6 +134,13 @@ def build(
     tokens, estimated = factor.shown(bare), factor.shown(estimated_tokens(transcript))
     price = price_source.price_for(tokens + overhead[0])
     used = in_use(transcript, count, factor, overhead[0] if overhead[1] == GIVEN else None)
+    known = kept.presets if kept else {}
+    ranked = in_order([
+        Ranked(name, result.shown_after, known[name].percent if name in known else None)
+        for name, result, _ in condensations
+    ])  # fmt: skip
+    places = {each.preset: place for place, each in enumerate(ranked)}
+    losers = beaten(ranked, kept.beats if kept else None)
     return Estimate(
         version=SHAPE,
         condense=__version__,
@@ -142,13 +164,19 @@ def build(
         if price
         else None,
         presets=[
-            _option(name, result, count, overhead[0], price_source, summaries)
-            for name, result, summaries in condensations
+            msgspec.structs.replace(
+                _option(name, result, count, overhead[0], price_source, summaries),
+                kept=known.get(name),
+                beaten_by=losers.get(name),
+            )
+            for name, result, summaries in sorted(condensations, key=lambda found: places[found[0]])
         ],
         assumed=assumptions(price),
         warnings=[*transcript.warnings, *of_another(encoding), *warnings],
         target=target,
         same=_same(condensations),
+        kept=kept.source if kept and any(each.kept is not None for each in ranked) else None,
+        recommended=recommended(ranked, tokens, target, is_typical=bool(kept and kept.source.is_typical)),
     )
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from ..passes.pipeline import NO_TARGET
 from ..passes.receipts import Kept
 from ..plurals import plural
+from ..quality.kept import KeptShare
 from .cost_text import dollars, pays_after, unknown_price
 from .estimate import Estimate, Option
 from .fitted_table import GAP, fits
@@ -20,8 +21,10 @@ from .token_text import carried, counted
 from .visible import visible
 
 _NONE: Final = "–"
-_COLUMNS: Final = ("preset", "tokens", "saved", "one-off", "next turn", "pays after")
-_GIVING_WAY: Final = ("one-off", "next turn", "tokens")
+_KEEPS: Final = "keeps"
+_BEATEN: Final = " *"
+_COLUMNS: Final = ("preset", "tokens", "saved", _KEEPS, "one-off", "next turn", "pays after")
+_GIVING_WAY: Final = ("one-off", "next turn", _KEEPS, "tokens")
 """Columns that the narrowest terminals do without, in this order."""
 _NAME: Final = 16
 """Cells of a preset's name for which others make room. A longer one, which is a path, goes on in further lines."""
@@ -34,6 +37,8 @@ def render_estimate(estimate: Estimate, width: int) -> Iterator[RenderableType]:
     yield ""
     yield _table(estimate, width)
     yield ""
+    if estimate.recommended is not None:
+        yield Text(visible(f"Recommended: {estimate.recommended.preset}; {estimate.recommended.reason}."), style="bold")
     for sentence in sentences(estimate):
         yield Text(visible(sentence), style="dim")
     for warning in estimate.warnings:
@@ -44,11 +49,13 @@ def _table(estimate: Estimate, width: int) -> Table:
     """A row for each preset. Where that is too wide, what is the same in all of them has a row of its own."""
     rows = [[*_row(option, estimate.before.tokens)] for option in estimate.presets]
     shown = [*range(len(_COLUMNS))]
+    if estimate.kept is None:
+        shown.remove(_COLUMNS.index(_KEEPS))
     if not _fits(rows, shown, width):
         rows = [_now(estimate), *([*_row(option)] for option in estimate.presets)]
-    for column in _GIVING_WAY:
-        if not _fits(rows, shown, width):
-            shown.remove(_COLUMNS.index(column))
+    for column in map(_COLUMNS.index, _GIVING_WAY):
+        if column in shown and not _fits(rows, shown, width):
+            shown.remove(column)
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim", show_edge=False)
     table.add_column(_COLUMNS[0], overflow="fold", min_width=7)
     for position in shown[1:]:
@@ -66,14 +73,15 @@ def _fits(rows: Sequence[Sequence[str | Text]], shown: Sequence[int], width: int
 def _now(estimate: Estimate) -> list[str | Text]:
     """What the presets are compared with."""
     next_turn = dollars(estimate.presets[0].cost.next_turn_before)
-    return ["as it is", f"{estimate.before.tokens:,}", _NONE, _NONE, next_turn, _NONE]
+    return ["as it is", f"{estimate.before.tokens:,}", _NONE, "100 %", _NONE, next_turn, _NONE]
 
 
 def _row(option: Option, tokens: int | None = None) -> Iterator[str | Text]:
     """The cells of a preset, with what was before in them where the tokens before are given."""
-    yield visible(option.preset)
+    yield visible(option.preset) + (_BEATEN if option.beaten_by else "")
     yield f"{option.tokens_after:,}" if tokens is None else f"{tokens:,} → {option.tokens_after:,}"
     yield Text(f"{option.saved_percent:.1f} %", style="bold green" if option.saved else "")
+    yield _NONE if option.kept is None else _kept(option.kept)
     cost = option.cost
     if cost.next_turn_before is None:
         yield from (Text("unknown", style="yellow"),) * 3
@@ -87,6 +95,11 @@ def _row(option: Option, tokens: int | None = None) -> Iterator[str | Text]:
     yield pays_after(cost)
 
 
+def _kept(kept: KeptShare) -> str:
+    low, high = f"{kept.low:.0f}", f"{kept.high:.0f}"
+    return f"{kept.percent:.0f} %" if low == high else f"{kept.percent:.0f} % ({low}–{high})"
+
+
 def sentences(estimate: Estimate) -> Iterator[str]:
     """What is exact, what is an estimate, and what was assumed."""
     before, prices = estimate.before, estimate.prices
@@ -96,6 +109,7 @@ def sentences(estimate: Estimate) -> Iterator[str]:
         yield f"Target: {plural(estimate.target, 'token')}, {which}."
         for same in estimate.same:
             yield f"To this target {', '.join(same[:-1])} and {same[-1]} do the same."
+    yield from _about_kept(estimate)
     yield counted(
         estimate.model,
         before.encoding,
@@ -118,6 +132,27 @@ def sentences(estimate: Estimate) -> Iterator[str]:
     for (name, reason), presets in _skipped(estimate).items():
         everywhere = len(presets) == len(estimate.presets) > 1
         yield f"{'Skipped everywhere' if everywhere else 'Skipped in ' + ', '.join(presets)}: {name}, {reason}."
+
+
+def _about_kept(estimate: Estimate) -> Iterator[str]:
+    """Which presets others beat, and what is known of how much each keeps."""
+    source = estimate.kept
+    by: dict[str, list[str]] = {}
+    for option in estimate.presets:
+        if option.beaten_by:
+            by.setdefault(option.beaten_by, []).append(option.preset)
+    for better, presets in by.items():
+        as_rule = "as a rule " if source and source.is_typical else ""
+        yield f"* {better} leaves no more than {' and '.join(presets)}, and {as_rule}keeps no less."
+    if source is None:
+        if len(estimate.presets) > 1:
+            yield "--quality measures how much each keeps of what later work needs."
+    elif source.is_typical:
+        yield "Keeps: how much of what later work needs, typically (in brackets 8 of 10 cuts)."
+        yield f"Typical of {source.transcripts} other sessions ({source.date}); --quality measures this one."
+    else:
+        yield "Keeps: how much of what later work needs, measured here (in brackets all cuts)."
+        yield f"Measured at {plural(source.cuts, 'cut')}: what came later asks what is left of what came before."
 
 
 def _skipped(estimate: Estimate) -> dict[tuple[str, str], list[str]]:
