@@ -8,9 +8,11 @@ Sessions count that record the usage of ten steps or more, from one request to t
 what is predicted. Two predictions of how much the input tokens grow are measured:
 
 - from the session's own usage: the first 60 % of its calls are known, and the growth from there to the last call is
-  predicted. A factor of 1, which is what a plain count says, stands beside it;
-- from the table alone, fitted to all other projects: the growth from the first call to the last. The project is the
-  part of the file's name before `__`, or before the first hyphen.
+  predicted. A factor of 1, which is what a plain count says, is given beside it;
+- from the table alone: the growth from the first call to the last.
+
+The table is fitted to all other projects for both. A project is the part of the file's name before `__`, or before the
+first hyphen.
 
 A step may be billed for what the file does not hold: clients of 2025 sent reminders of changed files that they did not
 record, and tools are loaded on the way. Steps outside 0.8 to 4 times our count, by more than 300 tokens, are such. The
@@ -30,9 +32,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from condense_cli import api, factor, factor_table
+from condense_cli import api, factor_table
 from condense_cli.errors import CondenseError
-from condense_cli.factor import HIGHEST, LOWEST, Known, Step, factor_of, fitted, steps_of
+from condense_cli.factor import HIGHEST, LOWEST, Known, Step, factor_of, fitted, median_of, steps_of
+from condense_cli.factor_table import FAMILIES
 from condense_cli.models import tokenizer_of
 from condense_cli.tokens import Counter, encoding_for
 from condense_cli.transcript import Transcript
@@ -123,11 +126,17 @@ def predicted(session: Session, value: float, steps: Sequence[Step]) -> Predicti
     return Prediction(session, value, error(value, explained), error(value, steps), error(1, explained))
 
 
-def from_usage(session: Session) -> Prediction | None:
+def from_usage(session: Session, sessions: Sequence[Session]) -> Prediction | None:
     known = int(len(session.steps) * KNOWN_SHARE)
     usages = [usage for usage in session.transcript.usages if not usage.is_older]
     beginning = replace(session.transcript, usages=tuple(usages[: known + 1]))
-    return predicted(session, factor_of(beginning, session.count).value, session.steps[known:])
+    family, written = session.family, dict(FAMILIES)
+    found = fit(family, (other for other in sessions if other.project != session.project))
+    FAMILIES.clear()
+    FAMILIES.update({family: (found, 0.0, 0)} if family and found else {})
+    value = factor_of(beginning, session.count).value
+    FAMILIES.update(written)
+    return predicted(session, value, session.steps[known:])
 
 
 def from_table(session: Session, sessions: Sequence[Session]) -> Prediction | None:
@@ -144,7 +153,7 @@ def fit(family: str | None, sessions: Iterable[Session]) -> float | None:
         if session.family == family and believed:
             found.append(Step(round(1_000_000 * fitted(believed, None)), 1_000_000))
             found += found[-1:] * min(9, sum(step.counted for step in believed) * 10 // MOST_OF_ONE)
-    return factor._median(found) if found else None
+    return median_of(found) if found else None
 
 
 def is_foreign(session: Session) -> bool:
@@ -221,7 +230,7 @@ def main() -> None:
     paths = arguments.sessions or sorted(path for name in FOLDERS for path in (SHARED / name).glob("*/*"))
     sessions = sessions_of(path for path in paths if path.is_file())
     by_table = [found for session in sessions if is_foreign(session) and (found := from_table(session, sessions))]
-    by_usage = [found for session in sessions if (found := from_usage(session))]
+    by_usage = [found for session in sessions if (found := from_usage(session, sessions))]
     show("From the usage of the first 60 % of the calls", by_usage, names=arguments.all)
     show("From the table, each project left out in turn", by_table, names=arguments.all)
     by_exact = [

@@ -31,11 +31,11 @@ HIGHEST: Final = 4.0
 
 _RECOUNTED: Final = 0.05
 """A text that was condensed is another one: a provider that counts it may find a factor that is this much another."""
-_PRIOR: Final = 20_000
+_PRIOR: Final = 5_000
 """Tokens of recorded growth that say as much as the table does."""
 _ENOUGH: Final = 2_000
 """With fewer tokens of recorded growth the table alone is believed."""
-_NEAR: Final = 0.5
+_NEAR: Final = 1.0
 _NEAR_TOKENS: Final = 150
 """A step this far from the typical one holds something that the file does not."""
 
@@ -211,7 +211,7 @@ def _is_whole(message: Message) -> bool:
 
 def fitted(steps: Sequence[Step], family: Family | None) -> float:
     """The factor that most of the steps agree on, together with the table's."""
-    typical = _median(steps)
+    typical = median_of(steps)
     near = [step for step in steps if _is_near(step, typical)]
     billed, counted = sum(step.billed for step in near), sum(step.counted for step in near)
     prior = family.factor if family else typical
@@ -223,7 +223,7 @@ def _is_near(step: Step, factor: float) -> bool:
     return abs(step.billed - expected) <= max(_NEAR * expected, _NEAR_TOKENS)
 
 
-def _median(steps: Sequence[Step]) -> float:
+def median_of(steps: Sequence[Step]) -> float:
     """The ratio that half of the counted tokens are below."""
     ordered = sorted(steps, key=lambda step: step.ratio)
     half = sum(step.counted for step in steps) / 2
