@@ -25,6 +25,9 @@ from .spelled import compact as compact
 TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
 
+QUEUED: Final = "queued_command"
+"""What Claude Code calls a prompt that waited until the agent was free; the client sends it with words of its own."""
+
 SERVER_CALLS: Final = ("server_tool_use", "mcp_tool_use")
 """What Anthropic's API calls the calls that a server answers. Names of their results end in `_tool_result`."""
 

@@ -18,6 +18,7 @@ from condense_cli import api
 from condense_cli.config.presets import load_preset, preset_names
 from condense_cli.factor import AS_COUNTED
 from condense_cli.formats import claude_kinds, format_named
+from condense_cli.ledger.collect import collect
 from condense_cli.report.usage import in_use, overhead_of
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Block
@@ -62,7 +63,7 @@ def test_a_kind_has_one_class() -> None:
         ("hook_additional_context", {"content": ["one", "two"], "hookName": "Stop"}, "one\ntwo"),
         ("nested_memory", {"path": "a/CLAUDE.md", "content": {"path": "a", "content": "b", "globs": ["*"]}}, "a\nb"),
         ("task_reminder", {"content": [{"id": "1", "subject": "a", "description": "b" * 99}]}, "1\na"),
-        ("queued_command", {"prompt": "and the tests", "commandMode": "prompt"}, "and the tests"),
+        ("queued_command", {"prompt": "it is done", "commandMode": "task-notification"}, "it is done"),
         (
             "file",
             {"filename": "a.py", "content": {"type": "text", "file": {"filePath": "a.py", "content": "x\ny"}}},
@@ -74,6 +75,24 @@ def test_values_that_are_sent_count(kind: str, keys: dict[str, Any], told: str) 
     block = only_block(kind, keys)
     assert block
     assert (block.text, block.estimate, block.injected) == (told, claude_kinds.SENT[kind].words, True)
+
+
+# What waited until the agent was free is the user's own word, unless another agent or a finished task said it.
+@pytest.mark.parametrize(
+    ("keys", "is_typed"),
+    [
+        ({"commandMode": "prompt", "origin": {"kind": "human"}}, True),
+        ({"commandMode": "prompt"}, True),
+        ({"commandMode": "prompt", "origin": {"kind": "agent"}}, False),
+        ({"commandMode": "task-notification"}, False),
+        ({}, False),
+    ],
+)
+def test_a_queued_prompt_is_what_the_user_typed(keys: dict[str, Any], is_typed: bool) -> None:
+    queued = attached(2, 1, "queued_command", {"prompt": "Never push to main.", **keys})
+    messages = session(GO, queued, reply(3, 2, "m1", words("one"))).messages
+    requests = [request.text for request in collect(messages).requests]
+    assert ("Never push to main." in requests) is is_typed
 
 
 def test_a_reminder_without_tasks_is_all_words() -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
-from ..transcript import Block, BlockKind, Message, Role
+from ..transcript import QUEUED, Block, BlockKind, Message, Role
 from .units import Units, split
 
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -27,8 +27,9 @@ Address = tuple[int, int]
 
 
 def is_typed(message: Message, block: Block) -> bool:
-    """Whether a block of a message is text that a person typed."""
-    is_text = message.role is Role.USER and block.kind is BlockKind.TEXT and block.answers is None
+    """Whether a block of a message is text that a person typed, also while the agent was at work."""
+    is_text = block.kind is BlockKind.TEXT or block.api_type == QUEUED
+    is_text = is_text and message.role is Role.USER and block.answers is None
     return is_text and not block.injected and not block.is_summary and bool(block.text.strip())
 
 

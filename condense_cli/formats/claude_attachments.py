@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from .. import jsontext
-from ..transcript import Block, BlockKind, Place
+from ..transcript import QUEUED, Block, BlockKind, Place
 from . import estimates
 from .claude_kinds import CUTTING, NEVER, OVERHEAD, SENT, Sent
 
@@ -48,7 +48,7 @@ def blocks(value: Mapping[str, Any], record: int) -> Iterator[Block]:
         place.path,
         content=content,
         estimate=estimate,
-        injected=True,
+        injected=not _is_typed(attachment),
         api_type=kind,
         is_readable=bool(content),
     )
@@ -63,6 +63,13 @@ def _rendered(rendered: Any) -> Iterator[str]:
         for part in content if isinstance(content, list) else ():
             if isinstance(part, dict) and isinstance(part.get("text"), str):
                 yield part["text"]
+
+
+def _is_typed(attachment: Mapping[str, Any]) -> bool:
+    """Whether it is what a person typed while the agent was at work."""
+    origin = attachment.get("origin")
+    by_person = not isinstance(origin, dict) or origin.get("kind") == "human"
+    return attachment.get("type") == QUEUED and attachment.get("commandMode") == "prompt" and by_person
 
 
 def _is_heard(attachment: Mapping[str, Any]) -> bool:
