@@ -35,6 +35,7 @@ from condense_cli.errors import CondenseError
 from condense_cli.extractive import editable, likelihood, mentions, weights
 from condense_cli.extractive.likelihood import Model, likelihoods
 from condense_cli.extractive.survey import Survey
+from condense_cli.factor import AS_COUNTED
 from condense_cli.quality.cases import Case, cases_of, fixed_messages
 from condense_cli.quality.evaluation import CUTS
 from condense_cli.tokens import Counter
@@ -165,7 +166,8 @@ def _ways() -> dict[str, Callable[[Case], Sequence[Message]]]:
 
     def to_size(size: float, case: Case) -> Sequence[Message]:
         target = int(case.tokens * size)
-        return api.condense(case.before, preset, target_tokens=target, counter=case.count).transcript.messages
+        done = api.condense(case.before, preset, target_tokens=target, counter=case.count, factor=AS_COUNTED)
+        return done.transcript.messages
 
     def with_worth(worth: float, case: Case) -> Sequence[Message]:
         changed = replace(preset, passes=tuple(_with_worth(config, worth) for config in preset.passes))

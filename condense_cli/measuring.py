@@ -14,6 +14,7 @@ from . import api
 from .config.models import Configuration
 from .config.presets import load_preset, preset_names
 from .errors import CondenseError, UsageError
+from .factor import factor_of
 from .parallel import in_order
 from .quality.baselines import BASELINES
 from .quality.cases import SMALLEST, Case, Way
@@ -61,7 +62,9 @@ def configured(name: str, configuration: Configuration) -> Way:
     """A configuration as a way to condense; summaries are made offline."""
 
     def to_target(case: Case, target: int) -> Sequence[Message]:
-        found = api.condense(case.before, configuration, target_tokens=target, counter=case.count)
+        factor = factor_of(case.before, case.count)
+        target = factor.shown(target)
+        found = api.condense(case.before, configuration, target_tokens=target, counter=case.count, factor=factor)
         return found.transcript.messages
 
     def as_is(case: Case) -> Sequence[Message]:
@@ -117,7 +120,8 @@ def kept_here(
         ways = [replace(way, to_target=None) for way in ways]
     else:
         ways = [replace(way, as_is=()) for way in ways]
-        budgets = (min(1.0, target_tokens / max(1, count.transcript(transcript))),)
+        whole = factor_of(transcript, count).shown(count.transcript(transcript))
+        budgets = (min(1.0, target_tokens / max(1, whole)),)
     found = _evaluate(transcript, ways, budgets=budgets, count=count)
     known = {name: kept for name, _ in configurations if (kept := kept_by(name, [found])) is not None}
     if not known:

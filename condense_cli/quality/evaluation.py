@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..errors import CondenseError
+from ..factor import Factor, factor_of
 from ..tokens import Counter
 from ..transcript import Message, Transcript
 from .cases import SMALLEST, Case, LeftOut, Way, cases_of
@@ -38,7 +39,7 @@ class Point(Struct, frozen=True):
 
 
 class Cut(Struct, frozen=True):
-    """One cut of a transcript: so many messages and tokens before it, and what was asked of them."""
+    """One cut of a transcript: so many messages and tokens of its model before it, and what was asked of them."""
 
     at: float
     messages: int
@@ -76,27 +77,29 @@ def evaluate(
     Budgets are shares of the tokens before a cut, cuts shares of the messages, each above 0 and below 1.
     """
     count = count or Counter.of(transcript)
-    cases, left_out = cases_of(transcript, cuts, count, smallest)
+    factor = factor_of(transcript, count)
+    cases, left_out = cases_of(transcript, cuts, count, factor.bare(smallest))
     runs = [run for way in ways for run in _runs(way, budgets)]
     found: list[Cut] = []
     for number, case in enumerate(cases):
         points = []
         for step, run in enumerate(runs):
-            points.append(_point(case, run, clock))
+            points.append(_point(case, run, factor, clock))
             done((number + (step + 1) / len(runs)) / len(cases))
         asked = case.questions.asked
         found.append(
             Cut(
                 at=case.at,
                 messages=len(case.before.messages),
-                tokens=case.tokens,
+                tokens=factor.shown(case.tokens),
                 facts=len(asked.facts),
                 lines=len(asked.lines),
                 files=len(case.questions.files),
                 points=tuple(points),
             )
         )
-    return Evaluated(name, transcript.format, count.transcript(transcript), tuple(found), tuple(left_out))
+    tokens = factor.shown(count.transcript(transcript))
+    return Evaluated(name, transcript.format, tokens, tuple(found), tuple(left_out))
 
 
 class _Run(Struct, frozen=True):
@@ -120,7 +123,7 @@ def _to_share(name: str, condense: Callable[[Case, int], Sequence[Message]], bud
     return _Run(name, f"to {100 * budget:.4g} %", budget, to_share)
 
 
-def _point(case: Case, run: _Run, clock: Callable[[], float]) -> Point:
+def _point(case: Case, run: _Run, factor: Factor, clock: Callable[[], float]) -> Point:
     started = clock()
     try:
         messages = run.condense(case)
@@ -137,4 +140,5 @@ def _point(case: Case, run: _Run, clock: Callable[[], float]) -> Point:
         )
     seconds = clock() - started
     tokens = case.size_of(messages)
-    return Point(run.way, run.setting, run.budget, tokens, tokens / case.tokens, case.questions(messages), seconds)
+    size, recall = tokens / case.tokens, case.questions(messages)
+    return Point(run.way, run.setting, run.budget, factor.shown(tokens), size, recall, seconds)
