@@ -14,6 +14,7 @@ from . import api
 from .config.models import Configuration
 from .config.presets import load_preset, preset_names
 from .errors import CondenseError, UsageError
+from .factor import Factor, Known
 from .parallel import in_order
 from .quality.baselines import BASELINES
 from .quality.cases import SMALLEST, Case, Way
@@ -28,6 +29,9 @@ from .transcript import Message, Transcript
 
 KNOWN_WAYS: Final = BASELINES | EXTRACTION
 """The ways that need no configuration, by the names that the command line and `evaluate` take."""
+
+_BARE: Final = Factor(known=Known.BARE)
+"""Budgets are shares of the tokens as they are counted."""
 
 
 class Plan(Struct, frozen=True):
@@ -61,7 +65,7 @@ def configured(name: str, configuration: Configuration) -> Way:
     """A configuration as a way to condense; summaries are made offline."""
 
     def to_target(case: Case, target: int) -> Sequence[Message]:
-        found = api.condense(case.before, configuration, target_tokens=target, counter=case.count)
+        found = api.condense(case.before, configuration, target_tokens=target, counter=case.count, factor=_BARE)
         return found.transcript.messages
 
     def as_is(case: Case) -> Sequence[Message]:
@@ -104,20 +108,20 @@ def kept_here(
     configurations: Sequence[tuple[str, Configuration]],
     *,
     count: Counter | None = None,
-    target_tokens: int | None = None,
+    target: float | None = None,
 ) -> tuple[KeptFigures | None, str]:
     """How much configurations keep of what later work needs, on this transcript; or None, and why not.
 
-    They run as they are, or down to the share of the tokens before a cut that a target is of the whole.
+    They run as they are, or down to a target, which is a share of the tokens: of those before each cut.
     """
     count = count or Counter.of(transcript)
     ways = [configured(name, configuration) for name, configuration in configurations]
     budgets: tuple[float, ...] = ()
-    if target_tokens is None:
+    if target is None:
         ways = [replace(way, to_target=None) for way in ways]
     else:
         ways = [replace(way, as_is=()) for way in ways]
-        budgets = (min(1.0, target_tokens / max(1, count.transcript(transcript))),)
+        budgets = (min(1.0, target),)
     found = _evaluate(transcript, ways, budgets=budgets, count=count)
     known = {name: kept for name, _ in configurations if (kept := kept_by(name, [found])) is not None}
     if not known:

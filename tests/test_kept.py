@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import real
+from msgspec.structs import replace
 
+from condense_cli import api
+from condense_cli.measuring import evaluate
 from condense_cli.quality.evaluation import Cut, Evaluated, Point
 from condense_cli.quality.kept import beats, kept_by
 from condense_cli.quality.recall import Recall, Score
@@ -47,3 +51,12 @@ def test_a_way_beats_another_where_that_is_the_rule(larger: int, worse: int, bet
     cuts += [(point("a", 400, 6, 4), point("b", 500, 1, 1))] * better
     cuts += [(point("a", 500, 3, 3), point("b", 500, 3, 3))] * same
     assert beats("a", "b", evaluated(*cuts)) is expected
+
+
+# Sizes are shares of the tokens as they are counted, whatever the model makes of them, and so are budgets.
+@pytest.mark.parametrize("model", ["gpt-5.1", "claude-opus-4-8"])
+def test_a_budget_is_a_share_of_what_is_counted(model: str) -> None:
+    transcript = replace(api.load(real.PROJECT / "sample_transcripts" / "bugfix-chat.jsonl"), model=model)
+    found = evaluate(transcript, presets=["balanced"], against=(), budgets=(0.7,), smallest=0)
+    (size,) = [setting.size for setting in found.summary.settings if setting.budget]
+    assert 0.66 < size <= 0.7
