@@ -107,21 +107,20 @@ def kept_here(
     configurations: Sequence[tuple[str, Configuration]],
     *,
     count: Counter | None = None,
-    target_tokens: int | None = None,
+    target: float | None = None,
 ) -> tuple[KeptFigures | None, str]:
     """How much configurations keep of what later work needs, on this transcript; or None, and why not.
 
-    They run as they are, or down to the share of the tokens before a cut that a target is of the whole.
+    They run as they are, or down to a target, which is a share of the tokens: of those before each cut.
     """
     count = count or Counter.of(transcript)
     ways = [configured(name, configuration) for name, configuration in configurations]
     budgets: tuple[float, ...] = ()
-    if target_tokens is None:
+    if target is None:
         ways = [replace(way, to_target=None) for way in ways]
     else:
         ways = [replace(way, as_is=()) for way in ways]
-        whole = factor_of(transcript, count).shown(count.transcript(transcript))
-        budgets = (min(1.0, target_tokens / max(1, whole)),)
+        budgets = (min(1.0, target),)
     found = _evaluate(transcript, ways, budgets=budgets, count=count)
     known = {name: kept for name, _ in configurations if (kept := kept_by(name, [found])) is not None}
     if not known:

@@ -44,6 +44,7 @@ EVERY_KEY: Final[dict[str, Any]] = {
     "auto_condense_context_percent": 80,
     "auto_condense_context_above": 150_000,
     "fallback": "sliding_window",
+    "no_larger_than": ["speed"],
     "count": "o200k",
     "pins": [{"roles": ["user"], "regex": "TODO"}],
     "lossless_prelude": {

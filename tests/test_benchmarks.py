@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 from pathlib import Path
@@ -13,6 +14,7 @@ from real import PROJECT, SAMPLES
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration, Prelude
+from condense_cli.config.presets import preset_names
 from condense_cli.lossless.references import parse_reference
 from condense_cli.tokens import Counter
 
@@ -124,6 +126,19 @@ def test_the_benchmark_of_reductions_accounts_for_every_token(reductions: dict[s
     transcript = api.load(SAMPLES[-1])
     for row in reductions["measured"](transcript, "any", Counter.of(transcript)).values():
         assert sum(row.left.values()) == row.after < row.before
+
+
+# --- What presets keep ------------------------------------------------------------------------------------------------
+
+
+def test_the_benchmark_of_presets_measures_each_and_compares_them(capsys: pytest.CaptureFixture[str]) -> None:
+    presets = runpy.run_path(str(PROJECT / "benchmarks" / "presets.py"))
+    presets["main"]([str(PROJECT / "sample_transcripts" / "bugfix-session.jsonl"), "--jobs", "1"])
+    found = json.loads(capsys.readouterr().out)
+    assert (found["transcripts"], found["cuts"]) == (1, 2)
+    assert sorted(found["presets"]) == sorted(found["beats"]) == preset_names()
+    assert found["presets"]["lossless"]["percent"] == 100
+    assert not any(found["beats"].values()), "two cuts are no rule"
 
 
 # The figures of the benchmark are those of real runs, and its sets have the bad rows that it promises.

@@ -90,7 +90,7 @@ def test_neither_a_model_nor_a_target_is_held_to_presets() -> None:
 def test_the_command_leaves_as_little_as_the_api() -> None:
     for path in (real.SESSION, real.PROJECT / "sample_transcripts" / "bugfix-messages.jsonl"):
         report = condense("run", path, "-p", "max", "--json").json
-        assert report["tokens"]["after"] == api.condense(api.load(path), preset="max").tokens_after
+        assert report["tokens"]["after"] == api.condense(api.load(path), preset="max").shown_after
         assert not any("--allow-calls" in warning for warning in report["warnings"])
 
 

@@ -141,8 +141,9 @@ def estimate(
         encoding = encoding_for(transcript.model, counter)
         count = Counter.of(transcript, counter)
         factor = factor_for(how, transcript, count, calls)
+        before = factor.shown(count.transcript(transcript))
         if target_percent is not None:
-            target_tokens = int(factor.shown(count.transcript(transcript)) * target_percent / 100)
+            target_tokens = int(before * target_percent / 100)
         found = []
         warnings: dict[str, None] = {}
         for name, configuration in configurations:
@@ -165,7 +166,8 @@ def estimate(
             from ..measuring import kept_here
 
             configured = [(name, registry.configured(configuration)) for name, configuration in configurations]
-            kept, reason = kept_here(transcript, configured, count=count, target_tokens=target_tokens)
+            share = None if target_tokens is None else target_tokens / max(1, before)
+            kept, reason = kept_here(transcript, configured, count=count, target=share)
             warnings |= dict.fromkeys([reason] if reason else [])
         if kept is None and target_tokens is None:
             kept = typical_of(name for name in names if presets_here().folder_of(name) is None)
