@@ -35,7 +35,7 @@ EXAMPLES = (
     "condense check session.jsonl --above 150k            whatever the window\n"
     "condense run session.jsonl --if-needed --in-place   only where it should\n"
     "condense check session.jsonl --context-window 1M --overhead-tokens 25k\n"
-    "condense check session.jsonl --count exact --profile claude-opus-5   as its API counts\n"
+    "condense check session.jsonl --count exact --profile claude-opus-5\n"
     "condense check session.jsonl --json | jq .percent"
 )
 

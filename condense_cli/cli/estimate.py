@@ -40,11 +40,11 @@ EXAMPLES = (
     "condense estimate session.jsonl                   all presets\n"
     "condense estimate session.jsonl speed mine.yaml   these two\n"
     "condense estimate session.jsonl --target-tokens 60k   which get there\n"
-    "condense estimate session.jsonl --quality         what each keeps, measured on this session\n"
+    "condense estimate session.jsonl --quality     what each keeps of this session\n"
     "condense estimate session.jsonl --provider truncation --provider native\n"
     "condense estimate --session latest speed\n"
     "condense estimate session.jsonl -m claude-opus-4-5 --overhead-tokens 20000\n"
-    "condense estimate session.jsonl --count o200k       in plain counts of the vocabulary\n"
+    "condense estimate session.jsonl --count o200k     in plain counts\n"
     "condense estimate session.jsonl --json | jq '.presets[].saved_percent'"
 )
 

@@ -28,8 +28,8 @@ EXAMPLES = (
     "condense inspect session.jsonl --top 3\n"
     "condense inspect --session latest\n"
     "condense inspect session.jsonl --model claude-opus-4-5 --overhead-tokens 20000\n"
-    "condense inspect session.jsonl --count o200k     plain counts of the vocabulary\n"
-    "condense inspect session.jsonl --count exact --profile claude-opus-5   as its API counts\n"
+    "condense inspect session.jsonl --count o200k          plain counts\n"
+    "condense inspect session.jsonl --count exact --profile claude-opus-5\n"
     "condense inspect session.jsonl --json | jq .repeats.tokens"
 )
 

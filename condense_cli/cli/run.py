@@ -63,7 +63,7 @@ EXAMPLES = (
     "condense run session.jsonl --cost           and how the money is computed\n"
     "condense run run.eval --to anthropic -o messages.json\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
-    "condense run session.jsonl --target-tokens 60k --count exact --profile claude-opus-5\n"
+    "condense run session.jsonl --count exact --profile claude-opus-5\n"
     "condense run session.jsonl --if-needed --in-place   when it is nearly full\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent\n"
     "condense run rows.jsonl.gz -o small.jsonl.gz     every row of a set\n"

@@ -110,7 +110,7 @@ def sentences(estimate: Estimate) -> Iterator[str]:
         for same in estimate.same:
             yield f"To this target {', '.join(same[:-1])} and {same[-1]} do the same."
     yield from _about_kept(estimate)
-    yield counted(
+    yield from counted(
         estimate.model,
         before.encoding,
         before.counting,

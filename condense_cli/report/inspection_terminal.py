@@ -186,7 +186,7 @@ def _references(repeats: Repeats, width: int) -> Iterator[RenderableType]:
 def _notes(found: Inspection) -> Iterator[RenderableType]:
     tokens = found.tokens
     yield ""
-    text = counted(
+    how_counted = counted(
         found.model,
         tokens.encoding,
         tokens.counting,
@@ -194,6 +194,7 @@ def _notes(found: Inspection) -> Iterator[RenderableType]:
         estimated=tokens.estimated,
         counter=tokens.counter,
     )
+    text = " ".join(how_counted)
     sent = found.bytes.get("sent")
     if sent is not None:
         aside = ", ".join(f"{found.bytes[key]:,} {name}" for key, name in _NAMES.items() if found.bytes.get(key))

@@ -187,7 +187,7 @@ def _costs(report: Report, is_asked: bool) -> Iterator[RenderableType]:
 
 def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True) -> Iterator[RenderableType]:
     tokens = report.tokens
-    said = counted(
+    how_counted = counted(
         report.model,
         tokens.encoding,
         tokens.counting,
@@ -195,6 +195,7 @@ def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True)
         estimated=tokens.estimated.before,
         counter=tokens.counter,
     )
+    said = " ".join(how_counted)
     if tokens.overhead or report.cost.next_turn_before is not None:
         said += f" {carried(tokens.overhead, tokens.overhead_source)}"
     if report.cost.next_turn_before is not None and not is_cost_asked:

@@ -36,31 +36,36 @@ def counted(
     exact: bool,
     estimated: int,
     counter: CounterName = BUILT_IN,
-) -> str:
-    """How the tokens were counted, and how sure that is. `estimated` of them are for what has no text to count."""
+) -> list[str]:
+    """Sentences on how the tokens were counted, and how sure that is.
+
+    `estimated` of them are for what has no text to count.
+    """
     vocabulary = encoding if counter == BUILT_IN else f"{encoding} by {counter}"
-    text = f"{_how(model or 'an unknown model', vocabulary, counting, exact=exact)}"
+    said = _how(model or "an unknown model", vocabulary, counting, exact=exact)
     if estimated:
-        text += f" {estimated:,} of them are estimates for images, documents, hidden thinking and what a client adds."
-    return f"{text} {counting.doubt}".rstrip()
+        said.append(
+            f"{estimated:,} of them are estimates for images, documents, hidden thinking and what a client adds."
+        )
+    return [*said, *([counting.doubt] if counting.doubt else [])]
 
 
-def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> str:
-    within = "" if counting.error_percent is None else f", usually within {counting.error_percent:g} %"
+def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> list[str]:
     times = f"{counting.factor:.2f} × {encoding}"
+    within = f"; it is usually right within {counting.error_percent:g} %" if counting.error_percent else ""
     match Known(counting.source):
         case Known.EXACT:
-            return f"Tokens are {'exact' if exact else 'estimates'} for {name} ({encoding})."
+            return [f"Tokens are {'exact' if exact else 'estimates'} for {name} ({encoding})."]
         case Known.RECORDED:
-            return f"Tokens are estimates for {name}: {times}, from the recorded usage{within}."
+            return [f"Tokens are estimates for {name}: {times}.", f"That factor comes from recorded usage{within}."]
         case Known.TABLE:
-            return f"Tokens are estimates for {name}: {times}, typical of such models{within}."
+            return [f"Tokens are estimates for {name}: {times}.", f"That factor is typical of such models{within}."]
         case Known.COUNTED:
-            return f"Tokens are those of {name}: {times}, as the provider counted this transcript."
+            return [f"Tokens are those of {name}: {times}, as the provider counted this transcript."]
         case Known.BARE:
-            return f"Tokens are plain {encoding} counts, as asked for."
+            return [f"Tokens are plain {encoding} counts, as asked for."]
         case Known.UNKNOWN:
-            return f"Tokens are {encoding} counts; how many {name} makes of them is not known."
+            return [f"Tokens are {encoding} counts; how many {name} makes of them is not known."]
         case other:
             assert_never(other)
 
