@@ -44,9 +44,8 @@ def counted(
     vocabulary = encoding if counter == BUILT_IN else f"{encoding} by {counter}"
     said = _how(model or "an unknown model", vocabulary, counting, exact=exact)
     if estimated:
-        said.append(
-            f"{estimated:,} of them are estimates for images, documents, hidden thinking and what a client adds."
-        )
+        are = "is an estimate" if estimated == 1 else "are estimates"
+        said.append(f"{estimated:,} of them {are} for images, documents, hidden thinking and what a client adds.")
     return [*said, *([counting.doubt] if counting.doubt else [])]
 
 
