@@ -39,10 +39,8 @@ _NEAR: Final = 1.0
 _NEAR_TOKENS: Final = 150
 """A step this far from the typical one holds something that the file does not."""
 
-
 _DOUBT: Final = (
-    f"The recorded usage was not used to convert tokens: it says that one of ours is less than {LOWEST:g} or more than "
-    f"{HIGHEST:g} of the model's."
+    f"Recorded usage was ignored: it implies a factor below {LOWEST:g} or above {HIGHEST:g}, which cannot be."
 )
 
 
