@@ -133,7 +133,7 @@ def from_usage(session: Session, sessions: Sequence[Session]) -> Prediction | No
     family, written = session.family, dict(FAMILIES)
     found = fit(family, (other for other in sessions if other.project != session.project))
     FAMILIES.clear()
-    FAMILIES.update({family: (found, 0.0, 0)} if family and found else {})
+    FAMILIES.update({family: (found, 0.1, 0)} if family and found else {})
     value = factor_of(beginning, session.count).value
     FAMILIES.update(written)
     return predicted(session, value, session.steps[known:])

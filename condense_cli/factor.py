@@ -31,8 +31,8 @@ HIGHEST: Final = 4.0
 
 _RECOUNTED: Final = 0.05
 """A text that was condensed is another one: a provider that counts it may find a factor that is this much another."""
-_PRIOR: Final = 5_000
-"""Tokens of recorded growth that say as much as the table does."""
+_COUNTABLE: Final = 10**12
+"""Beyond so many tokens floats do not tell one from the next."""
 _ENOUGH: Final = 2_000
 """With fewer tokens of recorded growth the table alone is believed."""
 _NEAR: Final = 1.0
@@ -81,6 +81,8 @@ class Factor(Struct, frozen=True):
     def bare(self, tokens: int) -> int:
         """The most of our tokens that are no more than so many of the model's."""
         found = int(tokens / self.value)
+        if tokens > _COUNTABLE:
+            return found
         while self.shown(found) > tokens:
             found -= 1
         while self.shown(found + 1) <= tokens:
@@ -119,6 +121,11 @@ class Family(Struct, frozen=True):
     factor: float
     error: float
     sessions: int
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What four of five sessions lie between."""
+        return self.factor * (1 - self.error), self.factor * (1 + self.error)
 
 
 def family_of(model: str | None) -> Family | None:
@@ -208,12 +215,15 @@ def _is_whole(message: Message) -> bool:
 
 
 def fitted(steps: Sequence[Step], family: Family | None) -> float:
-    """The factor that most of the steps agree on, together with the table's."""
+    """The factor that most of the steps agree on, no further from the table's than sessions of its family usually are.
+
+    Without that bound a session would have another factor once its texts, and what was recorded of them, are cut.
+    """
     typical = median_of(steps)
     near = [step for step in steps if _is_near(step, typical)]
-    billed, counted = sum(step.billed for step in near), sum(step.counted for step in near)
-    prior = family.factor if family else typical
-    return min(HIGHEST, max(LOWEST, (billed + _PRIOR * prior) / (counted + _PRIOR)))
+    own = sum(step.billed for step in near) / sum(step.counted for step in near)
+    lowest, highest = (LOWEST, HIGHEST) if family is None else family.bounds
+    return min(highest, max(lowest, own))
 
 
 def _is_near(step: Step, factor: float) -> bool:

@@ -30,6 +30,7 @@ from condense_cli import api, jsontext
 from condense_cli.config.presets import load_preset
 from condense_cli.extractive.pasted import own_units, pasted_units
 from condense_cli.extractive.units import render, split
+from condense_cli.factor import AS_COUNTED
 from condense_cli.formats import parse
 from condense_cli.ledger.collect import collect
 from condense_cli.passes.receipts import Kept
@@ -278,9 +279,9 @@ def test_words_and_newest_turns_go_last(preset: str, data: bytes, model: str | N
     count = Counter.of(transcript)
     target = max(1, int(count.transcript(transcript) * share))
     configuration = replace(load_preset(preset), target_tokens=target)
-    condensation = api.condense(transcript, configuration, counter=count)
+    condensation = api.condense(transcript, configuration, counter=count, factor=AS_COUNTED)
     words_law.newest_stay(condensation, configuration, count)
     extracting = tuple(config for config in configuration.passes if config.mode != "individual")
     configuration = replace(configuration, passes=extracting)
-    condensation = api.condense(transcript, configuration, counter=count)
+    condensation = api.condense(transcript, configuration, counter=count, factor=AS_COUNTED)
     words_law.users_words_go_last(condensation, configuration, count)

@@ -13,11 +13,11 @@ from typing import Final
 from ..transcript import QUEUED, Block, BlockKind, Message, Role
 from .units import Units, split
 
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})((?<=~).*|[^`]*)$")
 _RUN: Final = 3
 """So many lines in a row that are numbered, or that stand so in a result, are no accident."""
 
-_FIRST_OF_LIST: Final = re.compile(r"\s*[01]:")
+_FIRST_OF_LIST: Final = re.compile(r"\s*\d:")
 
 Window = tuple[str, ...]
 """Lines that follow each other."""
@@ -101,7 +101,7 @@ def _fenced(units: Units) -> Iterator[int]:
 
 
 def _numbered(units: Units) -> Iterator[int]:
-    """Units with the numbers of a listing, but for those of a list that begins with `0:` or `1:`."""
+    """Units with the numbers of a listing, but for those of a list that begins with one digit and a colon."""
     start = 0
     bodies = units.bodies
     for unit in range(len(units.texts) + 1):

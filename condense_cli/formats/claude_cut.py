@@ -44,7 +44,8 @@ def _stripped(lines: Sequence[Line], notes: Notes) -> set[int]:
 
 def _position(lines: Sequence[Line], since: Mapping[str, Any]) -> int:
     """The line with that piece of thinking of a reply; the first of all, where there is none."""
-    skipped = since.get("thinkingIndex") or 0
+    skipped = since.get("thinkingIndex")
+    skipped = skipped if isinstance(skipped, int) else 0
     for position, line in enumerate(lines):
         if line.node.reply_id == since.get("messageId"):
             skipped -= sum(block.kind is BlockKind.THINKING for block in line.blocks)

@@ -51,7 +51,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     model = None
     usages: list[Usage] = []
     path = sent(entries)
-    compaction = path[0].record if path and path[0].is_compaction else -1
+    compaction = path[0] if path and path[0].is_compaction else None
     for entry in path:
         message = entry.value.get("message") if entry.value.get("type") == "message" else None
         for role, found in _turn(entry.record, entry.value):
@@ -61,7 +61,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
                 continue
             if role is Role.ASSISTANT and isinstance(message, dict):
                 model = message["model"] if isinstance(message.get("model"), str) else model
-                usages += _usage(len(turns), message.get("usage"), model, is_older=entry.record < compaction)
+                usages += _usage(len(turns), message.get("usage"), model, is_older=_is_older(entry, compaction))
             if blocks:  # An empty message is not sent.
                 turns.append((role, blocks))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
@@ -74,6 +74,14 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         begins_in_middle=bool(path) and not path[0].is_compaction and path[0].parent is not None,
         usages=tuple(usages),
     )
+
+
+def _is_older(entry: Entry, compaction: Entry | None) -> bool:
+    """Whether an entry was there before the compaction. Copies of such entries follow it, and keep their times."""
+    if compaction is None:
+        return False
+    times = [str(each.value.get("timestamp") or "") for each in (entry, compaction)]
+    return entry.record < compaction.record or (times[0] != "" and times[0] <= times[1])
 
 
 def _usage(message: int, usage: Any, model: str | None, *, is_older: bool) -> Iterator[Usage]:

@@ -102,7 +102,8 @@ def within_target(condensation: Condensation) -> str:
     """Why nothing was done, where that is so. Who took the target from what the client shows expected something."""
     factor, target = condensation.factor, condensation.shown_target or 0
     before = plural(condensation.shown_before, "token is", "tokens are")
-    said = f"{before} within the target of {target:,} already."
+    is_less = condensation.shown_before <= target
+    said = f"{before} within the target of {target:,} already{'' if is_less else ', as far as tokens are known'}."
     used = in_use(condensation.before, Counter.of(condensation.before), factor)
     if used.source != RECORDED or used.tokens <= target:
         return said

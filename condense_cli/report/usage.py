@@ -29,6 +29,11 @@ the API leaves out by itself, makes less of a difference."""
 _LARGE: Final = 100_000
 """System prompt and tools hardly ever take more tokens than this."""
 
+_MOST_BESIDE: Final = 60_000
+"""The same beside a summary, which may be all that is left of much more."""
+_LEAST: Final = 0.5
+"""Of what is counted: a request that is said to have taken less took something else."""
+
 
 class InUse(Struct, frozen=True):
     """Tokens of the next request, as far as it is known, and how they are."""
@@ -40,7 +45,7 @@ class InUse(Struct, frozen=True):
 def in_use(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> InUse:
     """The model's tokens that a transcript takes as it was read. An overhead that the user names goes before usage."""
     usage = _standing(transcript) if given is None else None
-    if usage is None:
+    if usage is None or not _is_believable(usage, transcript, count, factor):
         tokens = factor.shown(count.transcript(transcript))
         return InUse(tokens + overhead_of(transcript, count, factor, given)[0], ESTIMATED)
     said = sum(count.message(message) for message in transcript.messages if message.index == usage.message)
@@ -48,6 +53,17 @@ def in_use(transcript: Transcript, count: Counter, factor: Factor, given: int | 
     answered = max(usage.output_tokens, factor.shown(said))
     following = sum(count.message(message) for message in transcript.messages if message.index > usage.message)
     return InUse(usage.input_tokens + answered + factor.shown(following), RECORDED)
+
+
+def _is_believable(usage: Usage, transcript: Transcript, count: Counter, factor: Factor) -> bool:
+    """Whether so much may have been sent: about what stands before, with system prompt and tools.
+
+    Of a text that a summary of ours took the place of, a format may still hold what it cost.
+    """
+    sent = [message for message in transcript.messages if message.index < usage.message]
+    counted = factor.shown(sum(map(count.message, sent)))
+    most = 2 * counted + _MOST_BESIDE if any(map(_has_our_summary, sent)) else None
+    return counted * _LEAST <= usage.input_tokens and (most is None or usage.input_tokens <= most)
 
 
 def beside_messages(
@@ -89,7 +105,10 @@ def _recorded_overhead(transcript: Transcript, count: Counter, factor: Factor) -
             first = None if transcript.begins_in_middle else FirstRequest(sent, usage.input_tokens)
     if first is None or not _is_beginning(first.messages):
         return None
-    found = max(0, first.input_tokens - factor.shown(sum(map(count.message, first.messages))))
+    counted = factor.shown(sum(map(count.message, first.messages)))
+    if first.input_tokens < counted * _LEAST:
+        return None
+    found = max(0, first.input_tokens - counted)
     return None if _fills_window(found, transcript.model) else found
 
 
