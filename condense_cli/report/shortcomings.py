@@ -108,7 +108,7 @@ def within_target(condensation: Condensation) -> str:
     if used.source != RECORDED or used.tokens <= target:
         return said
     by_api = f"{used.tokens:,} are in use by the API's count, with system prompt and tools"
-    return f"{said} A target is for the messages as they are counted here; {by_api}."
+    return f"{said} A target is for the messages alone; {by_api}."
 
 
 NOTHING_MORE: Final = "Nothing was changed: the transcript was condensed before, and there is nothing more to do."
