@@ -11,6 +11,7 @@ from condense_cli.ledger.written import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.markers import parse_gap
 from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import protect
 from condense_cli.passes.sliding_window import PASS
 from condense_cli.passes.words import lost
@@ -37,9 +38,12 @@ def users_words_go_last(result: Condensation, configuration: Configuration, coun
         return
     protection = protect(configuration, before, count)
     longest = max(count(line) for index, number in gone for line in _block(before, index, number).text.split("\n"))
+    stays = {(receipt.message, receipt.block) for receipt in result.last_receipts if receipt.kept is Kept.NEWEST_STATE}
     for message in after:
-        for block in message.blocks:
+        for number, block in enumerate(message.blocks):
             if block.is_summary or is_typed(message, block) or protection.of(message, block):
+                continue
+            if (message.index, number) in stays:
                 continue
             for text in _texts(block):
                 assert count(_without_markers(text)) <= max(_SMALL, longest), text

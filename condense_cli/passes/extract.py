@@ -87,7 +87,7 @@ def run_extract(
         if is_left:
             return shortening.receipts(Kept.OUT_OF_REACH)
         shortening = Shortening(draft, config, selected, protection, most_words=most_words)
-        older = older and replace(older, gives_up_words=True)
+        older = older and replace(older, gives_up_words=not most_words)
         is_met, summarized = _to_target(draft, shortening, target, freed, older)
     gone = {(receipt.message, receipt.block) for receipt in summarized}
     receipts = shortening.receipts(Kept.NEEDED if is_met else Kept.OUT_OF_REACH)

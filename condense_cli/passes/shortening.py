@@ -32,8 +32,8 @@ Address = tuple[int, int]
 class Shortening:
     """The texts of a draft that a pass may shorten, by block; all other blocks stay anyhow.
 
-    `fixed` are units of such texts that stay: the user's own words, or where `most_words` is given, of texts that have
-    at most so many tokens.
+    `fixed` are units of such texts that stay: the user's own words, or where `most_words` is given, those of texts in
+    which they have at most so many tokens.
     """
 
     def __init__(
@@ -62,8 +62,9 @@ class Shortening:
             for number, block in enumerate(message.blocks):
                 why = why_untouched(position, message, block, selected, protection)
                 paths = why or self._paths((position, number), block, extraction)
-                is_given_up = most_words is not None and draft.count.block(block) > most_words
-                words = () if is_given_up else own.get((position, number), ())
+                words = own.get((position, number), ())
+                if most_words is not None and _own_tokens(block, words, draft.count) > most_words:
+                    words = ()
                 if words is None and not isinstance(paths, Kept):
                     paths = Kept.WORDS
                 elif words:
@@ -144,6 +145,16 @@ class Shortening:
                 reason = REPLACED if over else self._reason
                 receipts.append(changed(self._id, message, number, EXTRACT, tokens, after, reason))
         return receipts
+
+
+def _own_tokens(block: Block, words: tuple[int, ...] | None, count: Counter) -> int:
+    """Tokens of the user's own words in a text: the units of it that are, or all of it."""
+    from ..extractive.units import split
+
+    if words is None:
+        return count.block(block)
+    texts = split(block.text).texts if words else ()
+    return count("\n".join(texts[unit] for unit in words))
 
 
 _NOT_FOR_IT: Final = (Kept.NO_CONTENT_TYPE, Kept.CONFIGURED, Kept.SMALL, Kept.NOT_AN_OBJECT)
