@@ -10,7 +10,7 @@ import typer
 from ..errors import ExitStatus, UsageError
 from ..report.visible import visible
 from .console import console, exits, write_text
-from .needing import Above, ContextWindow, Threshold
+from .needing import Above, ContextWindow, Threshold, check_thresholds
 from .options import (
     AllowCount,
     CountAs,
@@ -75,6 +75,7 @@ def check(
     holds usage that still stands, that goes before our count. Nothing is written.
     """
     with exits():
+        check_thresholds(threshold, above, if_needed=True)
         if profile is not None and model is not None:
             raise UsageError("--profile and --model both name the model that continues.", "Name one of them.")
         from msgspec.structs import replace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Annotated
 
 import typer
@@ -40,7 +41,9 @@ IfNeeded = Annotated[
 
 
 def check_thresholds(threshold: float | None, above: int | None, *, if_needed: bool) -> None:
-    """Raises UsageError for a threshold of a run that does not ask whether it is needed."""
+    """Raises UsageError for a threshold that is no number, or of a run that does not ask whether it is needed."""
+    if threshold is not None and isnan(threshold):
+        raise UsageError("--threshold needs a percentage from 5 to 100, not nan.")
     for flag, value in (("--threshold", threshold), ("--above", above)):
         if value is not None and not if_needed:
             raise UsageError(f"{flag} needs --if-needed.", "Without it a run condenses in any case.")

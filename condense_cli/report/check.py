@@ -135,9 +135,12 @@ def as_lines(check: Check) -> Iterator[str]:
     yield ""
     overhead = "not known; --overhead-tokens names it" if check.used.overhead_source == "unknown" else ""
     named = ", ".join(part for part in (check.model, check.window.source) if part)
+    used = check.used
+    difference = used.total - used.messages - used.overhead
     rows = [
         ("messages", f"{check.used.messages:,}", check.used.counting.word(exact=check.used.exact)),
         ("overhead", f"{check.used.overhead:,}", overhead or check.used.overhead_source),
+        *([("other", f"{difference:,}", "what the API counted otherwise")] if difference else []),
         ("in use", f"{check.used.total:,}", _KNOWN[check.used.total_source]),
         ("window", f"{check.window.tokens:,}" if check.window.tokens else "?", named),
         ("threshold", f"{check.threshold.percent:g} %", check.threshold.source),

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from .. import prices
 from ..economics import NEVER, Economics, Rates, Rewrite, weigh
+from ..factor import Known, factor_of
 from ..passes.condensation import Condensation
 from ..prices import Price
 from ..tokens import MESSAGE_TOKENS, Counter
@@ -36,8 +37,12 @@ class PriceSource(Struct, frozen=True):
 
 
 def rewrite_of(result: Condensation, count: Counter, overhead: int) -> Rewrite:
-    """The model's tokens before the first block that a run changed, the overhead among them, and the rest."""
-    shown = result.factor.shown
+    """The model's tokens before the first block that a run changed, the overhead among them, and the rest.
+
+    They are what is billed, also where plain counts are shown.
+    """
+    is_bare = result.factor.known is Known.BARE
+    shown = (factor_of(result.before, count) if is_bare else result.factor).shown
     kept = shown(_kept(result.before, result.transcript, count))
     return Rewrite(overhead + kept, shown(result.tokens_before) - kept, shown(result.tokens_after) - kept)
 

@@ -6,6 +6,7 @@ Documented in docs/json-report.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
@@ -13,6 +14,7 @@ from .. import __version__
 from ..factor import Factor
 from ..passes.condensation import Condensation
 from ..passes.receipts import Status
+from ..passes.reconcile import REFER
 from ..prices import Price
 from ..quality.kept import KeptShare
 from ..tokens import BUILT_IN, Counter, CounterName, Encoding
@@ -26,6 +28,9 @@ from .shares import percent
 from .shortcomings import of_another
 from .summaries import known_cost
 from .usage import GIVEN, in_use
+
+_ALL: Final = KeptShare(percent=100.0, low=100.0, high=100.0, cuts=0, facts=None, edits=None)
+"""What is kept where nothing is cut."""
 
 
 class Prices(msgspec.Struct, frozen=True):
@@ -134,7 +139,8 @@ def build(
     tokens, estimated = factor.shown(bare), factor.shown(estimated_tokens(transcript))
     price = price_source.price_for(tokens + overhead[0])
     used = in_use(transcript, count, factor, overhead[0] if overhead[1] == GIVEN else None)
-    known = kept.presets if kept else {}
+    known = dict(kept.presets) if kept else {}
+    known |= {name: _ALL for name, result, _ in condensations if kept and not _loses(result)}
     ranked = in_order([
         Ranked(name, result.shown_after, known[name].percent if name in known else None)
         for name, result, _ in condensations
@@ -178,6 +184,11 @@ def build(
         kept=kept.source if kept and any(each.kept is not None for each in ranked) else None,
         recommended=recommended(ranked, tokens, target, is_typical=bool(kept and kept.source.is_typical)),
     )
+
+
+def _loses(result: Condensation) -> bool:
+    """Whether anything went that references do not bring back."""
+    return any(change.operation != REFER for change in result.changes)
 
 
 def _same(condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]]) -> list[list[str]]:
