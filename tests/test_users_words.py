@@ -137,6 +137,18 @@ def test_rules_stay_over_five_rounds(preset: str) -> None:
         messages = jsontext.parse(api.dump(condensation))
 
 
+@pytest.mark.parametrize("preset", WITH_TARGET)
+def test_rules_stay_while_targets_fall(preset: str) -> None:
+    transcript = with_rules()
+    tokens = Counter.of(transcript).transcript(transcript)
+    for percent in (45, 30, 20, 12, 8):
+        target = tokens * percent // 100
+        condensation = api.condense(transcript, preset=preset, target_tokens=target)
+        assert condensation.tokens_after <= target
+        assert set(RULES) <= set(words_law.quoted(condensation)), percent
+        transcript = api.loads(api.dump(condensation))
+
+
 def test_what_is_pasted_goes_and_the_words_around_it_stay() -> None:
     log = "\n".join(f"12:00:{second:02} all is well, nothing to see here" for second in range(60))
     typed = f"Please look at this:\n```\n{log}\n```\nNever restart the server."

@@ -34,6 +34,9 @@ _ROOM_SHARE: Final = 3
 """Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed. What the
 user said may be more, and leaves half of these to the rest; of a target's room the rest takes at most a third."""
 
+_RENEWED: Final = 16
+"""Tokens that a summary of an earlier one alone has to save: that its figures are shorter is no reason for another."""
+
 _FRAME: Final = 30
 """Tokens of the mark, and of what stands between summary and ledger."""
 
@@ -61,13 +64,14 @@ def run_batch(
     """Summarize what the pass selects, and give a receipt for every block.
 
     `before` are the messages as they are written before the pass; the summary may have `room` tokens, ledger included,
-    or where none are given what is left of the target. It may have more for what the user said, unless it
+    and then an earlier one may be renewed alone, or where none are given what is left of the target. It may have more for what the user said, unless it
     `gives_up_words`.
     """
     summarization = (config.batch_config and config.batch_config.summarization_config) or SummarizationConfig()
     chosen = _choose(draft.messages, summarization, selected, protection)
     old = [draft.messages[position] for position in chosen.positions]
-    why: Kept | Refused | None = Kept.NOTHING_NEW if all(message.is_summary for message in old) else None
+    has_new = any(not message.is_summary for message in old)
+    why: Kept | Refused | None = None if has_new or (old and room is not None) else Kept.NOTHING_NEW
     if why is None:
         costs = sum(map(draft.count.message, old))
         if room is None and target is not None:
@@ -93,7 +97,7 @@ def run_batch(
             first, last = draft.as_read(chosen.positions[0], 0), draft.as_read(chosen.positions[-1], -1)
             hash = stretch_hash(first.hash, last.hash)
             messages = _messages(text, draft.messages, chosen.positions, format, hash)
-            if sum(map(draft.count.message, messages)) < costs:
+            if sum(map(draft.count.message, messages)) + (0 if has_new else _RENEWED) < costs:
                 return _exchange(draft, config, selected, chosen, messages, outcome.by, before)
             why = Kept.NOT_SMALLER
         else:
@@ -136,10 +140,12 @@ def _ledger(
 ) -> str:
     """The ledger up to now as text, short enough that the summary stays the larger part.
 
-    What the user said is all in it, unless it is given up where there is no room.
+    What the user said is all in it, unless it is given up where there is no room. Where nothing is new it may be as
+    long as it was.
     """
     ledger = merge(earlier, collect(messages))
-    allowed = min(_LONGEST_LEDGER, costs // _LEDGER_SHARE, (max_tokens or costs) // 2)
+    share = costs // _LEDGER_SHARE if messages else count(render(earlier))
+    allowed = min(_LONGEST_LEDGER, share, (max_tokens or costs) // 2)
     said = count(render(Ledger(requests=ledger.requests)))
     room = costs if room is None else max(0, room - _FRAME)
     others = min(max(allowed - said, allowed // 2), max(0, room - said) // _ROOM_SHARE)
@@ -168,9 +174,8 @@ def said_by_summary(message: Message) -> Message:
 def to_summarize(
     messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection
 ) -> list[int]:
-    """Positions of the messages that a pass would summarize; none where no message is new."""
-    positions = _choose(messages, config, selected, protection).positions
-    return [] if all(messages[position].is_summary for position in positions) else positions
+    """Positions of the messages that a pass would summarize, earlier summaries too."""
+    return _choose(messages, config, selected, protection).positions
 
 
 def _choose(

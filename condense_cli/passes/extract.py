@@ -46,13 +46,14 @@ def run_extract(
     target: int | None,
     freed: Callable[[], int],
     before_pass: Sequence[Message],
-    format: str | None,
+    format: str,
+    is_up_to_date: bool,
 ) -> list[Receipt]:
     """Shorten what the pass selects, and give a receipt for every block.
 
     Without a target only what the pass's `min_worth` says goes; with both, no more than the target asks for. `freed`
     tells how many tokens of the draft as it stands go besides, once the pass is done; `before_pass` are the messages as
-    they are written before it. A summary is only written where the `format` is given that it is written in.
+    they are written before it. A summary, in the `format`, that `is_up_to_date` is only renewed where all else is not enough.
     """
     extraction = config.extract_config or ExtractConfig()
     shortening = Shortening(draft, config, selected, protection)
@@ -72,13 +73,17 @@ def run_extract(
     elif target is None:
         shortening.leave()
         return shortening.receipts(Kept.NEEDED)
-    older = Older(config, selected, protection, format, before_pass) if extraction.may_summarize and format else None
+    older = None
+    if extraction.may_summarize:
+        older = Older(config, selected, protection, format, before_pass, renews=is_up_to_date)
     is_left = extraction.out_of_reach == "leave"
     if is_left and not _is_in_reach(draft, shortening, target, older):
         shortening.leave()
         draft.write()
         return shortening.receipts(Kept.OUT_OF_REACH)
-    is_met, summarized = _to_target(draft, shortening, target, freed, older)
+    is_met, summarized = _to_target(draft, shortening, target, freed, None if is_up_to_date else older)
+    if not is_met and older and is_up_to_date:
+        is_met, summarized = _to_target(draft, shortening, target, freed, older)
     for most_words in (_SHORT, 0):
         if is_met:
             break

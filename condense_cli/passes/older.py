@@ -26,7 +26,7 @@ class Older(Struct, frozen=True):
     """The messages of an extraction that may be summarized, up to any end before the newest turn, which asks for more.
 
     `before` are the messages as they were written before the pass. What the user said is all in a summary, unless it
-    `gives_up_words`.
+    `gives_up_words`. Where it `renews`, an earlier summary may be written anew, and shorter, with no new message.
     """
 
     config: PassConfig
@@ -35,10 +35,12 @@ class Older(Struct, frozen=True):
     format: str
     before: Sequence[Message]
     gives_up_words: bool = False
+    renews: bool = False
 
     def positions(self, draft: Draft, end: int) -> list[int]:
         """The messages before `end` that a summary would stand for."""
-        return to_summarize(draft.messages, _ALL, self._up_to(end, draft), self.protection)
+        chosen = to_summarize(draft.messages, _ALL, self._up_to(end, draft), self.protection)
+        return chosen if self.renews or any(not draft.messages[position].is_summary for position in chosen) else []
 
     def frame(self, draft: Draft, positions: Sequence[int], room: int) -> int:
         """Tokens of a summary of these messages besides its lines, where it has so much room."""

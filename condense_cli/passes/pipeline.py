@@ -290,10 +290,10 @@ class _Run:
         if config.mode == "extract":
             from .extract import run_extract  # With the extraction: only where there is a target.
 
-            format = None if self.is_up_to_date else self.transcript.format
             return run_extract(
-                self.draft, config, selected, self.protection, self.target, self._thinking_tokens, before, format
-            )
+                self.draft, config, selected, self.protection, self.target, self._thinking_tokens, before,
+                self.transcript.format, self.is_up_to_date,
+            )  # fmt: skip
         if isinstance(config, SlidingWindow):
             return drop_older_half(self.draft, config, selected, self.protection, before)
         from .batch import run_batch  # With the ledger: only where messages are summarized.
