@@ -26,11 +26,14 @@ from build import (
     user,
     written,
 )
+from msgspec.structs import replace
 from summarizers import Failing
 
 from condense_cli import api
+from condense_cli.factor import factor_of
 from condense_cli.passes.pipeline import PRELUDE
 from condense_cli.passes.receipts import Kept, Status
+from condense_cli.tokens import Counter
 
 # --- Operations -------------------------------------------------------------------------------------------------------
 
@@ -136,6 +139,18 @@ def test_a_conditional_pass_runs_above_its_threshold_only() -> None:
         assert bool(condensation.changes) is runs
         assert condensation.passes[1].status is (Status.COMPLETED if runs else Status.SKIPPED)
         assert bool(condensation.passes[1].reason) is not runs
+
+
+def test_a_threshold_is_meant_and_told_in_the_models_tokens() -> None:
+    transcript = replace(anthropic(*conversation()), model="claude-opus-4-8")
+    factor = factor_of(transcript, Counter.of(transcript))
+    tokens = factor.shown(Counter.of(transcript).transcript(transcript))
+    for threshold, runs in ((tokens - 1, True), (tokens, False)):
+        execution = {"type": "conditional", "condition": {"token_threshold": threshold}}
+        receipt = condense(transcript, one_pass(execution=execution), lossless_prelude={"enabled": False}).passes[1]
+        assert receipt.status is (Status.COMPLETED if runs else Status.SKIPPED)
+    assert factor.value > 1
+    assert receipt.reason == f"{tokens:,} tokens are not above its {tokens:,}"
 
 
 # Once the target is reached the passes after it are skipped, those that always run too.

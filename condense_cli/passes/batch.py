@@ -64,8 +64,8 @@ def run_batch(
     """Summarize what the pass selects, and give a receipt for every block.
 
     `before` are the messages as they are written before the pass; the summary may have `room` tokens, ledger included,
-    and then an earlier one may be renewed alone, or where none are given what is left of the target. It may have more for what the user said, unless it
-    `gives_up_words`.
+    or where none are given what is left of the target. Where they are given an earlier summary may be renewed alone.
+    There may be more for what the user said, unless it `gives_up_words`.
     """
     summarization = (config.batch_config and config.batch_config.summarization_config) or SummarizationConfig()
     chosen = _choose(draft.messages, summarization, selected, protection)

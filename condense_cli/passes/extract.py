@@ -53,7 +53,8 @@ def run_extract(
 
     Without a target only what the pass's `min_worth` says goes; with both, no more than the target asks for. `freed`
     tells how many tokens of the draft as it stands go besides, once the pass is done; `before_pass` are the messages as
-    they are written before it. A summary, in the `format`, that `is_up_to_date` is only renewed where all else is not enough.
+    they are written before it. A summary is written in the `format`. One that `is_up_to_date` is renewed only where all
+    else but the user's words is not enough.
     """
     extraction = config.extract_config or ExtractConfig()
     shortening = Shortening(draft, config, selected, protection)

@@ -25,9 +25,8 @@ from .summaries import Summarizer
 _ROUNDS: Final = 5
 """Runs, each of which ends with another factor than it began with."""
 
-_OF_ALL: Final = "token_threshold"
 _OF_BLOCKS: Final = "min_tokens"
-"""Keys of passes whose numbers are tokens of a transcript, and of a single block."""
+"""Key of passes whose numbers are tokens of a single block."""
 
 
 def condense(
@@ -71,7 +70,7 @@ def condense(
 
 
 def in_our_tokens(configuration: Configuration, factor: Factor) -> Configuration:
-    """A configuration with every number of tokens as they are counted.
+    """A configuration with every number of tokens as they are counted, but for the thresholds of passes.
 
     Limits of single blocks go by what is typical of the model, so that a second run has the same ones.
     """
@@ -84,8 +83,6 @@ def in_our_tokens(configuration: Configuration, factor: Factor) -> Configuration
         if not isinstance(value, Struct):
             return value
         new = {name: converted(getattr(value, name)) for name in value.__struct_fields__}
-        if isinstance(new.get(_OF_ALL), int):
-            new[_OF_ALL] = factor.bare(new[_OF_ALL])
         if isinstance(new.get(_OF_BLOCKS), int):
             new[_OF_BLOCKS] = int(new[_OF_BLOCKS] / factor.typical)
         return replace(value, **{name: item for name, item in new.items() if item != getattr(value, name)})
@@ -117,4 +114,4 @@ def _is_done(result: Condensation, configuration: Configuration, factor: Factor)
         return False
     conditions = [config.execution.condition for config in configuration.passes]
     thresholds = [condition.token_threshold for condition in conditions if condition]
-    return not any(factor.bare(most) < tokens <= result.factor.bare(most) for most in thresholds)
+    return not any(result.factor.shown(tokens) <= most < factor.shown(tokens) for most in thresholds)

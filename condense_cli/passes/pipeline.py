@@ -58,11 +58,11 @@ def condense(
     selectors: FindSelector = no_selectors,
     factor: Factor = AS_COUNTED,
 ) -> Condensation:
-    """Run the prelude and the passes of a configuration whose numbers are tokens as they are counted.
+    """Run the prelude and the passes of a configuration whose numbers, but for thresholds, are tokens as counted.
 
     With `stop_at_target` every pass works only until the target is reached, as if the configuration
     said so for each. `clock` gives seconds for the receipts, `selectors` the selectors that passes name, `factor` the
-    model's tokens for what is said in words.
+    model's tokens for thresholds and for what is said in words.
     A transcript that would not become smaller, or by less than `min_saving`, comes back unchanged.
     """
 
@@ -307,14 +307,14 @@ class _Run:
         return fitted(self.draft, target, run, self._thinking_tokens)
 
     def _reason_to_skip(self, config: PassConfig) -> str:
-        condition = config.execution.condition
+        condition = config.execution.condition if config.execution.type == "conditional" else None
+        tokens = self.factor.shown(self.draft.tokens)
         if self._is_target_reached():
             return "the target was reached before"
         if self.target is None and needs_target(config):
             return NO_TARGET
-        if config.execution.type == "conditional" and condition and self.draft.tokens <= condition.token_threshold:
-            tokens, most = map(self.factor.shown, (self.draft.tokens, condition.token_threshold))
-            return f"{tokens:,} tokens are not above its {most:,}"
+        if condition and tokens <= condition.token_threshold:
+            return f"{tokens:,} tokens are not above its {condition.token_threshold:,}"
         if isinstance(config, SlidingWindow):  # What is left after it has a new older half.
             return "it ran already" if config.id in self._seen_ids() else ""
         if keeps_all(config):

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..exchanges import cut_before
+from ..factor import AS_COUNTED, Factor
 from ..lossless.decode import decode
 from ..tokens import Counter
 from ..transcript import STANDING_ROLES, BlockKind, Message, Role, Transcript
@@ -62,12 +63,16 @@ class Way(Struct, frozen=True):
 
 
 def cases_of(
-    transcript: Transcript, cuts: Sequence[float], count: Counter, smallest: int = SMALLEST
+    transcript: Transcript,
+    cuts: Sequence[float],
+    count: Counter,
+    smallest: int = SMALLEST,
+    factor: Factor = AS_COUNTED,
 ) -> tuple[list[Case], list[LeftOut]]:
     """The cuts of a transcript, and what is left out. Cuts are shares of the messages; none separates a call from
-    its result."""
+    its result. `smallest` is in the model's tokens, to which the `factor` leads."""
     messages = decode(transcript.messages).messages
-    tokens = sum(map(count.message, messages))
+    tokens = factor.shown(sum(map(count.message, messages)))
     if tokens < smallest:
         return [], [LeftOut(None, f"it has {tokens:,} tokens, fewer than {smallest:,}")]
     read = Reading()

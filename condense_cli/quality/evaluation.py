@@ -78,7 +78,7 @@ def evaluate(
     """
     count = count or Counter.of(transcript)
     factor = factor_of(transcript, count)
-    cases, left_out = cases_of(transcript, cuts, count, factor.bare(smallest))
+    cases, left_out = cases_of(transcript, cuts, count, smallest, factor)
     runs = [run for way in ways for run in _runs(way, budgets)]
     found: list[Cut] = []
     for number, case in enumerate(cases):
