@@ -62,7 +62,7 @@ def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> list[s
         case Known.COUNTED:
             return [f"Tokens are those of {name}: {times}, as the provider counted this transcript."]
         case Known.BARE:
-            return [f"Tokens are plain {encoding} counts, as asked for."]
+            return [f"Tokens are counts of {encoding}, as asked for."]
         case Known.UNKNOWN:
             return [f"Tokens are {encoding} counts; how many {name} makes of them is not known."]
         case other:
