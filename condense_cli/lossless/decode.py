@@ -1,14 +1,20 @@
-"""Undoing references: every line that names lines standing in another block becomes those lines again."""
+"""Undoing references: every line that names lines standing in another block becomes those lines again.
+
+What is read may come from anyone, so it is bounded: a reference gives lines that stand in the file, never lines that
+another reference gave, and all of them together no more than `READ_TIMES` the file. Beyond that a reference is text.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import todos
 from ..markers import REFERENCE_PREFIX, gaps_in
+from ..spelled import size_of
 from ..tools import arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, Message, Role, Text
 from . import states
@@ -18,6 +24,13 @@ from .lines import Lines
 from .listed import is_said_in, list_in, list_of, text_of
 from .reader import Reader
 from .references import ABOVE, ABOVE_WORD, THIS_CALL, Address, Reference, parse_reference, reference_hash
+
+READ_TIMES: Final = 32
+"""All references together may give so many times the characters of the messages as they are read."""
+WRITTEN_TIMES: Final = 16
+"""What is written keeps to this, so that it can still be read once a client left some messages out."""
+_LEAST: Final = 1_000_000
+"""So many characters may references give in any case."""
 
 
 class Decoded(Struct, frozen=True):
@@ -34,11 +47,15 @@ class Decoded(Struct, frozen=True):
 
 
 def decode(
-    messages: Sequence[Message], reader: Reader | None = None, expected: Mapping[tuple[int, int], Text] | None = None
+    messages: Sequence[Message],
+    reader: Reader | None = None,
+    expected: Mapping[tuple[int, int], Text] | None = None,
+    times: int = READ_TIMES,
 ) -> Decoded:
     """Resolve every reference that resolves. Linear in the size of the messages.
 
     `expected` are texts, by positions of message and block, that need not be held twice where they come out.
+    References give at most `times` the characters of the messages.
     """
     reader = reader or Reader()
     holders = [
@@ -49,7 +66,8 @@ def decode(
     ]
     if not holders:
         return Decoded(tuple(messages))
-    decoder = _Decoder(messages, reader, expected or {})
+    size = sum(size_of(block.content) for message in messages for block in message.blocks)
+    decoder = _Decoder(messages, reader, expected or {}, max(_LEAST, times * size))
     # A forward reference needs the newer blocks first, a backward one the older.
     open_after = decoder.sweep(reversed(holders), is_backward=False)
     open_after = decoder.sweep(reversed(open_after), is_backward=True)
@@ -87,8 +105,14 @@ def _is_turn_of(address: Address, is_backward: bool) -> bool:
 
 
 class _Decoder:
-    def __init__(self, messages: Sequence[Message], reader: Reader, expected: Mapping[tuple[int, int], Text]) -> None:
+    def __init__(
+        self, messages: Sequence[Message], reader: Reader, expected: Mapping[tuple[int, int], Text], limit: int
+    ) -> None:
         self.messages = list(messages)
+        self._left = limit
+        """Characters that references may still give, or be compared with."""
+        self._given: dict[tuple[int, int, str], bytes] = {}
+        """Marks for the lines of a block, or of a field of it, that references gave: no reference gives them again."""
         self._reader, self._expected = reader, expected
         self._written = messages
         self.resolved = 0
@@ -105,7 +129,7 @@ class _Decoder:
         block = self.messages[place.message].blocks[place.block]
         if block.kind is not BlockKind.TOOL_CALL:
             written = block.text
-            text = self._text(place, written, is_backward, block.kind is BlockKind.TEXT)
+            text = self._text(place, written, is_backward, is_user_text=block.kind is BlockKind.TEXT)
             if text != written:
                 known = self._expected.get(place[:2])
                 is_known = known is not None and str(known) == text
@@ -119,7 +143,7 @@ class _Decoder:
         ]
         # A value may refer to one after it (forward) or before it, which therefore comes first.
         for path, value in values if is_backward else reversed(values):
-            text = self._text(place, value, is_backward, False) if REFERENCE_PREFIX in value else value
+            text = self._text(place, value, is_backward, field=field_of(path)) if REFERENCE_PREFIX in value else value
             if text != value:
                 block = with_values(block, {path: text})
                 self._put(place, block)
@@ -134,13 +158,14 @@ class _Decoder:
             return call
         path, listed = found
         written = text_of(listed, path)
-        text = self._text(place, written, is_backward, False)
+        text = self._text(place, written, is_backward, field=field_of(path))
         if text == written:
             return call
         try:
             call = with_values(call, {path: list_of(text, listed)})
         except (ValueError, RecursionError):  # It names lines that are no todos.
             self.resolved = resolved
+            self._given.pop((*place[:2], field_of(path)), None)
             return call
         self._put(place, call)
         return call
@@ -151,15 +176,16 @@ class _Decoder:
         blocks[place.block] = block
         self.messages[place.message] = replace(message, blocks=tuple(blocks))
 
-    def _text(self, place: Place, text: str, is_backward: bool, is_user_text: bool) -> str:
+    def _text(self, place: Place, text: str, is_backward: bool, *, field: str = "", is_user_text: bool = False) -> str:
         """The text with references of one direction resolved; what takes their place is not looked at again."""
         if REFERENCE_PREFIX not in text:
             return text
         lines = text.split("\n")
+        given = bytearray(self._given.get((*place[:2], field), b"")[: len(lines)].ljust(len(lines), b"\0"))
         is_changed = False
         # From the end, where elements before a line still stand as they did.
         for number in reversed([number for number, line in enumerate(lines) if line.startswith(REFERENCE_PREFIX)]):
-            reference = parse_reference(lines[number])
+            reference = None if given[number] else parse_reference(lines[number])
             if reference is None or not _is_turn_of(reference.address, is_backward):
                 continue
             here = place
@@ -173,38 +199,65 @@ class _Decoder:
             found = self._resolve(here, reference, before, after)
             if found is not None:
                 lines[number] = found
+                given[number] = 1
                 is_changed = True
                 self.resolved += 1
-        return self._from_above("\n".join(lines) if is_changed else text)
+        if is_changed:
+            marked = zip(given, lines, strict=True)
+            given = bytearray().join(bytes((mark,)) * (line.count("\n") + 1) for mark, line in marked)
+            text = "\n".join(lines)
+        text, given = self._from_above(text, given)
+        if 1 in given:
+            self._given[*place[:2], field] = bytes(given)
+        return text
 
-    def _from_above(self, text: str) -> str:
-        """The text with references to its own lines resolved, from the start, as they count decoded lines."""
+    def _from_above(self, text: str, given: bytearray) -> tuple[str, bytearray]:
+        """The text with references to its own lines resolved, from the start, as they count decoded lines.
+
+        `given` marks the lines that references gave, and does so for the text that comes out.
+        """
         if ABOVE_WORD not in text:
-            return text
+            return text, given
         lines: list[str] = []
-        for line in text.split("\n"):
-            reference = parse_reference(line)
-            found = find_above(lines, reference.where) if reference and reference.address == ABOVE else None
-            if reference is None or found is None or reference_hash(found) != reference.hash:
-                lines.append(line)
-            else:
-                lines += found.split("\n")
+        marks = bytearray()
+        for line, is_given in zip(text.split("\n"), given, strict=True):
+            reference = None if is_given else parse_reference(line)
+            place = find_above(len(lines), reference.where) if reference and reference.address == ABOVE else None
+            found = lines[place[0] : sum(place)] if place and self._may_give(marks, *place) else []
+            if reference and found and self._is_meant("\n".join(found), reference):
+                lines += found
+                marks += b"\1" * len(found)
                 self.resolved += 1
-        return "\n".join(lines)
+            else:
+                lines.append(line)
+                marks.append(is_given)
+        return "\n".join(lines), marks
+
+    def _may_give(self, given: bytes | bytearray, start: int, size: int) -> bool:
+        """Whether a reference may give `size` lines of a text: if no other one gave any of them, which are marked."""
+        self._left -= size
+        return self._left >= 0 and given.find(1, start, start + size) < 0
+
+    def _is_meant(self, found: str, reference: Reference) -> bool:
+        """Whether lines are those that a reference means. Looking at them uses up what is left."""
+        self._left -= len(found)
+        return self._left >= 0 and reference_hash(found) == reference.hash
 
     def _resolve(self, here: Place, reference: Reference, before: str, after: str) -> str | None:
         there = self._addresses.find(here, reference.address)
         if there is not None and there[:2] != here[:2]:
             self.named.setdefault(here[:2], set()).add(there[:2])
-        source = self._source(here, there, reference) if there is not None else None
+        if there is None or self._left < 0:
+            return None
+        source, given = self._source(here, there, reference)
         place = find_place(source.shape, reference.where) if source is not None else None
-        if source is None or place is None:
+        if source is None or place is None or not self._may_give(given, *place):
             return None
         found = readings(source, *place, reference.numbering, before, after)
-        return next((text for text in found if reference_hash(text) == reference.hash), None)
+        return next((text for text in found if self._is_meant(text, reference)), None)
 
-    def _source(self, here: Place, there: Place, reference: Reference) -> Lines | None:
-        """The lines of what an address means.
+    def _source(self, here: Place, there: Place, reference: Reference) -> tuple[Lines | None, bytes]:
+        """The lines of what an address means, and marks for those that references gave.
 
         A result refers to its call as it is written, a value to the other values of its call, which is being decoded.
         """
@@ -212,13 +265,15 @@ class _Decoder:
         is_own_call = address.what == THIS_CALL and there != here
         block = (self._written if is_own_call else self.messages)[there.message].blocks[there.block]
         text: Text | None = block.content
+        given = b"" if is_own_call else self._given.get((*there[:2], address.field), b"")
         if address.field:
             text = self._fields(block).get(address.field)
         elif tag := tag_of(address.what):
             whole = block.text
             found = states.elements(whole, tag)[there.part : there.part + 1]
             text = whole[found[0].start : found[0].end] if found else None
-        return None if text is None else self._reader.lines(text)
+            given = given[whole.count("\n", 0, found[0].start) :] if found else b""
+        return None if text is None else self._reader.lines(text), given
 
     def _fields(self, call: Block) -> dict[str, str]:
         """The values of a call by the names that references use; those of the last call asked for are remembered."""

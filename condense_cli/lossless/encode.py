@@ -19,7 +19,7 @@ from ..tokens import Counter
 from ..tools import arguments_of, with_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Text, compact
 from .addresses import Addresses, Place
-from .decode import decode
+from .decode import WRITTEN_TIMES, decode
 from .finders import Category, Finders
 from .lines import Lines, Shape
 from .listed import list_in, list_of
@@ -286,7 +286,7 @@ def verified(
     """The blocks that decode to what they were made from. Text that imitates references can spoil some."""
     while blocks:
         expected = {place: messages[place[0]].blocks[place[1]].content for place in blocks} | dict(meant)
-        decoded = decode(with_blocks(messages, blocks), reader, expected).messages
+        decoded = decode(with_blocks(messages, blocks), reader, expected, WRITTEN_TIMES).messages
         wrong = [
             place
             for place in blocks

@@ -70,14 +70,14 @@ def above(start: int, size: int) -> str:
     return f"{_range(start + 1, start + size)} above"
 
 
-def find_above(lines: list[str], where: str) -> str | None:
-    """The lines that `above` means; `lines` are those before the reference."""
+def find_above(length: int, where: str) -> tuple[int, int] | None:
+    """First line and number of the lines that `above` means, of so many before the reference."""
     match = _RANGE.match(where)
     if match is None:
         return None
     first, last = int(match[1]), int(match[2] or match[1])
-    is_inside = 0 < first <= last <= len(lines) and above(first - 1, last - first + 1) == where
-    return "\n".join(lines[first - 1 : last]) if is_inside else None
+    is_inside = 0 < first <= last <= length and above(first - 1, last - first + 1) == where
+    return (first - 1, last - first + 1) if is_inside else None
 
 
 def _range(first: int, last: int) -> str:
