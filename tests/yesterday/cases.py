@@ -101,7 +101,7 @@ def on_inputs(inputs: Iterable[str], configurations: Sequence[str]) -> Iterator[
             continue
         for preset in preset_names():
             yield Case(path, preset, ("--preset", preset))
-        yield Case(path, "target", ("--preset", "balanced", "--target-tokens", "1500"))
+        yield Case(path, "target", TARGET)
     for option, arguments in OPTIONS.items():
         for name in ("claude-code", "codex", "mixed"):
             yield Case(named[name], option, arguments)
@@ -114,6 +114,7 @@ def on_inputs(inputs: Iterable[str], configurations: Sequence[str]) -> Iterator[
             yield Case(named[name], way, ("--config", f"configurations/{file}", "--profile", api))
 
 
+TARGET: Final = ("--preset", "balanced", "--target-tokens", "1500")
 ONLY_READ: Final = ("gemini-log", "kimi", "opencode-events", "claude-stream-json")
 OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "slim": ("--preset", "speed", "--slim"),

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 import model_server as played
+from claude_tree import SESSION
 from helpers import Outcome, as_lines, condense, session
 from many_files import SHORT
 from msgspec.structs import replace
@@ -31,7 +32,6 @@ from condense_cli.llm.prompts import PROMPT_VERSION
 from . import cases, sources
 from .frozen import CHANGED, HERE, MANIFEST, Frozen, Manifest, Replaced, examined, spelled
 
-SESSION: Final = "5e551011-0000-4000-8000-000000000000"
 ROLLOUT: Final = "0199a213-81c0-7800-8aa1-bbab2a035a53"
 _LARGE: Final = 10_000
 """Files of more bytes are compressed."""
@@ -73,11 +73,12 @@ def freeze(folder: Path, home: Path) -> None:
     for name, data in inputs.items():
         work.write(name, data)
     runs = _configurations(work)
-    for case in cases.on_inputs(dict.fromkeys(inputs, ""), runs):
+    planned = [*cases.on_inputs(inputs, runs)]
+    for case in planned:
         if not case.needs_model:
             work.case(case)
     _grown(work)
-    _by_model(work, [case for case in cases.on_inputs(dict.fromkeys(inputs, ""), runs) if case.needs_model])
+    _by_model(work, [case for case in planned if case.needs_model])
     _in_place(work)
     _sessions(work)
     _many(work)
@@ -136,8 +137,7 @@ def _grown(work: Freezing) -> None:
         stem, _, suffix = name.partition(".")
         path = work.folder / f"condensed/{stem}/max.{suffix}"
         grown = work.write(f"inputs/grown-{name}", sources.grown(name, path.read_bytes()))
-        for way in ("max", "target"):
-            arguments = ("--preset", "max") if way == "max" else ("--preset", "balanced", "--target-tokens", "1500")
+        for way, arguments in {"max": ("--preset", "max"), "target": cases.TARGET}.items():
             work.case(cases.Case(f"inputs/{grown.name}", way, arguments))
 
 
