@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAMPLE := sample_transcripts/bugfix-session.jsonl
 
-.PHONY: demo test clients check fuzz format bench docs clean
+.PHONY: demo test clients check fuzz freeze format bench docs clean
 
 demo: .venv/.run
 	$(BIN)/condense run $(SAMPLE) --preset speed --dry-run
@@ -26,6 +26,9 @@ fuzz: .venv/.dev
 	if $(BIN)/python -c 'import atheris' 2>/dev/null; then \
 	    $(BIN)/python tests/fuzz/readers.py -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0; \
 	else echo 'atheris has no wheel for this machine: the readers were not fuzzed'; fi
+
+freeze: .venv/.dev
+	cd tests && ../$(BIN)/python -m yesterday.freeze
 
 format: .venv/.dev
 	$(BIN)/ruff format .
