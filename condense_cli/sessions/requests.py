@@ -27,8 +27,7 @@ def title_of(text: str) -> str | None:
 
 def request_in(text: str) -> str | None:
     """The title that a user's text gives, or None where a client wrote all of it."""
-    text = text[:_LOOKED_AT]
-    wrapped = _WRAPPED.match(text)
+    wrapped = _WRAPPED.match(text[:_LOOKED_AT])
     if wrapped:
         return title_of(wrapped["text"])
     return title_of(words_of_user(text))
