@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..markers import GO_ON, parse_summary
-
 _TAGS: Final = (
     "system-reminder",
     "command-name",
@@ -69,8 +67,7 @@ def words_of_user(text: str) -> str:
             break
         start = end
     words = text[start:].lstrip()
-    is_of_client = _WHOLE.fullmatch(words) or parse_summary(words) is not None or words == GO_ON
-    return "" if is_of_client else words
+    return "" if _WHOLE.fullmatch(words) else words
 
 
 def _end(text: str, tag: str, start: int) -> int:
