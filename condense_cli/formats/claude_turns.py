@@ -183,7 +183,7 @@ def _neighbours_joined(turns: Iterable[Turn]) -> tuple[Turn, ...]:
 
 def _is_summary(*neighbours: tuple[Block, ...]) -> bool:
     """Whether one of two neighbours is a summary, which stays a turn of its own here."""
-    return any(block.is_summary for blocks in neighbours for block in blocks)
+    return any(block.summarizes for blocks in neighbours for block in blocks)
 
 
 def _results(turns: Iterable[Turn]) -> int:

@@ -49,7 +49,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if value.get("isSummary") is True:
             content = [replace(block, summarizes=block.kind is BlockKind.TEXT) for block in content]
         # What looks like a call or a result in a summary is quoted.
-        is_summary = any(block.is_summary for block in content)
+        is_summary = any(block.looks_like_summary for block in content)
         linked = content if is_summary else linker.link(role, content)
         turns.append((role, list(as_spelled(linked, document.source))))
     return Transcript(

@@ -95,7 +95,7 @@ class ActionReader:
         blocks = [*thoughts, *message_blocks(value, record, role, self._tools)]
         if value.get("is_demo"):
             return [replace(block, injected=True, demonstrates=True) for block in blocks]
-        if any(block.is_summary for block in blocks):
+        if any(block.looks_like_summary for block in blocks):
             return blocks  # What looks like an action in it is quoted.
         if role is Role.ASSISTANT and not value.get("tool_calls"):
             action = value.get("action")

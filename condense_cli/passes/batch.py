@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ..config.models import PassConfig, SummarizationConfig
 from ..formats import format_named
+from ..formats.own_summaries import request_before
 from ..ledger.bounded import fit
 from ..ledger.collect import collect, merge_all
 from ..ledger.entries import Ledger, merge
@@ -119,7 +120,7 @@ class _Earlier(Struct, frozen=True):
 
 
 def _earlier(messages: Sequence[Message]) -> _Earlier:
-    texts = [block.text for message in messages for block in message.blocks if block.is_summary and block.text != GO_ON]
+    texts = [block.text for message in messages for block in message.blocks if block.summarizes and block.text != GO_ON]
     bodies = [text.partition("\n")[2] if parse_summary(text) else text for text in texts]
     ledgers = [parse_ledger(body) for body in bodies]
     said = [
@@ -183,9 +184,9 @@ def _choose(
 ) -> _Chosen:
     # Each position by whether there is a summary at it.
     window = {
-        position: is_summary
+        position: message.is_summary
         for position, message in enumerate(messages[: selected.end])
-        if (is_summary := message.is_summary) or any(selected.test(message, block) for block in message.blocks)
+        if any((selected.takes_in if message.is_summary else selected.test)(message, block) for block in message.blocks)
     }
     said = [position for position, is_summary in window.items() if not is_summary]
     at_ends = {*said[: config.keep_first], *said[max(0, len(said) - config.keep_last) :]}
@@ -195,7 +196,7 @@ def _choose(
     chosen = set()
     for position, message in enumerate(messages):
         reasons = [protection.of(message, block) for block in message.blocks]
-        reason = next((reason for reason in reasons if reason not in (None, Kept.SUMMARY)), None)
+        reason: Kept | None = next((reason for reason in reasons if reason not in (None, Kept.SUMMARY)), None)
         if reason is None and position >= selected.end:
             reason = Kept.RECENT
         elif reason is None and position not in window:
@@ -204,6 +205,8 @@ def _choose(
             reason = Kept.AT_END
         elif reason is None and position < request and not message.is_summary:
             reason = Kept.BEFORE_REQUEST
+        elif reason is None and position and any(block.leads_on for block in message.blocks):
+            reason = stay.get(position - 1)  # It leads on from a summary, and goes only with that.
         if reason is None:
             chosen.add(position)
         else:
@@ -257,7 +260,8 @@ def _messages(
         role = Role.ASSISTANT if before and before[-1].role is Role.USER else Role.USER
         needs_bridge = after is not None and after.role is role and len(positions) > 1
     following = len(messages) - len(positions) - positions[0] + needs_bridge
-    mark = SummaryMark(sum(message.turns for message in old), following, hash)
+    request = request_before(messages[: positions[0]])
+    mark = SummaryMark(sum(message.turns for message in old), following, hash, request)
     texts = [(role, f"{mark}\n{text}")]
     if needs_bridge:
         texts.append((Role.ASSISTANT if role is Role.USER else Role.USER, GO_ON))
@@ -269,7 +273,7 @@ def _messages(
 
 def _block(message: Message, text: str, role: Role) -> Block:
     place = Place(message.blocks[0].place.record, ())
-    return Block(BlockKind.TEXT, place, (), content=text, injected=role is Role.USER, changed=True)
+    return Block(BlockKind.TEXT, place, (), content=text, injected=role is Role.USER, changed=True, summarizes=True)
 
 
 def _exchange(

@@ -244,7 +244,7 @@ class Draft:
 
 
 def _are_joined(first: Message, second: Message) -> bool:
-    return first.role is second.role and not (first.is_summary or second.is_summary)
+    return first.role is second.role and not (first.stands_apart or second.stands_apart)
 
 
 def _constant(pass_id: str, message: Message, operation: str, reason: str) -> Receipt:
