@@ -65,7 +65,7 @@ def run_batch(
     `gives_up_words`.
     """
     summarization = (config.batch_config and config.batch_config.summarization_config) or SummarizationConfig()
-    chosen = _choose(draft.messages, summarization, selected, protection)
+    chosen = _choose(draft.messages, summarization, selected, protection, format)
     old = [draft.messages[position] for position in chosen.positions]
     why: Kept | Refused | None = Kept.NOTHING_NEW if all(message.is_summary for message in old) else None
     if why is None:
@@ -166,15 +166,15 @@ def said_by_summary(message: Message) -> Message:
 
 
 def to_summarize(
-    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection
+    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection, format: str
 ) -> list[int]:
     """Positions of the messages that a pass would summarize; none where no message is new."""
-    positions = _choose(messages, config, selected, protection).positions
+    positions = _choose(messages, config, selected, protection, format).positions
     return [] if all(messages[position].is_summary for position in positions) else positions
 
 
 def _choose(
-    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection
+    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection, format: str
 ) -> _Chosen:
     # Each position by whether there is a summary at it.
     window = {
@@ -203,9 +203,10 @@ def _choose(
             chosen.add(position)
         else:
             stay[position] = reason
-    for position in _with_halves(messages, chosen):
-        chosen.discard(position)
-        stay[position] = Kept.EXCHANGE
+    answers_calls = format_named(format).answers_calls
+    while parts := _with_halves(messages, chosen) or (_behind_open_call(messages, chosen) if answers_calls else set()):
+        chosen -= parts
+        stay |= dict.fromkeys(parts, Kept.EXCHANGE)
     return _Chosen(sorted(chosen), stay)
 
 
@@ -236,6 +237,19 @@ def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
                 stay.add(other)
                 waiting.append(other)
     return stay
+
+
+def _behind_open_call(messages: Sequence[Message], chosen: set[int]) -> set[int]:
+    """Chosen messages behind a call without a result that stays: a client that answers it leaves it out before a summary.
+
+    To the client a summary is the user's next word.
+    """
+    answered = {block.answers for message in messages for block in message.blocks}
+    for position, message in enumerate(messages):
+        calls = {block.call_id for block in message.blocks if block.kind is BlockKind.TOOL_CALL}
+        if position not in chosen and not calls <= answered:
+            return {other for other in chosen if other > position}
+    return set()
 
 
 def _messages(

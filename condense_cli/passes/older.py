@@ -38,7 +38,7 @@ class Older(Struct, frozen=True):
 
     def positions(self, draft: Draft, end: int) -> list[int]:
         """The messages before `end` that a summary would stand for."""
-        return to_summarize(draft.messages, _ALL, self._up_to(end, draft), self.protection)
+        return to_summarize(draft.messages, _ALL, self._up_to(end, draft), self.protection, self.format)
 
     def frame(self, draft: Draft, positions: Sequence[int], room: int) -> int:
         """Tokens of a summary of these messages besides its lines, where it has so much room."""
