@@ -88,9 +88,8 @@ class _Linker:
                 # The header is what links a body to its call: no pass may rewrite it.
                 first, *body = _divided(block, header.end())
                 yield replace(first, injected=True)
-                for part in body:
-                    yield _result(part, *waiting)
-                    waiting = None
+                yield from (_result(part, *waiting) for part in body)
+                waiting = None if body else waiting
             elif not waiting:
                 yield block
             elif other := _NOT_A_BODY.match(block.text):

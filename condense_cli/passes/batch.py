@@ -240,9 +240,9 @@ def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
 
 
 def _behind_open_call(messages: Sequence[Message], chosen: set[int]) -> set[int]:
-    """Chosen messages behind a call without a result that stays: a client that answers it leaves it out before a summary.
+    """Chosen messages behind a call without a result that stays.
 
-    To the client a summary is the user's next word.
+    To a client a summary is the user's next word, behind which it no longer answers the call but leaves it out.
     """
     answered = {block.answers for message in messages for block in message.blocks}
     for position, message in enumerate(messages):
