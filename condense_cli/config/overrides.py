@@ -92,6 +92,19 @@ def without_passes(configuration: Configuration) -> Configuration:
     return structs.replace(configuration, provider="smart", passes=(), keep_first=0, lossless_prelude=prelude)
 
 
+def without_summaries(configuration: Configuration) -> Configuration:
+    """The configuration without what puts a summary in the place of messages."""
+    passes = (config for config in configuration.passes if config.mode != "batch")
+    return structs.replace(configuration, passes=tuple(map(_in_place, passes)))
+
+
+def _in_place(config: PassConfig) -> PassConfig:
+    extraction = config.extract_config
+    if extraction is None:
+        return config
+    return structs.replace(config, extract_config=structs.replace(extraction, may_summarize=False))
+
+
 def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     """The configuration as the flags of this run make it: one whose passes are those that run. Raises UsageError."""
     if overrides.lossless_only:

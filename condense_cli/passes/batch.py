@@ -69,7 +69,7 @@ def run_batch(
     There may be more for what the user said, unless it `gives_up_words`.
     """
     summarization = (config.batch_config and config.batch_config.summarization_config) or SummarizationConfig()
-    chosen = _choose(draft.messages, summarization, selected, protection)
+    chosen = _choose(draft.messages, summarization, selected, protection, format)
     old = [draft.messages[position] for position in chosen.positions]
     has_new = any(not message.is_summary for message in old)
     why: Kept | Refused | None = None if has_new or (old and room is not None) else Kept.NOTHING_NEW
@@ -173,14 +173,14 @@ def said_by_summary(message: Message) -> Message:
 
 
 def to_summarize(
-    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection
+    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection, format: str
 ) -> list[int]:
     """Positions of the messages that a pass would summarize, earlier summaries too."""
-    return _choose(messages, config, selected, protection).positions
+    return _choose(messages, config, selected, protection, format).positions
 
 
 def _choose(
-    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection
+    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection, format: str
 ) -> _Chosen:
     # Each position by whether there is a summary at it.
     window = {
@@ -211,9 +211,10 @@ def _choose(
             chosen.add(position)
         else:
             stay[position] = reason
-    for position in _with_halves(messages, chosen):
-        chosen.discard(position)
-        stay[position] = Kept.EXCHANGE
+    answers_calls = format_named(format).answers_calls
+    while parts := _with_halves(messages, chosen) or (_behind_open_call(messages, chosen) if answers_calls else set()):
+        chosen -= parts
+        stay |= dict.fromkeys(parts, Kept.EXCHANGE)
     return _Chosen(sorted(chosen), stay)
 
 
@@ -244,6 +245,19 @@ def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
                 stay.add(other)
                 waiting.append(other)
     return stay
+
+
+def _behind_open_call(messages: Sequence[Message], chosen: set[int]) -> set[int]:
+    """Chosen messages behind a call without a result that stays.
+
+    To a client a summary is the user's next word, behind which it no longer answers the call but leaves it out.
+    """
+    answered = {block.answers for message in messages for block in message.blocks}
+    for position, message in enumerate(messages):
+        calls = {block.call_id for block in message.blocks if block.kind is BlockKind.TOOL_CALL}
+        if position not in chosen and not calls <= answered:
+            return {other for other in chosen if other > position}
+    return set()
 
 
 def _messages(
