@@ -188,7 +188,7 @@ def _found(target: Path) -> Iterator[Backup]:
 def _backup_of(target: Path, path: Path) -> Backup | None:
     """The backup of a file that a path names; None where that is something else, or gone by now. Raises OSError."""
     tail = _TAIL.fullmatch(path.name.removeprefix(target.name))
-    if tail is None or not path.name.startswith(target.name):
+    if tail is None or not path.name.startswith(target.name) or path.is_symlink():  # No backup is made as a link.
         return None
     time, size, digest, kind = tail.groups()
     try:
