@@ -12,7 +12,7 @@ from condense_cli.passes.batch import _FRAME, frame_tokens
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message
 
-ENTRY = 60
+ENTRY = 20
 """Tokens of an entry of these ledgers, and of the line that says how many are left out, are fewer."""
 
 NO_END = 10**9
@@ -38,7 +38,7 @@ def costs(messages: tuple[Message, ...]) -> int:
 
 
 def test_a_tenth_of_what_is_summarized() -> None:
-    messages = edits(60)
+    messages = edits(150)
     most = costs(messages) // 10
     assert most < 3_000
     assert most - ENTRY < ledger_tokens(messages) <= most
@@ -78,4 +78,4 @@ def test_half_of_what_the_summary_may_have(most: int) -> None:
     (summary,) = [block.text for _, block in found.transcript.blocks() if parse_summary(block.text)]
     ledger = summary[summary.index("What happened.") + len("What happened.") :]
     assert parse_ledger(summary) is not None
-    assert most // 2 - ENTRY < count(ledger) <= most // 2 + ENTRY // 6
+    assert most // 2 - ENTRY < count(ledger) <= most // 2 + ENTRY // 2
