@@ -76,11 +76,13 @@ class ContentType(StrEnum):
     IMAGES = "images"
 
 
-CONTENT_TYPE_OF_KIND = {
+CONTENT_TYPE_OF_KIND: Final[dict[BlockKind, ContentType | None]] = {
     BlockKind.TEXT: ContentType.MESSAGE_TEXT,
     BlockKind.TOOL_CALL: ContentType.TOOL_PARAMETERS,
     BlockKind.TOOL_RESULT: ContentType.TOOL_RESULTS,
     BlockKind.IMAGE: ContentType.IMAGES,
+    BlockKind.THINKING: None,
+    BlockKind.OPAQUE: None,
 }
 
 
@@ -160,7 +162,7 @@ class Block(Struct, frozen=True):
 
     @property
     def content_type(self) -> ContentType | None:
-        return CONTENT_TYPE_OF_KIND.get(self.kind)
+        return CONTENT_TYPE_OF_KIND[self.kind]
 
     @property
     def answers(self) -> str | None:

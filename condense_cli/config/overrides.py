@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec import Struct, structs
 
@@ -166,13 +166,17 @@ def _has_own_tools(selection: Selection) -> bool:
 def _of_only_tools(config: PassConfig, globs: tuple[str, ...]) -> PassConfig:
     """The pass for these tools. A summary takes whole messages, so that nothing else may stand in them."""
     selection = config.selection
-    if config.mode == "batch":
-        changed = selection if selection.only_tools is not None else structs.replace(selection, only_tools=globs)
-    elif _has_own_tools(selection):
-        changed = selection
-    else:
-        exclude = selection.tools.exclude if selection.tools else ()
-        changed = structs.replace(selection, tools=Globs(include=globs, exclude=exclude))
+    changed = selection
+    match config.mode:
+        case "batch":
+            if selection.only_tools is None:
+                changed = structs.replace(selection, only_tools=globs)
+        case "individual" | "extract":
+            if not _has_own_tools(selection):
+                exclude = selection.tools.exclude if selection.tools else ()
+                changed = structs.replace(selection, tools=Globs(include=globs, exclude=exclude))
+        case other:
+            assert_never(other)
     return structs.replace(config, selection=changed)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from .. import patches, todos, tools
 from ..extractive.pasted import is_typed, pasted_units
@@ -116,6 +116,8 @@ def _of_command(command: str, results: Results) -> Iterator[Ledger]:
                     yield _file(FileEntry(effect.path, written=1))
                 case "edited":
                     yield _file(FileEntry(effect.path, edited=1))
+                case other:
+                    assert_never(other)
 
 
 def _of_patch(patched: list[tuple[str, str, str]], state: State) -> Iterator[Ledger]:

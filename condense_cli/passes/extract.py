@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec.structs import replace
 
@@ -77,7 +77,7 @@ def run_extract(
     older = None
     if extraction.may_summarize:
         older = Older(config, selected, protection, format, before_pass, renews=is_up_to_date)
-    is_left = extraction.out_of_reach == "leave"
+    is_left = _is_left(extraction)
     if is_left and not _is_in_reach(draft, shortening, target, older):
         shortening.leave()
         draft.write()
@@ -113,6 +113,17 @@ def _without_the_rest(draft: Draft, shortening: Shortening, min_worth: float) ->
     survey = Survey(draft.messages, draft.count)
     keys = [key for placed in shortening.keys.values() for key in placed if not survey.units[key].gaps]
     return Together(Priced(survey), keys, fixed=shortening.fixed).worth_at_least(min_worth / 1_000)
+
+
+def _is_left(extraction: ExtractConfig) -> bool:
+    """Whether everything is left to the passes that follow where the target is out of reach."""
+    match extraction.out_of_reach:
+        case "leave":
+            return True
+        case "cut":
+            return False
+        case other:
+            assert_never(other)
 
 
 def _to_target(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -51,15 +52,18 @@ def select(
     takes_in = compile_predicates(whole, messages, count)
     if selection.selector is not None:
         test = _both(test, selectors(selection.selector)(tuple(messages), count))
-    if selection.type == "custom":
-        return Selected(len(messages), None, test, takes_in, "selected by the pass")
-    if selection.type == "preserve_recent":
-        wanted = selection.keep_recent_count or 0
-        reason = f"older than the last {plural(wanted, 'turn')}"
-    else:
-        percentage = selection.keep_percentage or 0
-        wanted = math.ceil(percentage * sum(message.turns for message in messages) / 100)
-        reason = f"older than the newest {percentage:g} %"
+    match selection.type:
+        case "custom":
+            return Selected(len(messages), None, test, takes_in, "selected by the pass")
+        case "preserve_recent":
+            wanted = selection.keep_recent_count or 0
+            reason = f"older than the last {plural(wanted, 'turn')}"
+        case "preserve_percent":
+            percentage = selection.keep_percentage or 0
+            wanted = math.ceil(percentage * sum(message.turns for message in messages) / 100)
+            reason = f"older than the newest {percentage:g} %"
+        case other:
+            assert_never(other)
     # Counting from the front: a slice such as [-0:] would preserve everything when nothing is meant.
     first_kept = max(0, len(turns) - wanted)
     end = turns[first_kept] if first_kept < len(turns) else len(messages)
