@@ -9,8 +9,9 @@ counted apart.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -54,6 +55,14 @@ class Recall(Struct, frozen=True):
     files: Score
 
 
+class Standing(Struct, frozen=True):
+    """Asked facts and lines that stand, and asked facts that are only named."""
+
+    facts: frozenset[str]
+    lines: frozenset[str]
+    named: frozenset[str]
+
+
 class Questions:
     """What the second part of a conversation asks of the first, put to as many condensed forms of it as wanted.
 
@@ -76,6 +85,18 @@ class Questions:
                 self._keys.update(says.keys)
 
     def __call__(self, condensed: Sequence[Message]) -> Recall:
+        return self.recall(condensed, self.standing(condensed))
+
+    def recall(self, condensed: Sequence[Message], standing: Standing) -> Recall:
+        """The scores of a condensed form of which it is known what stands in it."""
+        return Recall(
+            Score(len(self.asked.facts), len(standing.facts), len(standing.named)),
+            Score(len(self.asked.lines), len(standing.lines)),
+            Score(len(self.files), still_told(self.files, touched(condensed))),
+        )
+
+    def standing(self, condensed: Sequence[Message]) -> Standing:
+        """What of the asked stands in a condensed form."""
         facts: set[str] = set()
         lines: set[str] = set()
         named: set[str] = set()
@@ -93,22 +114,39 @@ class Questions:
             for request in ledger.requests:
                 for line in request.text.split("\n"):
                     self._read_line(line, facts, lines)
-        return Recall(
-            Score(len(self.asked.facts), len(facts), len(named - facts)),
-            Score(len(self.asked.lines), len(lines)),
-            Score(len(self.files), still_told(self.files, touched(condensed))),
-        )
+        return Standing(frozenset(facts), frozenset(lines), frozenset(named - facts))
+
+    def verbatim(self, condensed: Sequence[Message]) -> Iterator[str]:
+        """What a condensed form still holds as it was: whole texts, otherwise lines, without the numbers of listings,
+        and parts of lines."""
+        quoted = (request.text for ledger in ledgers_in(condensed) for request in ledger.requests)
+        for text in chain(texts_in(condensed), quoted):
+            if text in self._texts:
+                yield text
+                continue
+            for line in text.split("\n"):
+                if self._is_line(line):
+                    yield self._keys.get(line, line)
+                elif line not in self._lines and self._is_part(line):
+                    yield line
+
+    def said(self, text: str) -> tuple[frozenset[str], frozenset[str]]:
+        """The asked facts and lines in a text of the original."""
+        return self._texts[text]
 
     def _read_line(self, line: str, facts: set[str], lines: set[str]) -> None:
-        if line in self._lines:
-            if not (line.startswith(PREFIX) and parse_gap(line)):
-                key = self._keys.get(line, line)
-                if key not in self._on_line:
-                    self._on_line[key] = self._facts(key)
-                facts |= self._on_line[key]
-                lines |= self.asked.lines.intersection(said_lines((key,)))
-        elif self._is_part(line):
+        if self._is_line(line):
+            key = self._keys.get(line, line)
+            if key not in self._on_line:
+                self._on_line[key] = self._facts(key)
+            facts |= self._on_line[key]
+            lines |= self.asked.lines.intersection(said_lines((key,)))
+        elif line not in self._lines and self._is_part(line):
             facts |= self._facts(line)
+
+    def _is_line(self, line: str) -> bool:
+        """Whether it is a line of the original, and no marker."""
+        return line in self._lines and not (line.startswith(PREFIX) and parse_gap(line))
 
     def _is_part(self, line: str) -> bool:
         if line.startswith(ELLIPSIS) or line.endswith(ELLIPSIS):
