@@ -106,11 +106,10 @@ class Block(Struct, frozen=True):
     that were replaced, by their path inside the arguments: strings, or None for any other value, which `content`
     has; the rest keeps its bytes. A block that `summarizes` was written in place of earlier messages, or leads
     on from that. One that `anchors` stays: without it the client would send what stands before the conversation, or
-    nobody could tell what it stands for. One that `demonstrates` is from an example that the client put before the
-    conversation. `api_type` is what the API calls an opaque block; one that `is_readable` has the text that it
-    tells for its content, others have their JSON. `server_call` is the id of a call that a server answers, in the
-    call and in its result. `digest` is the hash of an image's data. A block that `stands_in` was an image: its
-    `place` is that of the whole part, which a text part takes.
+    nobody could tell what it stands for. One that `demonstrates` is from an example of the client's. `api_type` is what
+    the API calls an opaque block; one that `is_readable` has its text for content, others have their JSON.
+    `server_call` is the id of a call that a server answers, in the call and in its result. `digest` is the hash of an
+    image's data. A block that `stands_in` was an image: its `place` is that of the whole part.
     """
 
     kind: BlockKind
@@ -149,7 +148,7 @@ class Block(Struct, frozen=True):
     @property
     def leads_on(self) -> bool:
         """Whether it is the line between a summary and the next message."""
-        return self.summarizes and self.content == GO_ON  # Too short to be held as anything but a string.
+        return self.summarizes and self.content == GO_ON
 
     @property
     def text(self) -> str:
@@ -214,10 +213,6 @@ class Message(Struct, frozen=True):
     @property
     def is_inserted(self) -> bool:
         return any(block.is_inserted for block in self.blocks)
-
-    @property
-    def is_demonstration(self) -> bool:
-        return any(block.demonstrates for block in self.blocks)
 
     @property
     def is_only_thinking(self) -> bool:

@@ -150,6 +150,10 @@ def _to_target(
     for division in divisions(draft, shortening, target, older):
         # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
         left = approach(target, partial(left_with, division), division.budget, division.together.tokens)
+        if left < 0 and older and division.end and not older.gives_up_words:
+            # What a ledger lists besides the user's words goes before the newest turns do.
+            division = replace(division, room=0)
+            left = left_with(division, 0)
         if closest is None or left > closest[0]:
             closest = left, division
         if left >= 0:

@@ -95,7 +95,7 @@ def protect(configuration: Configuration, messages: Sequence[Message], count: Co
     for message in messages:
         if message.role in STANDING_ROLES:
             protected[message.index] = Kept.STANDING
-    own = [message for message in conversation if not message.is_demonstration]
+    own = [message for message in conversation if not any(block.demonstrates for block in message.blocks)]
     for message in own[: configuration.keep_first]:
         protected[message.index] = Kept.FIRST
     request = _first_request(conversation)
