@@ -24,6 +24,7 @@ from .factor import Factor, factor_of
 from .files import read_bytes
 from .formats.rereading import reads_back
 from .lossless.decode import count_gaps, decode
+from .lossless.proof import with_escapes
 from .lossless.references import SPELLED
 from .passes.condensation import Condensation
 from .passes.offline import Offline
@@ -275,6 +276,8 @@ def dump(result: Condensation | Restoration | Transcript) -> bytes:
     condensation kept, or say anything but the result; that is a defect of this program, and nothing is lost by it.
     """
     transcript = _transcript_of(result)
+    if isinstance(result, Restoration) and result.transcript.is_changed:
+        transcript = replace(transcript, messages=with_escapes(transcript.messages, result.before.messages))
     data = formats.serialize(transcript)
     if not transcript.is_changed:
         return data

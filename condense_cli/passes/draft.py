@@ -11,7 +11,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..lossless.encode import Encoded, Positions, with_blocks
+from ..lossless.encode import Encoded
+from ..lossless.proof import Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Block, Family, Message, Role, Text, Transcript
 from .prelude import BlockKey, Writer, key_of
@@ -117,8 +118,9 @@ class Draft:
         self._written = self._writer.write(self.messages, self._protection, self._originals)
         self._saved, self._all_saved = {}, 0
         for (position, number), block in self._written.blocks.items():
-            plain = self.messages[position].blocks[number]
-            self._save(position, number, self._less(plain, block))
+            # An escape takes a token.
+            self._saved[position, number] = self._less(self.messages[position].blocks[number], block)
+            self._all_saved += self._saved[position, number]
 
     def _save(self, position: int, number: int, tokens: int) -> None:
         """Note how many tokens a reference saves, where it saves any."""
