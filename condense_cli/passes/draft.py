@@ -190,8 +190,9 @@ class Draft:
             if (position, number) in self._written.restored:
                 plain = in_input[key_of(plain)]
             saved[key_of(plain)] += self._less(plain, block)
-        where = places(self._before)
-        return {where[key]: tokens for key, tokens in saved.items() if tokens}
+        where, now = places(self._before), places(self.messages)
+        # That an escape went with its block saved nothing by references.
+        return {where[key]: tokens for key, tokens in saved.items() if tokens < 0 or (tokens and key in now)}
 
     def _less(self, block: Block, smaller: Block) -> int:
         return self.count.block(block) - self.count.block(smaller)
