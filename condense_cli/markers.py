@@ -18,10 +18,11 @@ The last hash names the first and the last of them, the one before it the reques
 mark is told from text that imitates one (`formats.own_summaries`). The second number tells whether the conversation
 went on since.
 
-Text of others that would be read as a mark of ours gets an escape where a file is written, one backslash behind the
-bracket, and so does text that has such an escape already; reading takes one away:
+Text of others that would be read as a summary's mark or a reference of ours gets an escape where a file is written, one
+backslash before its words, and so does text that has escapes already; reading takes one away:
 
-    [\\condense: summary of 70 messages, 12 follow, after #0c41d7e2 #5f2c91d8]
+    [condense: \\summary of 70 messages, 12 follow, after #0c41d7e2 #5f2c91d8]
+    [see \\lines 3-75 of the next Read of src/app.py #520917]
 """
 
 from __future__ import annotations
@@ -39,10 +40,12 @@ if TYPE_CHECKING:
 ELLIPSIS: Final = "…"
 
 _MARKER: Final = re.compile(
-    r"\[condense: (?P<summary>summary of )?(?:(?P<lines>\d{1,15}) lines?)?(?:, )?"
-    r"(?:(?P<characters>\d{1,15}) characters?)?(?: left out)? #(?P<hash>[0-9a-f]{8})\]",
+    r"\[condense: (?P<summary>summary of )?(?:(?P<lines>\d{1,10}) lines?)?(?:, )?"
+    r"(?:(?P<characters>\d{1,10}) characters?)?(?: left out)? #(?P<hash>[0-9a-f]{8})\]",
     re.ASCII,
 )
+_MOST: Final = 9_999_999_999
+"""No text has more lines or characters; a larger number is none of ours, nor is a sum of such numbers written."""
 _IMAGE: Final = re.compile(r"\[condense: image left out #([0-9a-f]{8})\]", re.ASCII)
 PREFIX: Final = "[condense: "
 SPELLED: Final = re.compile(rb"\[condense: [a-z0-9#, ]{1,80} #[0-9a-f]{8}\]")
@@ -103,7 +106,7 @@ class Gap(Struct, frozen=True):
         if self.is_image:
             return f"[condense: image left out #{self.hash}]"
         amounts = [
-            f"{number} {noun}{'' if number == 1 else 's'}"
+            f"{min(number, _MOST)} {noun}{'' if number == 1 else 's'}"
             for number, noun in ((self.lines, "line"), (self.characters, "character"))
             if number
         ]
@@ -174,24 +177,30 @@ def parse_summary(text: str) -> SummaryMark | None:
     return mark if text.startswith(str(mark)) else None
 
 
-_ESCAPED: Final = re.compile(r"\[\\+")
+ESCAPE: Final = "\\"
 
 
-def with_escape(text: str) -> str:
-    """A text that begins with a mark, or with an escaped one, with one escape more."""
-    return f"[\\{text[1:]}"
+def with_escape(line: str) -> str:
+    """A line that begins with a mark, or an escaped one, with one escape more. Each stands behind the first blank."""
+    start = line.index(" ") + 1
+    return f"{line[:start]}{ESCAPE}{line[start:]}"
 
 
-def without_escape(text: str) -> str:
-    """A text that begins with an escaped mark without one of its escapes."""
-    return f"[{text[2:]}" if text.startswith("[\\") else text
+def without_escape(line: str) -> str:
+    """A line that begins with a mark without one of its escapes, if it has any."""
+    start = line.index(" ") + 1
+    return line[:start] + line[start:].removeprefix(ESCAPE)
 
 
-def without_escapes(text: str) -> str:
-    """A text that begins with an escaped mark with the mark itself."""
-    return _ESCAPED.sub("[", text, count=1) if text.startswith("[\\") else text
+def without_escapes(line: str) -> str:
+    """A line that begins with a mark without its escapes."""
+    start = line.index(" ") + 1
+    return line[:start] + line[start:].lstrip(ESCAPE)
 
 
 def begins_as_summary(content: Text) -> bool:
     """Whether a text begins with the mark of a summary, escaped or not."""
-    return ": summary of " in content and parse_summary(without_escapes(str(content))) is not None
+    if PREFIX not in content:
+        return False
+    text = str(content)
+    return text.startswith(PREFIX) and parse_summary(without_escapes(text)) is not None

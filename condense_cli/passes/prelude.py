@@ -11,8 +11,9 @@ from itertools import chain
 
 from ..config.models import Configuration
 from ..lossless.decode import decode
-from ..lossless.encode import Encoded, Positions, encode, verified, with_blocks
+from ..lossless.encode import Encoded, encode
 from ..lossless.finders import Finders
+from ..lossless.proof import Positions, has_imitations, verified, with_blocks
 from ..lossless.reader import Reader
 from ..lossless.states import TAGS
 from ..models import binds_thinking
@@ -49,7 +50,8 @@ class Writer:
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
         self._texts: dict[BlockKey, Text] = {}
-        if decoded.resolved:
+        self._imitates = has_imitations(self.messages, self._reader)
+        if decoded.counted:
             for raw, message in zip(transcript.messages, decoded.messages, strict=True):
                 for old, new in zip(raw.blocks, message.blocks, strict=True):
                     if old is not new:
@@ -58,8 +60,8 @@ class Writer:
 
     @property
     def is_active(self) -> bool:
-        """Whether there may be anything to write: new references, or those of the input."""
-        return self.is_enabled or self.has_read_references
+        """Whether there may be anything to write: new references, those of the input, or escapes."""
+        return self.is_enabled or self.has_read_references or self._imitates
 
     @property
     def has_read_references(self) -> bool:
@@ -131,6 +133,8 @@ class Writer:
                 reader=self._reader,
                 proves=self._proves_all or self.has_read_references or self._has_imitations(messages, cut.values()),
             )
+        elif self._imitates:
+            encoded = Encoded(verified(messages, {}, {}, self._reader))
         blocks = encoded.blocks
         restored = encoded.restored
         if self._as_read:
@@ -170,7 +174,8 @@ class Writer:
             if key_of(block) in self._texts and str(self._texts[key_of(block)]) == block.text
         }
         # What they name may have been cut since; nothing gives way to those.
-        return verified(messages, read, {}, self._reader)
+        stay = verified(messages, read, {}, self._reader)
+        return {place: block for place, block in stay.items() if place in read}
 
     def _beside_read(
         self, messages: Sequence[Message], blocks: Mapping[Positions, Block], read: Mapping[Positions, Block]

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from ..config.models import ContentOperation, OperationParams, TruncateParams
 from ..exchanges import stretches
-from ..lossless.encode import Positions, with_blocks
+from ..lossless.proof import Positions, with_blocks
 from ..passes.operations import apply
 from ..transcript import Block, BlockKind, Message
 from .cases import Case, ToTarget, Way, fixed_messages
