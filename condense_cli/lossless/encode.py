@@ -52,15 +52,17 @@ def encode(
     originals: Mapping[Positions, Text] | None = None,
     reader: Reader | None = None,
     proves: bool = True,
+    takes_part: Callable[[Block], bool] = lambda _: True,
 ) -> Encoded:
     """The blocks that become smaller by references, as they are then written.
 
     `messages` hold no references. `originals` are texts of results that were cut: where references can
     express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
-    before it is given back, unless the caller does so before anything is written (`proves`).
+    before it is given back, unless the caller does so before anything is written (`proves`). A block that does not
+    take part neither refers to others nor do they refer to it.
     """
     reader = reader or Reader()
-    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader)
+    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader, takes_part)
     blocks = encoder.blocks()
     meant = {place: encoder.originals[place] for place in encoder.restored}
     del encoder  # Its index takes as much memory as the check that follows.
@@ -79,6 +81,7 @@ class _Encoder:
         keep: Keep,
         originals: Mapping[Positions, Text],
         reader: Reader,
+        takes_part: Callable[[Block], bool],
     ) -> None:
         self.messages, self.finders, self.count = messages, finders, count
         self.may_change, self.originals = may_change, originals
@@ -86,7 +89,8 @@ class _Encoder:
         self.sources = {category: finders.sources(category) for category in Category}
         """Categories that those of each category may refer to."""
         self.addresses = Addresses(messages, reader.names)
-        self.pieces = list(find_pieces(messages, finders))
+        pieces = find_pieces(messages, finders)
+        self.pieces = [each for each in pieces if takes_part(messages[each.place.message].blocks[each.place.block])]
         """In the order in which they are written. A piece is called by its number here."""
         match keep:
             case "latest":

@@ -7,9 +7,11 @@ survived. References that the input holds already are read at the start and writ
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 
 from ..config.models import Configuration
+from ..formats.coming_back import ComingBack
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, encode
 from ..lossless.finders import Finders
@@ -47,6 +49,7 @@ class Writer:
         self._prelude = configuration.lossless_prelude
         self.is_enabled = self._prelude.enabled
         self._finders = finders_of(configuration)
+        self._comes_back = ComingBack(transcript.source)
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
         self._texts: dict[BlockKey, Text] = {}
@@ -57,6 +60,11 @@ class Writer:
                     if old is not new:
                         self._as_read[key_of(old)] = old
                         self._texts[key_of(old)] = new.content
+
+    @cached_property
+    def _witness(self) -> Place | None:
+        """A text that stays, so that the file still shows how it spells; others refer to it rather than it to them."""
+        return self._comes_back.witness(self.messages if self._prelude.keep == "earliest" else self.messages[::-1])
 
     @property
     def is_active(self) -> bool:
@@ -114,7 +122,8 @@ class Writer:
 
         def may_change(message: Message, block: Block) -> bool:
             is_free = protection.of(message, block) in (None, Kept.BEFORE_REQUEST)
-            return is_free and message.index >= self._first_free and message.index not in recent
+            is_free = is_free and message.index >= self._first_free and message.index not in recent
+            return is_free and block.place != self._witness
 
         if self.is_enabled:
             cut = {
@@ -131,6 +140,7 @@ class Writer:
                 keep=self._prelude.keep,
                 originals=cut,
                 reader=self._reader,
+                takes_part=self._comes_back,
                 proves=self._proves_all or self.has_read_references or self._has_imitations(messages, cut.values()),
             )
         elif self._imitates:
