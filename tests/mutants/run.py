@@ -1,0 +1,130 @@
+"""Mutants of the modules that guard: small changes to their code, each of which a test, or mypy, has to notice.
+
+    python tests/mutants/run.py [--list] [MODULE…]
+
+mutmut works in a copy of the project, `.mutants/NAME`, one for each module and with the tests of that module alone
+(`modules.toml`), so that it is affordable; a second run goes on where the first stopped. What survives is looked up in
+`survivors.toml`, where somebody wrote why it may; anything else is printed, and the status is 1.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).parent
+PROJECT: Final = HERE.parent.parent
+WORK: Final = PROJECT / ".mutants"
+COPIED: Final = ("condense_cli", "tests", "presets", "sample_transcripts", "docs", "README.md", "pyproject.toml")
+KILLED: Final = frozenset({"killed", "timeout", "caught by type check"})
+_STATUS: Final = re.compile(r"^\s*(\S+__mutmut_\d+): (.+)$", re.MULTILINE)
+
+_SETTINGS: Final = """
+[tool.mutmut]
+source_paths = ["condense_cli"]
+only_mutate = ["condense_cli/{module}.py"]
+pytest_add_cli_args_test_selection = [{tests}]
+pytest_add_cli_args = ["-p", "no:xdist", "-p", "no:cacheprovider"]
+also_copy = ["presets", "sample_transcripts", "docs", "README.md"]
+type_check_command = [{mypy}]
+"""
+
+_MYPY: Final = ("-m", "mypy", "condense_cli", "--output", "json", "--disable-error-code", "unused-ignore")
+
+Change = tuple[str, str]
+"""Lines of a module, and what they are in a mutant; without the blanks around them."""
+
+
+def table() -> dict[str, list[str]]:
+    """The modules that guard, each with its tests, by their names without `condense_cli/` and `.py`."""
+    modules = tomllib.loads((HERE / "modules.toml").read_text())
+    return {module: [f"tests/test_{name}.py" for name in names] for module, names in modules.items()}
+
+
+def excused() -> dict[str, dict[Change, str]]:
+    """Survivors that somebody looked at, by module: the change and its kind, `equivalent` or `harmless`."""
+    found: dict[str, dict[Change, str]] = {}
+    for module, survivors in tomllib.loads((HERE / "survivors.toml").read_text()).items():
+        for survivor in survivors:
+            assert survivor["why"].strip(), f"{module}: {survivor['was']} has no reason"
+            found.setdefault(module, {})[survivor["was"].strip(), survivor["becomes"].strip()] = survivor["kind"]
+    return found
+
+
+def prepared(module: str, tests: Sequence[str]) -> Path:
+    """A copy of the project for the mutants of one module; what mutmut keeps there stays."""
+    folder = WORK / module.replace("/", ".")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in COPIED:
+        source, target = PROJECT / name, folder / name
+        if source.is_dir():
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, target)
+    settings = _SETTINGS.format(module=module, tests=_quoted(tests), mypy=_quoted((sys.executable, *_MYPY)))
+    (folder / "pyproject.toml").write_text((PROJECT / "pyproject.toml").read_text() + settings)
+    return folder
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def mutmut(folder: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "mutmut", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+
+
+def change_of(folder: Path, mutant: str) -> Change:
+    lines = mutmut(folder, "show", mutant).splitlines()
+    old = [line[1:].strip() for line in lines if line.startswith("-") and not line.startswith("---")]
+    new = [line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++")]
+    return "\n".join(old).strip(), "\n".join(new).strip()
+
+
+def check(module: str, tests: Sequence[str]) -> bool:
+    """Let all mutants of a module go through its tests and print what came of them. False: one survived unexcused."""
+    folder = prepared(module, tests)
+    log = mutmut(folder, "run", "--max-children", "2")
+    (folder / "mutmut.log").write_text(log)
+    statuses = dict(_STATUS.findall(mutmut(folder, "results", "--all", "true")))
+    known = excused().get(module, {})
+    left: list[tuple[str, Change]] = []
+    kinds: Counter[str] = Counter()
+    for mutant, status in statuses.items():
+        if status in KILLED:
+            continue
+        change = change_of(folder, mutant)
+        if change in known:
+            kinds[known[change]] += 1
+        else:
+            left.append((f"{mutant} ({status})", change))
+    killed = sum(status in KILLED for status in statuses.values())
+    share = f"{100 * killed / len(statuses):.1f} %" if statuses else "none"
+    print(
+        f"{module}: {killed} of {len(statuses)} killed ({share}), {dict(kinds)} excused, {len(left)} left", flush=True
+    )
+    for name, (was, becomes) in left:
+        print(f"  {name}\n    - {was}\n    + {becomes}".replace("\n", "\n    "), flush=True)
+    return bool(statuses) and not left
+
+
+def main(arguments: Sequence[str]) -> int:
+    modules = table()
+    if "--list" in arguments:
+        print("\n".join(modules))
+        return 0
+    checked = [check(module, modules[module]) for module in arguments or modules]
+    return int(not all(checked))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
