@@ -3,12 +3,14 @@
     python tests/mutants/run.py [--list] [MODULE…]
 
 mutmut works in a copy of the project, `.mutants/NAME`, one for each module and with the tests of that module alone
-(`modules.toml`), so that it is affordable; a second run goes on where the first stopped. What survives is looked up in
-`survivors.toml`, where somebody wrote why it may; anything else is printed, and the status is 1.
+(`modules.toml`), so that it is affordable. What survives is looked up in `survivors.toml`, where somebody wrote why it
+may; anything else is printed, and the status is 1.
 """
 
 from __future__ import annotations
 
+import ast
+import difflib
 import re
 import shutil
 import subprocess
@@ -23,7 +25,9 @@ HERE: Final = Path(__file__).parent
 PROJECT: Final = HERE.parent.parent
 WORK: Final = PROJECT / ".mutants"
 COPIED: Final = ("condense_cli", "tests", "presets", "sample_transcripts", "docs", "README.md", "pyproject.toml")
-KILLED: Final = frozenset({"killed", "timeout", "caught by type check"})
+KILLED: Final = frozenset({"killed", "timeout"})
+REFUSED: Final = "caught by type check"
+"""By mypy, so that no test need notice; such mutants are left out of the figures."""
 _STATUS: Final = re.compile(r"^\s*(\S+__mutmut_\d+): (.+)$", re.MULTILINE)
 
 _SETTINGS: Final = """
@@ -59,13 +63,13 @@ def excused() -> dict[str, dict[Change, str]]:
 
 
 def prepared(module: str, tests: Sequence[str]) -> Path:
-    """A copy of the project for the mutants of one module; what mutmut keeps there stays."""
+    """A copy of the project for the mutants of one module; what an earlier run left goes: it knows no newer tests."""
     folder = WORK / module.replace("/", ".")
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     for name in COPIED:
         source, target = PROJECT / name, folder / name
         if source.is_dir():
-            shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, target)
@@ -83,11 +87,21 @@ def mutmut(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
 
 
-def change_of(folder: Path, mutant: str) -> Change:
-    lines = mutmut(folder, "show", mutant).splitlines()
-    old = [line[1:].strip() for line in lines if line.startswith("-") and not line.startswith("---")]
-    new = [line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++")]
-    return "\n".join(old).strip(), "\n".join(new).strip()
+def changes(folder: Path, module: str) -> dict[str, Change]:
+    """What each mutant changes, by its name; mutmut writes all of them into one file, each as a whole function."""
+    text = (folder / "mutants" / "condense_cli" / f"{module}.py").read_text()
+    lines = text.splitlines()
+    bodies = {
+        node.name: [line.strip() for line in lines[node.lineno : node.end_lineno]]
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef) and "__mutmut_" in node.name
+    }
+    found: dict[str, Change] = {}
+    for name, body in bodies.items():
+        differences = list(difflib.ndiff(bodies[re.sub(r"\d+$|orig$", "orig", name)], body))
+        was, becomes = ("\n".join(line[2:] for line in differences if line[0] == sign) for sign in "-+")
+        found[name] = was, becomes
+    return found
 
 
 def check(module: str, tests: Sequence[str]) -> bool:
@@ -96,13 +110,13 @@ def check(module: str, tests: Sequence[str]) -> bool:
     log = mutmut(folder, "run", "--max-children", "2")
     (folder / "mutmut.log").write_text(log)
     statuses = dict(_STATUS.findall(mutmut(folder, "results", "--all", "true")))
-    known = excused().get(module, {})
+    known, changed = excused().get(module, {}), changes(folder, module)
     left: list[tuple[str, Change]] = []
     kinds: Counter[str] = Counter()
     for mutant, status in statuses.items():
-        if status in KILLED:
+        if status in KILLED or status == REFUSED:
             continue
-        change = change_of(folder, mutant)
+        change = changed[mutant.rpartition(".")[2]]
         if change in known:
             kinds[known[change]] += 1
         else:
