@@ -40,7 +40,10 @@ also_copy = ["presets", "sample_transcripts", "docs", "README.md"]
 type_check_command = [{mypy}]
 """
 
-_MYPY: Final = ("-m", "mypy", "condense_cli", "--output", "json", "--disable-error-code", "unused-ignore")
+_MYPY: Final = (
+    *(sys.executable, "-m", "mypy", "condense_cli", "--output", "json", "--disable-error-code", "unused-ignore"),
+    *("--cache-dir", str(WORK / "mypy")),
+)
 
 Change = tuple[str, str]
 """Lines of a module, and what they are in a mutant; without the blanks around them."""
@@ -73,7 +76,7 @@ def prepared(module: str, tests: Sequence[str]) -> Path:
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, target)
-    settings = _SETTINGS.format(module=module, tests=_quoted(tests), mypy=_quoted((sys.executable, *_MYPY)))
+    settings = _SETTINGS.format(module=module, tests=_quoted(tests), mypy=_quoted(_MYPY))
     (folder / "pyproject.toml").write_text((PROJECT / "pyproject.toml").read_text() + settings)
     return folder
 
