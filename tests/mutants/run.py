@@ -125,9 +125,13 @@ def check(module: str, tests: Sequence[str]) -> bool:
         else:
             left.append((f"{mutant} ({status})", change))
     killed = sum(status in KILLED for status in statuses.values())
-    share = f"{100 * killed / len(statuses):.1f} %" if statuses else "none"
+    refused = sum(status == REFUSED for status in statuses.values())
+    tested = len(statuses) - refused
+    share = f"{100 * killed / max(1, tested):.1f} %"
     print(
-        f"{module}: {killed} of {len(statuses)} killed ({share}), {dict(kinds)} excused, {len(left)} left", flush=True
+        f"{module}: {len(statuses)} mutants, {refused} refused by mypy; tests kill {killed} of the other {tested} "
+        f"({share}); {kinds['equivalent']} equivalent, {kinds['harmless']} harmless, {len(left)} left",
+        flush=True,
     )
     for name, (was, becomes) in left:
         print(f"  {name}\n    - {was}\n    + {becomes}".replace("\n", "\n    "), flush=True)
