@@ -8,6 +8,7 @@ from condense_cli.markers import (
     SPELLED,
     Gap,
     SummaryMark,
+    begins_as_summary,
     content_hash,
     find_stretch,
     gaps_in,
@@ -15,6 +16,9 @@ from condense_cli.markers import (
     parse_gap,
     parse_summary,
     stretch_hash,
+    with_escape,
+    without_escape,
+    without_escapes,
 )
 
 HASH = "0a1b2c3d"
@@ -80,6 +84,7 @@ def test_gaps_add_up_under_the_first_hash() -> None:
     [
         (SummaryMark(1, 0, HASH), "[condense: summary of 1 message, 0 follow #0a1b2c3d]"),
         (SummaryMark(70, 12, HASH), "[condense: summary of 70 messages, 12 follow #0a1b2c3d]"),
+        (SummaryMark(2, 3, HASH, "4d5e6f70"), "[condense: summary of 2 messages, 3 follow, after #4d5e6f70 #0a1b2c3d]"),
     ],
 )
 def test_marks_of_summaries(mark: SummaryMark, spelled: str) -> None:
@@ -104,6 +109,31 @@ def test_marks_of_summaries(mark: SummaryMark, spelled: str) -> None:
 )
 def test_what_begins_otherwise_is_no_summary(text: str) -> None:
     assert parse_summary(text) is None
+    assert not begins_as_summary(text)
+
+
+# Each layer of escapes is taken off as it was put on; what has none is left as it is.
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "[condense: summary of 2 messages, 0 follow #0a1b2c3d]",
+        "[condense: summary of 1 message, 0 follow #0a1b2c3d]\nWhat",
+    ],
+)
+def test_escaped_marks(mark: str) -> None:
+    once = with_escape(mark)
+    twice = with_escape(once)
+    assert (once, twice) == (f"[\\{mark[1:]}", f"[\\\\{mark[1:]}")
+    assert without_escape(twice) == once
+    assert without_escape(once) == without_escape(mark) == mark
+    assert without_escapes(twice) == without_escapes(once) == without_escapes(mark) == mark
+    assert all(map(begins_as_summary, (mark, once, twice)))
+    assert parse_summary(once) is None
+
+
+def test_escapes_elsewhere_stay() -> None:
+    assert without_escapes("[\\a [\\\\b") == "[a [\\\\b"
+    assert without_escape("a [\\b") == without_escapes("a [\\b") == "a [\\b"
 
 
 @pytest.mark.parametrize(
