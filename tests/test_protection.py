@@ -8,7 +8,7 @@ import pytest
 from build import anthropic, assistant, conversation, thinking, user
 from msgspec.structs import replace
 
-from condense_cli.config.models import Configuration, Predicates, Selection
+from condense_cli.config.models import Configuration, IndexRange, Predicates, Selection
 from condense_cli.errors import ConfigurationError
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import Selected, no_selectors, protect, select
@@ -64,6 +64,29 @@ def test_a_percentage_is_of_turns() -> None:
     assert selected(messages, type="preserve_percent", keep_percentage=61).preserved_turns == 4
 
 
+def test_a_percentage_is_a_hundredth() -> None:
+    many = read(*conversation(60))
+    assert len(many) > 101
+    assert selected(many, type="preserve_percent", keep_percentage=100).preserved_turns == len(many)
+
+
+# An earlier summary: whatever it says, but not from outside of the range, and not where only some tools are meant.
+@pytest.mark.parametrize(
+    ("selection", "taken"),
+    [
+        ({"regex": "no such text"}, [0, 1, 2, 3]),
+        ({"roles": ("tool",)}, [0, 1, 2, 3]),
+        ({"range": IndexRange(start=1, end=3)}, [1, 2]),
+        ({"only_tools": ("read",)}, [1, 2]),
+        ({"only_tools": ("bash",)}, []),
+    ],
+)
+def test_which_summaries_a_selection_takes_in(selection: dict[str, Any], taken: list[int]) -> None:
+    messages = read(*conversation(1))
+    found = selected(messages, type="custom", **selection)
+    assert [message.index for message in messages if found.takes_in(message, message.blocks[0])] == taken
+
+
 def test_a_selector_narrows_down_what_predicates_leave() -> None:
     messages = read(user("a"), assistant("b"), user("c"))
     asked: list[tuple[str, int]] = []
@@ -116,6 +139,7 @@ def test_standing_instructions_and_the_first_messages() -> None:
         ),
         ([assistant("a"), user("b"), assistant("c")], {1: Kept.FIRST_REQUEST}),
         ([user(COMMAND), assistant("a"), user("b")], {0: Kept.FIRST_REQUEST}),
+        ([user(COMMAND), assistant("a")], {0: Kept.FIRST_REQUEST}),
         ([user(REMINDER), assistant("a")], {}),
         ([assistant("a")], {}),
         ([], {}),
@@ -155,6 +179,18 @@ def test_why_a_block_is_protected() -> None:
     assert first.of(message, block) is Kept.FIRST_REQUEST
     anchor = replace(block, anchors=True)
     assert first.of(replace(message, blocks=(anchor,)), anchor) is Kept.ANCHOR
+
+
+# A client's own summary goes into the next one, unless it is pinned; that it stands first is no reason.
+def test_a_summary_is_protected_by_pins_alone() -> None:
+    (message,) = read(user("PIN it"))
+    block = replace(message.blocks[0], summarizes=True)
+    summary = replace(message, blocks=(block,))
+    pinned = protect(Configuration(keep_first=1, pins=(Predicates(regex="PIN"),)), (message,), Counter())
+    first = protect(Configuration(keep_first=1), (message,), Counter())
+    assert first.of(message, message.blocks[0]) is Kept.FIRST_REQUEST
+    assert first.of(summary, block) is Kept.SUMMARY
+    assert pinned.of(summary, block) is Kept.PINNED
 
 
 def test_a_pin_of_several_is_enough() -> None:

@@ -37,6 +37,7 @@ only_mutate = ["condense_cli/{module}.py"]
 pytest_add_cli_args_test_selection = [{tests}]
 pytest_add_cli_args = ["-p", "no:xdist", "-p", "no:cacheprovider"]
 also_copy = ["presets", "sample_transcripts", "docs", "README.md"]
+do_not_mutate_patterns = ["case other:", "assert_never"]
 type_check_command = [{mypy}]
 """
 
