@@ -9,7 +9,7 @@ from build import anthropic, assistant, call, result, text, thinking, user
 from msgspec.structs import replace
 
 from condense_cli.config.models import Age, Globs, IndexRange, Predicates
-from condense_cli.markers import SummaryMark
+from condense_cli.markers import Gap, SummaryMark
 from condense_cli.passes.predicates import compile_predicates
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message
@@ -150,3 +150,39 @@ def exchanges(*results: tuple[str, str, Any]) -> list[dict[str, Any]]:
 def test_which_results_are_superseded(results: list[tuple[str, str, Any]], superseded: list[int]) -> None:
     expected = [(2 * number + 2, 0) for number in superseded]
     assert chosen(exchanges(*results), superseded=True) == expected
+
+
+def image(data: str) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+
+
+# Whether an image was left out or not, it is the same one; and another one is not.
+def test_images_are_compared_by_what_they_show() -> None:
+    digest = anthropic(user([image("aGk=")])).messages[0].blocks[0].digest
+    marker = str(Gap(digest, is_image=True))
+    shots = [("Bash", "shot", [image("aGk=")]), ("Bash", "shot", [image("aGk=")])]
+    assert chosen(exchanges(*shots), superseded=True) == [(2, 0)]
+    assert chosen(exchanges(("Bash", "shot", marker), shots[0]), superseded=True) == [(2, 0)]
+    assert chosen(exchanges(shots[0], ("Bash", "shot", marker)), superseded=True) == [(2, 0)]
+    assert chosen(exchanges(shots[0], ("Bash", "shot", [image("aG8=")])), superseded=True) == []
+
+
+def test_an_image_of_the_user_is_no_result() -> None:
+    messages = [user([text("Look."), image("aGk=")]), assistant("I see.")]
+    assert chosen(messages, failed=False) == chosen(messages, superseded=False) == []
+    shown = exchanges(("Bash", "shot", [image("aGk=")]))
+    assert chosen(shown, failed=False) == [(2, 0)]
+
+
+def test_a_result_of_several_parts_is_superseded_whole() -> None:
+    parts = [text("one"), text("two")]
+    messages = exchanges(("Bash", "make", parts), ("Bash", "make", parts), ("Bash", "make", [text("one")]))
+    assert chosen(messages, superseded=True) == [(2, 0), (2, 1)]
+
+
+# By their id the results of these cannot be told apart.
+def test_results_of_calls_that_share_an_id_are_left_alone() -> None:
+    twice = [user("a")]
+    for _ in range(2):
+        twice += [assistant([call("x", "Bash", command="make")]), user([result("x", "ok")])]
+    assert chosen(twice, superseded=True) == []
