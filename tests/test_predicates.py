@@ -176,7 +176,7 @@ def test_an_image_of_the_user_is_no_result() -> None:
 
 def test_a_result_of_several_parts_is_superseded_whole() -> None:
     parts = [text("one"), text("two")]
-    messages = exchanges(("Bash", "make", parts), ("Bash", "make", parts), ("Bash", "make", [text("one")]))
+    messages = exchanges(("Bash", "make", parts), ("Bash", "make", parts))
     assert chosen(messages, superseded=True) == [(2, 0), (2, 1)]
 
 
