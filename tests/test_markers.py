@@ -30,6 +30,7 @@ GAPS = {
     "[condense: 2 lines, 1 character left out #0a1b2c3d]": Gap(HASH, 2, 1),
     "[condense: image left out #0a1b2c3d]": Gap(HASH, is_image=True),
     "[condense: summary of 70 lines #0a1b2c3d]": Gap(HASH, 70, is_summary=True),
+    "[condense: summary of 2 lines, 3 characters #0a1b2c3d]": Gap(HASH, 2, 3, is_summary=True),
     "[condense: 999999999999999 lines left out #0a1b2c3d]": Gap(HASH, 999_999_999_999_999),
 }
 
