@@ -9,8 +9,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from condense_cli.quality.curves import MEASURES, Mean, Setting, recall_at, settings_of
+from condense_cli.quality.curves import Mean, Setting, recall_at, settings_of
 from condense_cli.quality.evaluation import Evaluated
+from condense_cli.quality.recall import RECALLS
 
 PAGE: Final = Path(__file__).resolve().parent.parent.parent / "docs" / "quality.md"
 BEGIN: Final = "<!-- tables: written by benchmarks/quality/compare.py --write -->"
@@ -79,7 +80,7 @@ def _at_size(settings: Sequence[Setting], budgets: Sequence[float]) -> Iterator[
     for way in dict.fromkeys(setting.way for setting in settings):
         cells = []
         for size in budgets:
-            recalls = [recall_at(settings, way, measure, size) for measure in MEASURES]
+            recalls = [recall_at(settings, way, measure, size) for measure in RECALLS]
             cells.append(" · ".join(map(_percent, recalls)) if any(found is not None for found in recalls) else "–")
         if any(cell != "–" for cell in cells):
             yield [way, *cells]

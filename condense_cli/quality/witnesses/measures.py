@@ -10,7 +10,7 @@ from ...lossless.decode import decode
 from ...tokens import Counter
 from ...transcript import Message
 from ..asked import texts_in
-from ..recall import Questions
+from ..recall import RECALLS, Questions
 from .bits import Continuation
 from .condensed import Condensed
 from .grounding import grounded
@@ -88,7 +88,7 @@ def measure(
     after: tuple[Message, ...],
     *,
     count: Counter | None = None,
-    names: Iterable[str] = ("facts", "edits", "files", *WITNESSES),
+    names: Iterable[str] = (*RECALLS, *WITNESSES),
 ) -> Shares:
     """Every measure of one condensed form: `kept` in place of `before`, asked by `after`.
 
@@ -97,9 +97,8 @@ def measure(
     witnesses = _witnesses(_Same(before, after), count or _COUNT)
     condensed = Condensed(kept, witnesses.questions)
     names = tuple(names)
-    recall = condensed.recall
-    scores = {"facts": recall.facts, "edits": recall.edits, "files": recall.files}
-    return {name: score.share for name, score in scores.items() if name in names} | witnesses(condensed, names)
+    recalls = condensed.recall.shares()
+    return {name: recalls[name] for name in RECALLS if name in names} | witnesses(condensed, names)
 
 
 _COUNT: Final = Counter()
