@@ -72,7 +72,7 @@ def draw(found: Evaluation) -> str:
     shown = [point for ways in panels.values() for points in ways.values() for point in (*points.line, *points.alone)]
     axes = _Axes(_tenth_below(point.size for point in shown), _tenth_below(point.recall for point in shown))
     styles = _styles(ways, found.compared)
-    columns = max(1, min(_MOST_COLUMNS, len(panels)))
+    columns = 2 if len(panels) == 4 else max(1, min(_MOST_COLUMNS, len(panels)))
     rows = -(-len(panels) // columns)
     width = _LEFT + columns * (_PANEL[0] + _BETWEEN)
     bottom = _TOP + rows * (_PANEL[1] + _BELOW)
