@@ -29,6 +29,7 @@ from condense_cli.errors import CondenseError
 from condense_cli.many.inputs import files_in
 from condense_cli.measuring import KNOWN_WAYS, configured
 from condense_cli.parallel import in_order, usable_processors
+from condense_cli.plurals import plural
 from condense_cli.quality.baselines import mask_but_newest
 from condense_cli.quality.cases import AsIs, Way
 from condense_cli.quality.curves import Setting, recall_at, settings_of
@@ -157,8 +158,8 @@ def tables(groups: dict[str, dict[str, list[Evaluated]]], measures: Sequence[str
         cuts = _cuts(projects.values())
         if not cuts:
             continue
-        sessions = sum(map(len, projects.values()))
-        lines += [f"**{group}**: {sessions} sessions of {len(projects)} projects, {len(cuts)} cuts.", ""]
+        sessions = plural(sum(map(len, projects.values())), "session")
+        lines += [f"**{group}**: {sessions} of {plural(len(projects), 'project')}, {plural(len(cuts), 'cut')}.", ""]
         for size in SIZES:
             lines += [*table(settings_of(cuts), measures, size), ""]
     return "\n".join(lines)
