@@ -34,8 +34,7 @@ from condense_cli.quality.baselines import mask_but_newest
 from condense_cli.quality.cases import AsIs, Way
 from condense_cli.quality.curves import Setting, recall_at, settings_of
 from condense_cli.quality.evaluation import Cut, Evaluated, evaluate
-from condense_cli.quality.recall import RECALLS
-from condense_cli.quality.witnesses.measures import WITNESSES
+from condense_cli.quality.witnesses.measures import MEASURES, WITNESSES
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 RECORDED: Final = (PROJECT.parent / "shared" / "transcripts", PROJECT.parent / "shared" / "more-transcripts")
@@ -47,7 +46,6 @@ END: Final = "<!-- end of the witnesses -->"
 
 FITTED: Final = "Projects that the weights were fitted to"
 LEFT_OUT: Final = "Projects that nothing was fitted to"
-MEASURES: Final = (*RECALLS, *WITNESSES)
 PRESETS: Final = ("balanced", "cost", "max", "quality")
 SIZES: Final = (0.5, 0.3)
 CUTS: Final = (0.6,)

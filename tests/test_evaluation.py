@@ -12,7 +12,7 @@ from looked_up import READS, shown, work
 
 import condense_cli
 from condense_cli.config.presets import preset_names
-from condense_cli.errors import CondenseError
+from condense_cli.errors import CondenseError, UsageError
 from condense_cli.exchanges import cut_before
 from condense_cli.measuring import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
 from condense_cli.quality.baselines import BASELINES
@@ -236,6 +236,15 @@ def test_the_package_measures_presets_and_configurations_by_their_names() -> Non
     assert {point.way for point in condense_cli.evaluate(work(), against=(), smallest=0).cuts[0].points} == set(
         preset_names()
     )
+
+
+def test_the_package_measures_the_witnesses_that_are_named() -> None:
+    found = condense_cli.evaluate(
+        work(), presets=["speed"], against=(), witnesses=["grounding"], cuts=(0.5,), smallest=0
+    )
+    assert [list(point.witnesses) for point in found.cuts[0].points] == [["grounding"]] * 4
+    with pytest.raises(UsageError, match="no witness named 'bit'"):
+        condense_cli.evaluate(work(), witnesses=["bit"])
 
 
 def test_files_are_measured_in_their_order_by_one_process_or_two(tmp_path: Any) -> None:

@@ -10,11 +10,9 @@ import pytest
 from build import anthropic, assistant, call, openai, read_turn, result, user
 
 from condense_cli.quality.witnesses.bits import Continuation
-from condense_cli.quality.witnesses.measures import WITNESSES, measure
+from condense_cli.quality.witnesses.measures import MEASURES, measure
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message
-
-ALL = ("facts", "edits", "files", *WITNESSES)
 
 
 def lines(seed: int, number: int = 20) -> list[str]:
@@ -264,8 +262,8 @@ def rich() -> tuple[tuple[Message, ...], tuple[Message, ...]]:
 
 def test_everything_is_one_and_nothing_is_zero() -> None:
     before, after = rich()
-    assert measure(before, before, after) == dict.fromkeys(ALL, 1.0)
-    assert measure(before, (), after) == dict.fromkeys(ALL, 0.0)
+    assert measure(before, before, after) == dict.fromkeys(MEASURES, 1.0)
+    assert measure(before, (), after) == dict.fromkeys(MEASURES, 0.0)
 
 
 def test_what_is_asked_for_is_measured_and_nothing_else() -> None:

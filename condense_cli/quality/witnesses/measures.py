@@ -24,6 +24,8 @@ WITNESSES: Final = (
 )  # fmt: skip
 """Their names, everywhere. `bits_calls` and `bits_words` are the two parts of `bits`."""
 
+MEASURES: Final = (*RECALLS, *WITNESSES)
+
 Shares = dict[str, float | None]
 """By the names of measures shares from 0 to 1, or None where a cut asks for nothing."""
 
@@ -61,6 +63,13 @@ class Witnesses:
             found["rules"] = self._rules(kept.messages)
         return {name: found[name] for name in WITNESSES if name in wanted}
 
+    def measure(self, kept: Sequence[Message], names: Iterable[str] = MEASURES) -> Shares:
+        """Recalls and witnesses of a condensed form; rules are those of one round."""
+        names = tuple(names)
+        condensed = Condensed(kept, self.questions)
+        recalls = condensed.recall.shares()
+        return {name: recalls[name] for name in RECALLS if name in names} | self(condensed, names)
+
     @cached_property
     def _substrings(self) -> Substrings:
         return Substrings(self.questions)
@@ -88,17 +97,15 @@ def measure(
     after: tuple[Message, ...],
     *,
     count: Counter | None = None,
-    names: Iterable[str] = (*RECALLS, *WITNESSES),
+    names: Iterable[str] = MEASURES,
 ) -> Shares:
-    """Every measure of one condensed form: `kept` in place of `before`, asked by `after`.
+    """Every measure of one condensed form: `kept` in place of `before`, asked by `after`; rules are those of one round.
 
-    What the cut alone decides is worked out once for the same two tuples. Rules are those of one round.
+    What the cut alone decides is worked out once for the same two tuples (`is`, not `==`). Who has a case has it in
+    `case.witnesses`.
     """
     witnesses = _witnesses(_Same(before, after), count or _COUNT)
-    condensed = Condensed(kept, witnesses.questions)
-    names = tuple(names)
-    recalls = condensed.recall.shares()
-    return {name: recalls[name] for name in RECALLS if name in names} | witnesses(condensed, names)
+    return witnesses.measure(kept, names)
 
 
 _COUNT: Final = Counter()
