@@ -13,7 +13,7 @@ import pytest
 from helpers import condense, condense_on_terminal, condense_process, snapshot
 from looked_up import work
 
-from condense_cli.cli.evaluate import AGAINST, MEASURES, WITNESSES
+from condense_cli.cli.evaluate import AGAINST, RECALLS, WITNESSES
 from condense_cli.errors import ExitStatus
 from condense_cli.measuring import KNOWN_WAYS
 from condense_cli.quality import recall
@@ -39,8 +39,8 @@ def test_the_names_and_defaults_on_the_help_page_are_those_that_are_known() -> N
     text = re.sub(r"\s+", " ", condense("evaluate", "--help").text)
     assert tuple(KNOWN_WAYS) == AGAINST
     assert ", ".join(AGAINST) in text
-    assert (recall.RECALLS, measures.WITNESSES) == (MEASURES, WITNESSES)
-    assert ", ".join((*MEASURES, *WITNESSES)) in text
+    assert (recall.RECALLS, measures.WITNESSES) == (RECALLS, WITNESSES)
+    assert ", ".join((*RECALLS, *WITNESSES)) in text
     assert f"[default: {','.join(map(str, BUDGETS))}]" in text
     assert f"[default: {','.join(map(str, CUTS))}]" in text
     assert f"Leave out transcripts of fewer tokens. [default: {SMALLEST};" in text
@@ -109,10 +109,10 @@ def test_only_the_measures_that_are_named_are_shown(folder: Path) -> None:
 
 def test_all_measures_are_in_the_json(folder: Path) -> None:
     default = condense("evaluate", folder / "one.json", *QUICK, "--json").json
-    assert default["measures"] == list(MEASURES)
+    assert default["measures"] == list(RECALLS)
     assert default["transcripts"][0]["cuts"][0]["points"][0]["witnesses"] == {}
     found = condense("evaluate", folder / "one.json", *QUICK, "--measure", "all", "--json").json
-    assert found["measures"] == [*MEASURES, *WITNESSES]
+    assert found["measures"] == [*RECALLS, *WITNESSES]
     (cut,) = found["transcripts"][0]["cuts"]
     points = {(point["way"], point["setting"]): point["witnesses"] for point in cut["points"]}
     assert points["first lines", "to 50 %"].keys() == set(WITNESSES)

@@ -76,6 +76,15 @@ def test_what_was_shown_again_before_it_is_said_is_worth_no_bits() -> None:
     assert session(user("Look."))["bits"] is None
 
 
+def test_what_the_standing_instructions_say_is_worth_no_bits() -> None:
+    system = {"role": "system", "content": ONE}
+    before = openai(system, user("Look."), assistant(TWO), user("Go on.")).messages
+    after = anthropic(user("So?"), assistant(f"{ONE}\n{TWO}")).messages
+    assert measure(before, before[:2], after, names=("bits",))["bits"] == pytest.approx(0, abs=0.03)
+    assert measure(before, before[1:], after, names=("bits",))["bits"] == pytest.approx(0, abs=0.03)
+    assert measure(before, before, after, names=("bits",))["bits"] == 1
+
+
 def test_a_context_of_a_megabyte_is_remembered_to_its_beginning() -> None:
     first, filler = lines(5), random.Random(6).randbytes(550_000).hex()
     found = Continuation(["\n".join(first), filler], anthropic(assistant("\n".join(first))).messages)

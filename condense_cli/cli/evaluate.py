@@ -31,7 +31,7 @@ EXAMPLES = (
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
 """The names of `measuring.KNOWN_WAYS`, which is too heavy to import for a help page."""
 
-MEASURES: Final = ("facts", "edits", "files")
+RECALLS: Final = ("facts", "edits", "files")
 WITNESSES: Final = (
     "substrings", "old_strings", "bits", "bits_calls", "bits_words", "grounding", "rereads", "rules"
 )  # fmt: skip
@@ -88,8 +88,8 @@ def evaluate(
         typer.Option(
             "--measure",
             metavar="NAME",
-            autocompletion=lambda: [*MEASURES, *WITNESSES, "all"],
-            help=f"What to show: {', '.join((*MEASURES, *WITNESSES))} or all; may be repeated.  "
+            autocompletion=lambda: [*RECALLS, *WITNESSES, "all"],
+            help=f"What to show: {', '.join((*RECALLS, *WITNESSES))} or all; may be repeated.  "
             "[default: the first three]",
         ),
     ] = None,
@@ -208,12 +208,12 @@ def _compared(names: list[str] | None) -> tuple[str, ...]:
 
 def _measures(names: list[str] | None) -> tuple[str, ...]:
     """What is to be shown, in the order of the help page."""
-    known = (*MEASURES, *WITNESSES)
+    known = (*RECALLS, *WITNESSES)
     for name in names or ():
         if name not in (*known, "all"):
             raise UsageError(f"--measure knows no {name!r}.", f"It knows {', '.join(known)} and all.")
     if names is None:
-        return MEASURES
+        return RECALLS
     return tuple(name for name in known if name in names or "all" in names)
 
 

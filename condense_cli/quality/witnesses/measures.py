@@ -8,7 +8,7 @@ from typing import Final
 
 from ...lossless.decode import decode
 from ...tokens import Counter
-from ...transcript import Message
+from ...transcript import STANDING_ROLES, Message
 from ..asked import texts_in
 from ..recall import RECALLS, Questions
 from .bits import Continuation
@@ -76,7 +76,8 @@ class Witnesses:
 
     @cached_property
     def _continuation(self) -> Continuation:
-        return Continuation(list(texts_in(self.before)), self.after)
+        always = (message for message in self.before if message.role in STANDING_ROLES)
+        return Continuation(list(texts_in(self.before)), self.after, list(texts_in(always)))
 
     @cached_property
     def _old_strings(self) -> OldStrings:
