@@ -155,7 +155,7 @@ def test_the_picture_has_a_line_for_every_way_and_measure(folder: Path, tmp_path
     # No line was asked to be edited, so there is no such panel.
     assert len(drawn.findall(f"{name}polyline")) == 2 * 5
     texts = [text.text or "" for text in drawn.findall(f"{name}text")]
-    assert texts[0] == "2 transcripts, 2 cuts: what is still present at which size"
+    assert texts[0] == "2 transcripts, 2 cuts"
     assert "Lines that later edits match" not in texts
     assert {"speed", "drop the oldest"} <= set(texts)
     first = drawn.findall(f"{name}polyline")[0].attrib["points"].split()
@@ -167,8 +167,12 @@ def test_the_picture_has_a_line_for_every_way_and_measure(folder: Path, tmp_path
 
 
 def test_the_title_of_one_transcript_is_its_name(folder: Path, tmp_path: Path) -> None:
-    assert condense("evaluate", folder / "one.json", *QUICK, "--plot", tmp_path / "a.svg").status == 0
-    assert "one.json, 1 cut: what is still present at which size" in (tmp_path / "a.svg").read_text()
+    long = folder / f"{'very-' * 20}long.json"
+    long.write_bytes((folder / "one.json").read_bytes())
+    for path, title in ((folder / "one.json", r"one\.json, 1 cut"), (long, r"…[very-]{1,40}long\.json, 1 cut")):
+        done = condense("evaluate", path, *QUICK, "--measure", "facts", "--plot", tmp_path / "a.svg")
+        assert done.status == 0
+        assert re.search(f'font-weight="bold">{title}<', (tmp_path / "a.svg").read_text())
 
 
 # Points without a target are no part of a line, which would go to and fro.

@@ -15,7 +15,7 @@ from condense_cli.config.presets import preset_names
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.exchanges import cut_before
 from condense_cli.measuring import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
-from condense_cli.quality.baselines import BASELINES
+from condense_cli.quality.baselines import BASELINES, mask_but_newest
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import Evaluated, Point, evaluate
 from condense_cli.quality.extraction import EXTRACTION
@@ -134,6 +134,8 @@ def test_the_newest_results_are_not_masked() -> None:
     (found,), _ = cases_of(transcript, (0.95,), COUNT, smallest=0)
     ((_, but_newest),) = BASELINES["mask"].as_is
     assert result_lines(but_newest(found)) == [1, 1, *(41,) * 10]
+    assert result_lines(mask_but_newest(found, keep=11)) == [1, *(41,) * 11]
+    assert result_lines(mask_but_newest(found, keep=20)) == [*(41,) * 12]
 
 
 def test_the_extraction_keeps_what_was_not_said_elsewhere() -> None:

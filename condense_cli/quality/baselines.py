@@ -18,7 +18,7 @@ from .cases import Case, ToTarget, Way, fixed_messages
 _MARKER: Final = 40
 """Texts of fewer tokens stay."""
 
-KEPT_RESULTS: Final = 10
+_KEPT_RESULTS: Final = 10
 _WIDTH: Final = 100
 """Characters for each line that stays, so that long lines are cut as well."""
 
@@ -64,10 +64,10 @@ def mask(case: Case, target: int) -> list[Message]:
     return with_blocks(case.before.messages, {place: block for place, (block, _) in masked.items()})
 
 
-def mask_but_newest(case: Case, keep: int = KEPT_RESULTS) -> list[Message]:
+def mask_but_newest(case: Case, keep: int = _KEPT_RESULTS) -> list[Message]:
     """Markers in place of all tool results but the newest."""
     results = [found for found in _open_blocks(case) if found[1].kind is BlockKind.TOOL_RESULT]
-    masked = {place: _masked(case, block) for place, block in results[: len(results) - keep]}
+    masked = {place: _masked(case, block) for place, block in results[:-keep]}
     return with_blocks(case.before.messages, {place: block for place, block in masked.items() if block is not None})
 
 
@@ -116,7 +116,7 @@ def _first_lines(side: Literal["head", "both"]) -> ToTarget:
     return way
 
 
-MASK: Final = Way("mask old results", mask, ((f"all results but the newest {KEPT_RESULTS}", mask_but_newest),))
+MASK: Final = Way("mask old results", mask, ((f"all results but the newest {_KEPT_RESULTS}", mask_but_newest),))
 BASELINES: Final[dict[str, Way]] = {
     "mask": MASK,
     "head": Way("first lines", _first_lines("head")),

@@ -16,6 +16,10 @@ from .visible import visible
 
 _MOST_LINES: Final = 6
 _MOST_COLUMNS: Final = 3
+_LETTER: Final = 11
+"""Width of a wide letter of the title."""
+
+_SUBTITLE: Final = "How much is still present, by how much of the tokens is left"
 _CLOSE: Final = 0.02
 """Lines that are nowhere farther apart hide each other."""
 
@@ -82,7 +86,8 @@ def draw(found: Evaluation) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         'font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="12" fill="#24292f">',
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        f'<text x="{_LEFT}" y="28" font-size="16" font-weight="bold">{escape(visible(_title(found)))}</text>',
+        f'<text x="{_LEFT}" y="26" font-size="16" font-weight="bold">{escape(_title(found, width - _LEFT))}</text>',
+        f'<text x="{_LEFT}" y="44" fill="#57606a">{_SUBTITLE}</text>',
     ]
     for number, (measure, points) in enumerate(panels.items()):
         left = _LEFT + number % columns * (_PANEL[0] + _BETWEEN)
@@ -92,13 +97,16 @@ def draw(found: Evaluation) -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _title(found: Evaluation) -> str:
+def _title(found: Evaluation, width: int) -> str:
     measured = [one for one in found.transcripts if one.cuts]
     if not measured:
         return "There is nothing to measure."
-    name = measured[0].name.replace("\\", "/").rpartition("/")[2]
-    what = name if len(measured) == 1 else plural(len(measured), "transcript")
-    return f"{what}, {plural(found.total.cuts, 'cut')}: what is still present at which size"
+    cuts = plural(found.total.cuts, "cut")
+    if len(measured) > 1:
+        return f"{len(measured)} transcripts, {cuts}"
+    name = visible(measured[0].name.replace("\\", "/").rpartition("/")[2])
+    room = width // _LETTER - len(cuts) - 2
+    return f"{name if len(name) <= room else '…' + name[1 - room :]}, {cuts}"
 
 
 def _chosen(found: Evaluation) -> list[str]:
