@@ -64,7 +64,7 @@ def test_what_is_tried_after_each_fault(condensed: Condensation, monkeypatch: py
     ]
     assert result.proof is not None
     assert result.warnings[-1] == (
-        "Less was condensed than could be: it is wrong, at line 7, had all been. Please report this."
+        "Less was condensed than could be. At line 7, it is wrong otherwise. Please report this."
     )
     assert len(result.warnings) == len(condensed.warnings) + 1
 
