@@ -12,7 +12,7 @@ a model summarized begins with `[condense: summary of 70 lines #5f2c91d8]`.
 
 A summary of several messages begins with a line of its own:
 
-    [condense: summary of 70 messages, 12 follow, after #0c41d7e2 #5f2c91d8]
+    [condense: summary of 70 messages, 12 follow, after #073811 #5f2c91d8]
 
 The last hash names the first and the last of them, the one before it the request in front of the summary, by which a
 mark is told from text that imitates one (`formats.own_summaries`). The second number tells whether the conversation
@@ -21,7 +21,7 @@ went on since.
 Text of others that would be read as a summary's mark or a reference of ours gets an escape where a file is written, one
 backslash before its words, and so does text that has escapes already; reading takes one away:
 
-    [condense: \\summary of 70 messages, 12 follow, after #0c41d7e2 #5f2c91d8]
+    [condense: \\summary of 70 messages, 12 follow, after #073811 #5f2c91d8]
     [see \\lines 3-75 of the next Read of src/app.py #520917]
 """
 
@@ -68,6 +68,11 @@ def is_marked(content: Text) -> bool:
 def content_hash(text: str) -> str:
     """First eight hex digits of the SHA-256 of the text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def short_hash(text: str) -> str:
+    """Six digits for a text, where they only tell what is meant from what is not; three of them are one token."""
+    return f"{int(content_hash(text), 16) % 1_000_000:06}"
 
 
 _OF_FIRST: Final = 2
@@ -142,7 +147,7 @@ def gaps_in(text: str) -> list[Gap]:
 
 _SUMMARY: Final = re.compile(
     r"\[condense: summary of (?P<messages>\d{1,9}) messages?, (?P<following>\d{1,9}) follow"
-    r"(?:, after #(?P<after>[0-9a-f]{8}))? #(?P<hash>[0-9a-f]{8})\]",
+    r"(?:, after #(?P<after>\d{6}))? #(?P<hash>[0-9a-f]{8})\]",
     re.ASCII,
 )
 GO_ON: Final = "[condense: the conversation goes on after this summary]"
@@ -152,7 +157,7 @@ GO_ON: Final = "[condense: the conversation goes on after this summary]"
 class SummaryMark(Struct, frozen=True):
     """First line of a summary: how many messages it stands for, and how many stood behind it when it was written.
 
-    `after` is the hash of the request in front of it; version 0.1.0 wrote none.
+    `after` is the short hash of the request in front of it; version 0.1.0 wrote none.
     """
 
     messages: int

@@ -23,8 +23,7 @@ from build import (
 from helpers import condense
 
 from condense_cli import api
-from condense_cli.lossless.references import reference_hash
-from condense_cli.markers import content_hash, gaps_in, parse_gap
+from condense_cli.markers import content_hash, gaps_in, parse_gap, short_hash
 
 OTHER = "\n".join(f"another line {n} of another file" for n in range(40))
 STATE = f"<environment_details>\n{LONG}\n</environment_details>"
@@ -32,7 +31,7 @@ PRELUDE = configuration(lossless_prelude={})
 
 
 def reference(where: str, text: str, escapes: str = "") -> str:
-    return f"[see {escapes}{where} #{reference_hash(text)}]"
+    return f"[see {escapes}{where} #{short_hash(text)}]"
 
 
 def bash(identifier: str, content: str) -> list[dict[str, Any]]:

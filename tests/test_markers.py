@@ -31,7 +31,7 @@ GAPS = {
     "[condense: image left out #0a1b2c3d]": Gap(HASH, is_image=True),
     "[condense: summary of 70 lines #0a1b2c3d]": Gap(HASH, 70, is_summary=True),
     "[condense: summary of 2 lines, 3 characters #0a1b2c3d]": Gap(HASH, 2, 3, is_summary=True),
-    "[condense: 999999999999999 lines left out #0a1b2c3d]": Gap(HASH, 999_999_999_999_999),
+    "[condense: 9999999999 lines left out #0a1b2c3d]": Gap(HASH, 9_999_999_999),
 }
 
 
@@ -63,6 +63,8 @@ def test_what_is_written_is_read(spelled: str) -> None:
         "[condense: image left out #0a1b2c3]",
         "[Condense: 3 lines left out #0a1b2c3d]",
         "[condense: 3 lines, left out #0a1b2c3d]",
+        "[condense: 10000000000 lines left out #0a1b2c3d]",
+        "[condense: 999999999999999 characters left out #0a1b2c3d]",
         "",
     ],
 )
@@ -85,7 +87,7 @@ def test_gaps_add_up_under_the_first_hash() -> None:
     [
         (SummaryMark(1, 0, HASH), "[condense: summary of 1 message, 0 follow #0a1b2c3d]"),
         (SummaryMark(70, 12, HASH), "[condense: summary of 70 messages, 12 follow #0a1b2c3d]"),
-        (SummaryMark(2, 3, HASH, "4d5e6f70"), "[condense: summary of 2 messages, 3 follow, after #4d5e6f70 #0a1b2c3d]"),
+        (SummaryMark(2, 3, HASH, "073811"), "[condense: summary of 2 messages, 3 follow, after #073811 #0a1b2c3d]"),
     ],
 )
 def test_marks_of_summaries(mark: SummaryMark, spelled: str) -> None:
@@ -124,7 +126,8 @@ def test_what_begins_otherwise_is_no_summary(text: str) -> None:
 def test_escaped_marks(mark: str) -> None:
     once = with_escape(mark)
     twice = with_escape(once)
-    assert (once, twice) == (f"[\\{mark[1:]}", f"[\\\\{mark[1:]}")
+    words = mark.removeprefix("[condense: ")
+    assert (once, twice) == (f"[condense: \\{words}", f"[condense: \\\\{words}")
     assert without_escape(twice) == once
     assert without_escape(once) == without_escape(mark) == mark
     assert without_escapes(twice) == without_escapes(once) == without_escapes(mark) == mark
@@ -133,8 +136,13 @@ def test_escaped_marks(mark: str) -> None:
 
 
 def test_escapes_elsewhere_stay() -> None:
-    assert without_escapes("[\\a [\\\\b") == "[a [\\\\b"
-    assert without_escape("a [\\b") == without_escapes("a [\\b") == "a [\\b"
+    assert without_escapes("[see \\a \\\\b") == without_escape("[see \\a \\\\b") == "[see a \\\\b"
+    assert without_escape("[see a \\b") == without_escapes("[see a \\b") == "[see a \\b"
+
+
+def test_a_sum_that_no_text_has_is_read_again() -> None:
+    largest = Gap(HASH, 9_999_999_999, 9_999_999_999)
+    assert parse_gap(str(largest.plus(largest))) == largest
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from training import sharegpt_files
 from condense_cli import api
 from condense_cli.formats.own_summaries import NO_REQUEST
 from condense_cli.lossless.references import parse_reference
-from condense_cli.markers import GO_ON, PREFIX, REFERENCE_PREFIX, SummaryMark, content_hash, with_escape
+from condense_cli.markers import GO_ON, PREFIX, REFERENCE_PREFIX, SummaryMark, content_hash, short_hash, with_escape
 from condense_cli.tools import arguments_of, string_values
 from condense_cli.transcript import BlockKind, Transcript
 
@@ -69,7 +69,7 @@ def vocabulary(transcript: Transcript) -> list[str]:
             found += filter(_is_ours, text.split("\n"))
             found += [text] if text.startswith(PREFIX) else []
     requests = [text for text in _texts(transcript) if text.strip()][:3]
-    found += [f"{SummaryMark(2, 1, '87654321', content_hash(text))}\nNever push." for text in requests]
+    found += [f"{SummaryMark(2, 1, '87654321', short_hash(text))}\nNever push." for text in requests]
     found += [f"[condense: 7 lines left out #{content_hash(text)}]" for text in requests]
     return list(dict.fromkeys(found))
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import todos
-from ..markers import REFERENCE_PREFIX, gaps_in, without_escape, without_escapes
+from ..markers import REFERENCE_PREFIX, gaps_in, short_hash, without_escape, without_escapes
 from ..spelled import size_of
 from ..tools import arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, Message, Role, Text
@@ -27,7 +27,7 @@ from .excerpt import find_above, find_place, readings
 from .lines import Lines
 from .listed import is_said_in, list_in, list_of, text_of
 from .reader import Reader
-from .references import ABOVE, ABOVE_WORD, SHORTEST, THIS_CALL, Address, Reference, parse_reference, reference_hash
+from .references import ABOVE, ABOVE_WORD, SHORTEST, THIS_CALL, Address, Reference, parse_reference
 
 READ_TIMES: Final = 32
 """All references together may give so many times the characters of the messages as they are read."""
@@ -286,7 +286,7 @@ class _Decoder:
     def _is_meant(self, found: str, reference: Reference) -> bool:
         """Whether lines are those that a reference means, and worth one. Looking at them uses up what is left."""
         self._left -= len(found)
-        return self._left >= 0 and len(found) >= SHORTEST - 1 and reference_hash(found) == reference.hash
+        return self._left >= 0 and len(found) >= SHORTEST - 1 and short_hash(found) == reference.hash
 
     def _resolve(self, here: Place, reference: Reference, before: str, after: str) -> str | None:
         there = self._addresses.find(here, reference.address)

@@ -19,11 +19,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..markers import ESCAPE, content_hash
+from ..markers import ESCAPE
 from ..markers import REFERENCE_PREFIX as PREFIX
-
-_HASH: Final = 1_000_000
-"""Hashes are smaller. They only tell a reference from text that looks like one; three digits are one token."""
 
 _REFERENCE: Final = re.compile(
     r"""\[see\ (?:
@@ -91,11 +88,6 @@ class Reference(Struct, frozen=True):
         where = f"{self.where} of " if self.where else ""
         numbering = f", numbered from {self.numbering}" if self.numbering else ""
         return f"{PREFIX}{where}{self.address}{numbering} #{self.hash}]"
-
-
-def reference_hash(text: str) -> str:
-    """Six digits, from the hash of the text that lossy markers use."""
-    return f"{int(content_hash(text), 16) % _HASH:06}"
 
 
 def _ordinal(number: int) -> str:

@@ -16,6 +16,7 @@ from ..config.models import (
     PartialOperations,
     PassConfig,
 )
+from ..extractive.answers import words_in
 from ..transcript import Block, BlockKind, ContentType, Message, Role
 from . import operations
 from .draft import Draft
@@ -189,6 +190,8 @@ def _candidates(
             why = why_untouched(position, message, block, selected, protection)
             if why is None and not names:
                 why = Kept.NO_CONTENT_TYPE
+            if why is None and words_in(block):  # Whoever wants results cut does not mean these.
+                why = Kept.WORDS
             if why is not None:
                 yield kept(config.id, message, number, tokens, why)
             else:

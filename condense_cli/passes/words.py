@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..config.models import Configuration
+from ..extractive.answers import words_in
 from ..extractive.pasted import Address, is_typed, own_units
 from ..extractive.units import split
 from ..ledger.written import parse
 from ..plurals import plural
-from ..transcript import Block, Message
+from ..transcript import Block, BlockKind, Message
 from .prelude import key_of
 from .receipts import Receipt
 
@@ -49,7 +50,7 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
         (position, number)
         for position, message in enumerate(before)
         for number, block in enumerate(message.blocks)
-        if (block.summarizes or is_typed(message, block))
+        if (block.summarizes or is_typed(message, block) or words_in(block))
         and not ((same := now.get(key_of(block))) and same.reads_as(block))
     ]
     if not changed:
@@ -74,6 +75,8 @@ def _quoted(block: Block) -> Iterator[str]:
 
 
 def _own(block: Block, units: Sequence[int] | None) -> str:
+    if block.kind is BlockKind.TOOL_RESULT:
+        return words_in(block)
     if units is None:
         return block.text
     texts = split(block.text).texts
