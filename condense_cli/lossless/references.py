@@ -99,7 +99,7 @@ def reference_hash(text: str) -> str:
 
 
 def _ordinal(number: int) -> str:
-    ending = "th" if 10 < number % 100 < 20 else _ENDINGS.get(number % 10, "th")
+    ending = "th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "th")
     return f"{number}{ending}"
 
 
