@@ -233,6 +233,8 @@ def test_a_result_is_proven_unless_that_is_not_wanted(proves: bool, monkeypatch:
     monkeypatch.setattr(api, "proven", proven)
     assert api.condense(talk(), preset="speed", proves=proves).changes
     assert len(asked) == proves
+    api.condense(talk(), preset="speed")
+    assert len(asked) == proves + 1
 
 
 def test_a_configuration_that_holds_itself_is_refused() -> None:
