@@ -47,6 +47,7 @@ def test_what_is_written_is_read(spelled: str) -> None:
     "text",
     [
         "[condense: 1 lines left out #0a1b2c3d]",
+        "[condense: 10000000000 lines left out #0a1b2c3d]",
         "[condense: 2 line left out #0a1b2c3d]",
         "[condense: 02 lines left out #0a1b2c3d]",
         "[condense: 0 lines left out #0a1b2c3d]",
@@ -117,17 +118,11 @@ def test_what_begins_otherwise_is_no_summary(text: str) -> None:
 
 # Each layer of escapes is taken off as it was put on; what has none is left as it is.
 @pytest.mark.parametrize(
-    "mark",
-    [
-        "[condense: summary of 2 messages, 0 follow #0a1b2c3d]",
-        "[condense: summary of 1 message, 0 follow #0a1b2c3d]\nWhat",
-    ],
+    "words", ["summary of 2 messages, 0 follow #0a1b2c3d]", "summary of 1 message, 0 follow #0a1b2c3d]\nWhat"]
 )
-def test_escaped_marks(mark: str) -> None:
-    once = with_escape(mark)
-    twice = with_escape(once)
-    words = mark.removeprefix("[condense: ")
-    assert (once, twice) == (f"[condense: \\{words}", f"[condense: \\\\{words}")
+def test_escaped_marks(words: str) -> None:
+    mark, once, twice = (f"[condense: {escapes}{words}" for escapes in ("", "\\", "\\\\"))
+    assert (with_escape(mark), with_escape(once)) == (once, twice)
     assert without_escape(twice) == once
     assert without_escape(once) == without_escape(mark) == mark
     assert without_escapes(twice) == without_escapes(once) == without_escapes(mark) == mark
@@ -136,13 +131,16 @@ def test_escaped_marks(mark: str) -> None:
 
 
 def test_escapes_elsewhere_stay() -> None:
-    assert without_escapes("[see \\a \\\\b") == without_escape("[see \\a \\\\b") == "[see a \\\\b"
+    assert without_escapes("[see \\\\a \\b") == "[see a \\b"
     assert without_escape("[see a \\b") == without_escapes("[see a \\b") == "[see a \\b"
+    assert not begins_as_summary("a [condense: summary of 2 messages, 0 follow #0a1b2c3d]")
+    assert not begins_as_summary("[condense:summary of 2 messages, 0 follow #0a1b2c3d]")
 
 
-def test_a_sum_that_no_text_has_is_read_again() -> None:
-    largest = Gap(HASH, 9_999_999_999, 9_999_999_999)
-    assert parse_gap(str(largest.plus(largest))) == largest
+# More than any text has: such a number is never written, so that what is written is read.
+def test_sums_of_what_others_wrote_have_an_end() -> None:
+    most = Gap(HASH, 9_999_999_999)
+    assert str(most.plus(most)) == str(most)
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ class Reference(Struct, frozen=True):
 
 
 def _ordinal(number: int) -> str:
-    ending = "th" if 10 < number % 100 < 20 else _ENDINGS.get(number % 10, "th")
+    ending = "th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "th")
     return f"{number}{ending}"
 
 
