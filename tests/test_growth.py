@@ -10,7 +10,7 @@ import pytest
 from real import PROJECT
 
 from condense_cli import api, jsontext
-from condense_cli.lossless import addresses, states
+from condense_cli.lossless import states
 from condense_cli.lossless.encode import encode
 from condense_cli.lossless.finders import Finders
 from condense_cli.spelled import Spelled
@@ -34,7 +34,7 @@ class Work:
         self.calls = self.characters = 0
         for holder, name in (
             (Spelled, "__str__"), (Spelled, "__contains__"), (states, "elements"), (states, "by_tag"),
-            (jsontext, "replace_values"), (addresses.states, "elements"),
+            (jsontext, "replace_values"),
         ):  # fmt: skip
             monkeypatch.setattr(holder, name, self._counted(getattr(holder, name)))
 

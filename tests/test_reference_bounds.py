@@ -20,7 +20,7 @@ LINES = "\n".join(f"the value of item {n} is {n * n}" for n in range(20))
 
 def above_bomb() -> str:
     """A text in which each reference means all lines above it, those of the references before it included."""
-    written = decoded = "a\nb"
+    written = decoded = LINES
     for _ in range(LEVELS):
         size = decoded.count("\n") + 1
         written += f"\n[see lines 1-{size} above #{reference_hash(decoded)}]"
@@ -73,7 +73,7 @@ def test_a_reference_gives_no_lines_that_a_reference_gave(bomb: str) -> None:
 # A forward reference gives a line that is a backward reference itself, which the second sweep would resolve.
 def test_what_a_reference_gave_is_no_reference() -> None:
     first = f"[see the previous Read of a.py #{reference_hash(LINES)}]"
-    other = f"x\n{first}\ny"
+    other = f"x\n{first}\n{'y' * 80}"
     messages = anthropic(
         user("Look."),
         *read_turn("1", "a.py", LINES),
@@ -81,7 +81,7 @@ def test_what_a_reference_gave_is_no_reference() -> None:
         *read_turn("3", "c.py", other),
     ).messages
     texts = [block.text for message in decode(messages).messages for block in message.blocks][-3::2]
-    assert texts == [other, f"x\n{LINES}\ny"]
+    assert texts == [other, other.replace(first, LINES)]
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_what_is_written_can_be_read(keep: Any, monkeypatch: pytest.MonkeyPatch)
     messages = anthropic(user("Look."), *turns).messages
     everything = written(messages, keep=keep)
     monkeypatch.setattr(decoding, "_LEAST", 0)
-    monkeypatch.setattr("condense_cli.lossless.encode.WRITTEN_TIMES", 2)
+    monkeypatch.setattr("condense_cli.lossless.proof.WRITTEN_TIMES", 2)
     assert decode(everything, times=4).unresolved
     some = written(messages, keep=keep)
     decoded = decode(some, times=4)
