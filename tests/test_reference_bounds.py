@@ -20,7 +20,7 @@ LINES = "\n".join(f"the value of item {n} is {n * n}" for n in range(20))
 
 def above_bomb() -> str:
     """A text in which each reference means all lines above it, those of the references before it included."""
-    written = decoded = f"{'a' * 99}\nb"
+    written = decoded = LINES
     for _ in range(LEVELS):
         size = decoded.count("\n") + 1
         written += f"\n[see lines 1-{size} above #{short_hash(decoded)}]"
@@ -73,7 +73,7 @@ def test_a_reference_gives_no_lines_that_a_reference_gave(bomb: str) -> None:
 # A forward reference gives a line that is a backward reference itself, which the second sweep would resolve.
 def test_what_a_reference_gave_is_no_reference() -> None:
     first = f"[see the previous Read of a.py #{short_hash(LINES)}]"
-    other = f"{'x' * 99}\n{first}\ny"
+    other = f"x\n{first}\n{'y' * 80}"
     messages = anthropic(
         user("Look."),
         *read_turn("1", "a.py", LINES),
