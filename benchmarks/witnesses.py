@@ -85,10 +85,15 @@ def projects_of(paths: Sequence[Path]) -> dict[str, list[Path]]:
     """The files by project: the repository that an index beside their folder names, otherwise the folder."""
     found: dict[str, list[Path]] = {}
     for top in paths:
-        known = _indexed(top / "INDEX.tsv")
+        known = _indexed(top / "INDEX.tsv") | _indexed(top.parent / "INDEX.tsv")
         for path in files_in(top) if top.is_dir() else [top]:
             found.setdefault(known.get(path.name, path.parent.name), []).append(path)
     return found
+
+
+def _folders(path: Path) -> list[Path]:
+    """The folders of recorded transcripts, without what was made from others of them."""
+    return sorted(each for each in path.iterdir() if each.is_dir() and each.name != "derived") if path.is_dir() else []
 
 
 def _indexed(index: Path) -> dict[str, str]:
@@ -176,7 +181,7 @@ def written(page: str, text: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    fitted, left_out = ([path] if path.is_dir() else [] for path in RECORDED)
+    fitted, left_out = (_folders(path) for path in RECORDED)
     parser.add_argument("--fitted", type=Path, nargs="*", default=fitted, metavar="PATH")
     parser.add_argument("--left-out", type=Path, nargs="*", default=left_out, metavar="PATH")
     parser.add_argument("--sample", type=int, metavar="N", help="so many sessions of each group")
