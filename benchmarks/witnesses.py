@@ -165,8 +165,8 @@ def _cell(share: float | None, best: float | None) -> str:
 def tables(groups: dict[str, dict[str, list[Evaluated]]], measures: Sequence[str]) -> str:
     today = datetime.now(UTC).date().isoformat()
     lines = [
-        f"Measured on {today} with condense {condense_cli.__version__}. Percent. In bold the best of a column among those "
-        "that got to the size.",
+        f"Measured on {today} with condense {condense_cli.__version__}. Percent. In bold the best of a column among "
+        "those that got to the size.",
         "",
     ]
     for group, projects in groups.items():
