@@ -143,6 +143,8 @@ def table(settings: Sequence[Setting], measures: Sequence[str], size: float) -> 
         name = row.way if row.budget is not None else f"{row.way}, {row.setting}"
         cells = (_cell(_share(row, measure), best[measure] if row in small else None) for measure in measures)
         yield f"| {name} | {100 * row.size:.1f} | {' | '.join(cells)} |"
+    asked = (max(mean.cuts if (mean := row.mean(measure)) else 0 for row in rows) for measure in measures)
+    yield f"| cuts that ask | | {' | '.join(map(str, asked))} |"
 
 
 def _setting_for(size: float, settings: Sequence[Setting]) -> Setting:

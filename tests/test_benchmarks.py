@@ -181,6 +181,7 @@ def test_the_benchmark_of_witnesses_puts_every_measure_beside_each_other(
     rows = re.findall(r"^\| (speed|drop the oldest|clear old results, keep \d+) \|(.*) \|$", printed, re.MULTILINE)
     assert {name.partition(",")[0] for name, _ in rows} == {"speed", "drop the oldest", "clear old results"}
     assert {cells.count("|") for _, cells in rows} == {len(shown)}
+    assert printed.count("| cuts that ask | | 1 | 1 | 1 |") == 2
     (settings,) = json.loads(means.read_bytes())[witnesses["LEFT_OUT"]].values()
     assert {setting["way"] for setting in settings} >= {"speed", "clear old results"}
 
