@@ -132,11 +132,12 @@ def _marked_otherwise(transcript: Transcript, wanted: str, hits: Sequence[Hit]) 
     if hits[0].found not in (Found.CONTENT, Found.ARGUMENT):
         return []
     whole = hits[0].text
-    return [hit for hit in _marked(transcript, wanted) if not _is_cut_from(hit.text, whole)]
+    hits = [hit for hit in _marked(transcript, wanted) if not hit.block.summarizes]  # A summary says anything.
+    return [hit for hit in hits if not _is_cut_from(hit.text, whole)]
 
 
 def _is_cut_from(text: str, whole: str) -> bool:
-    """Whether what stands around the markers of a text may be what was left of another; a summary says anything."""
+    """Whether what stands around the markers of a text may be what was left of another."""
     gaps = gaps_in(text)
     kept = (line.strip(ELLIPSIS) for line in text.split("\n") if not parse_gap(line))
     return any(gap.is_summary for gap in gaps) or all(line in whole for line in kept)
