@@ -1,7 +1,7 @@
 """Compactions that clients made: which records of a file say so, format by format.
 
-`stretches` rebuilds the conversation on both sides of each. What a client notes elsewhere cannot be seen: Cline keeps its
-truncations in another file.
+`stretches` rebuilds the conversation on both sides of each. What a client notes elsewhere cannot be seen: Cline keeps
+its truncations in another file.
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ def _opencode(source: Source) -> Iterator[Compacted]:
     """A request with a part that says so, and the summary that answers it."""
     for record, value in objects_with(source, "compaction"):
         parts = value.get("parts")
-        found = [part for part in (parts if isinstance(parts, list) else ()) if _object(part).get("type") == "compaction"]
+        found = [
+            part for part in (parts if isinstance(parts, list) else ()) if _object(part).get("type") == "compaction"
+        ]
         summary = _summary_of(source, record, _object(value.get("info")).get("id")) if found else None
         if summary is not None:
             yield Compacted(range(record, summary + 1), summary + 1, is_auto=found[0].get("auto") is True)

@@ -1,0 +1,80 @@
+"""`condense evaluate --recorded`: what the compactions that clients made have kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Final
+
+from ..errors import ExitStatus, UsageError
+from .console import console, write_text
+
+if TYPE_CHECKING:
+    from ..measuring import Plan
+    from ..report.recorded import Recorded
+
+PRESET: Final = "balanced"
+"""What stands beside the client where nothing is named."""
+
+Progress = Callable[[int], AbstractContextManager[Callable[[float], None]]]
+
+
+def sessions_here() -> list[str]:
+    """The files of all sessions on this machine, the newest first. Raises UsageError where there are none."""
+    from ..sessions.finding import find
+    from .machine import session_places
+
+    files = find(session_places(), everything=True).files
+    if not files:
+        raise UsageError("There are no sessions on this machine.", "condense sessions says where it looks.")
+    return [file.path for file in files]
+
+
+def check_without_effect(given: dict[str, bool]) -> None:
+    """Raises UsageError for options that cut a transcript, which recorded compactions have done already."""
+    named = [option for option, is_given in given.items() if is_given]
+    if named:
+        raise UsageError(
+            f"{named[0]} cannot be used with --recorded.", "The client has cut the conversation, and to which size."
+        )
+
+
+def run(names: list[str], plan: Plan, *, jobs: int, json: bool, progress: Progress) -> ExitStatus:
+    """Judge and print."""
+    from datetime import UTC, datetime
+
+    from ..judging import JudgedFile, judge_files
+    from ..measuring import Unread
+    from ..report import recorded
+    from ..report.costs import PriceSource
+    from ..report.facts import to_json
+
+    with progress(len(names)) as done:
+        found = judge_files(names, plan, jobs=jobs, done=done)
+    now = datetime.now(UTC)
+    report = recorded.build(
+        [
+            recorded.recorded_file(
+                one.name, one.format, one.model, one.overhead, one.compactions, PriceSource.of(one.model, now)
+            )
+            for one in found
+            if isinstance(one, JudgedFile)
+        ],
+        [(one.name, one.reason) for one in found if isinstance(one, Unread)],
+        [way.name for way in plan.ways],
+    )
+    if json:
+        write_text(to_json(report))
+    else:
+        _print(report)
+    return ExitStatus.DONE if report.files else ExitStatus.INPUT
+
+
+def _print(report: Recorded) -> None:
+    from rich.text import Text
+
+    from ..report.recorded_terminal import render_recorded
+
+    screen = console()
+    for part in render_recorded(report, screen.width):
+        screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
