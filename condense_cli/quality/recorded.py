@@ -22,7 +22,7 @@ from ..lossless.decode import decode
 from ..passes.prefix import shared_prefix
 from ..tokens import Counter
 from ..transcript import Block, BlockKind, Message, Role
-from .asked import Reading
+from .asked import Reading, texts_in
 from .cases import Case, Way
 from .recall import Questions, Recall
 from .touched import Deed
@@ -100,7 +100,7 @@ def judge(stretch: Stretch, ways: Sequence[Way], count: Counter, factor: Factor)
         return _not_judged(one, "it left no less than the file holds of what stood before it")
     questions = Questions(messages, stretch.later, Reading())
     case = Case(replace(before, messages=messages), questions, count, 1.0, after=stretch.later)
-    left = [_left(CLIENT, stretch.after, case, factor, summary=_summary(stretch, count))]
+    left = [_left(CLIENT, stretch.after, case, factor, summary=_summary(stretch, messages, count))]
     left += [_of_way(way, case, size, factor) for way in ways]
     return Judged(
         one.kind,
@@ -135,17 +135,22 @@ def _left(way: str, messages: Sequence[Message], case: Case, factor: Factor, sum
     return Left(way, factor.shown(case.size_of(messages)), factor.shown(prefix), recall, factor.shown(summary))
 
 
-def _summary(stretch: Stretch, count: Counter) -> int:
-    """Tokens that a model wrote: what is new in the conversation after a summary, and no text of the client's own."""
-    if stretch.compacted.kind is not Kind.SUMMARY:
+def _summary(stretch: Stretch, before: Sequence[Message], count: Counter) -> int:
+    """Tokens of the summary: what is marked as one; where a client marks none, what it added."""
+    one = stretch.compacted
+    if one.kind is not Kind.SUMMARY:
         return 0
     blocks = [block for message in stretch.after for block in message.blocks]
-    return sum(count.block(block) for block in blocks if block.summarizes or not _can_be_read(block))
+    marked = [block for block in blocks if block.summarizes]
+    if not marked:
+        known = set(texts_in(before))
+        marked = [block for block in blocks if block.place.record in one.wrote and block.text not in known]
+    return sum(map(count.block, marked))
 
 
 def _can_be_read(block: Block) -> bool:
     """Whether the file tells what the model is sent: some providers encrypt their summaries."""
-    return not (block.kind is BlockKind.OPAQUE and block.anchors) or block.is_readable
+    return not (block.kind is BlockKind.OPAQUE and block.anchors and block.estimate)
 
 
 def _after(later: Sequence[Message], files: Mapping[str, Deed], count: Counter, factor: Factor) -> After:
