@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
-from ..errors import ExitStatus, UsageError
+from ..errors import ExitStatus, UnreadableError, UsageError
 from .console import console, write_text
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ Progress = Callable[[int], AbstractContextManager[Callable[[float], None]]]
 
 
 def sessions_here() -> list[str]:
-    """The files of all sessions on this machine, the newest first. Raises UsageError where there are none."""
+    """The files of all sessions on this machine, the newest first. Raises UnreadableError where there are none."""
     from ..sessions.finding import find
     from .machine import session_places
 
     files = find(session_places(), everything=True).files
     if not files:
-        raise UsageError("There are no sessions on this machine.", "condense sessions says where it looks.")
+        raise UnreadableError("There are no sessions on this machine.", "condense sessions says where it looks.")
     return [file.path for file in files]
 
 
