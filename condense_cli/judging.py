@@ -2,69 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
-
-from msgspec import Struct
+from typing import Final
 
 from . import api
+from .config.models import Configuration
+from .config.presets import load_preset
 from .errors import CondenseError
 from .factor import factor_of
 from .formats.compacted import compactions
 from .formats.stretches import stretches
 from .measuring import Plan, Unread
 from .parallel import in_order
-from .quality.recorded import Judged, NotJudged, judge
+from .quality.recorded import judge
+from .report.costs import PriceSource
+from .report.recorded import RecordedFile, recorded_file
 from .report.usage import overhead_of
-from .tokens import Counter
+from .tokens import BUILT_IN, Counter, CounterName
 from .transcript import Transcript
 
+BESIDE: Final = ("balanced",)
+"""Presets that stand beside the client where nothing is named."""
 
-class JudgedFile(Struct, frozen=True):
-    """The compactions in a file, in its order; None where it is not known how such files record them.
 
-    Every request carries `overhead` more tokens than the messages.
+def judge_recorded(
+    transcript: Transcript,
+    *,
+    presets: Sequence[str] = (),
+    configurations: Mapping[str, Configuration] | None = None,
+    counter: CounterName = BUILT_IN,
+) -> RecordedFile:
+    """Judge the compactions that a client made: what each kept of what later work needed, and what it cost.
+
+    Beside each stands what presets (`balanced`, where nothing is named) and configurations leave of the same
+    conversation at the same size, without a model. docs/quality.md has the definitions, docs/json-report.md every
+    figure. Raises ConfigurationError.
     """
-
-    name: str
-    format: str
-    model: str | None
-    overhead: int
-    compactions: tuple[Judged | NotJudged, ...] | None
-
-
-def judge_transcript(name: str, transcript: Transcript, plan: Plan) -> JudgedFile:
-    """The compactions in the file of a transcript, beside the ways of a plan."""
-    found = compactions(transcript.source, transcript.format)
-    if not found:
-        return JudgedFile(name, transcript.format, transcript.model, 0, None if found is None else ())
-    count = Counter.of(transcript, plan.counter)
-    factor = factor_of(transcript, count)
-    return JudgedFile(
-        name,
-        transcript.format,
-        transcript.model,
-        overhead_of(transcript, count, factor)[0],
-        tuple(judge(stretch, plan.ways, count, factor) for stretch in stretches(transcript, found)),
-    )
+    if not presets and configurations is None:
+        presets = BESIDE
+    named = {name: load_preset(name) for name in presets} | dict(configurations or {})
+    return _judged("", api.a_transcript(transcript), Plan(tuple(named.items()), (), counter=counter))
 
 
 def judge_files(
     names: Sequence[str], plan: Plan, *, jobs: int = 1, done: Callable[[float], None] = lambda files: None
-) -> list[JudgedFile | Unread]:
+) -> list[RecordedFile | Unread]:
     """Judge what files record, in several processes where `jobs` says so; in the order of the names.
 
     `done` is told how many files are finished.
     """
-    found: list[JudgedFile | Unread] = []
+    found: list[RecordedFile | Unread] = []
     for result in in_order(partial(_judge_file, plan), names, min(jobs, len(names))):
         found.append(result)
         done(len(found))
     return found
 
 
-def _judge_file(plan: Plan, name: str) -> JudgedFile | Unread:
+def _judge_file(plan: Plan, name: str) -> RecordedFile | Unread:
     try:
-        return judge_transcript(name, api.load(name, format=plan.format, lenient=plan.lenient), plan)
+        return _judged(name, api.load(name, format=plan.format, lenient=plan.lenient), plan)
     except CondenseError as error:
         return Unread(name, error.message)
+
+
+def _judged(name: str, transcript: Transcript, plan: Plan) -> RecordedFile:
+    prices = PriceSource.of(transcript.model, datetime.now(UTC))
+    found = compactions(transcript.source, transcript.format)
+    if not found:
+        return recorded_file(name, transcript, None if found is None else [], 0, prices)
+    count = Counter.of(transcript, plan.counter)
+    factor = factor_of(transcript, count)
+    ways = plan.ways
+    return recorded_file(
+        name,
+        transcript,
+        [judge(stretch, ways, count, factor) for stretch in stretches(transcript, found)],
+        overhead_of(transcript, count, factor)[0],
+        prices,
+    )

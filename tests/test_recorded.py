@@ -11,21 +11,27 @@ from helpers import as_lines
 from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import BrokenOutputError
+from condense_cli.factor import factor_of
 from condense_cli.formats.compacted import Kind, compactions
-from condense_cli.judging import JudgedFile, judge_transcript
+from condense_cli.formats.stretches import stretches
+from condense_cli.judging import judge_recorded
 from condense_cli.measuring import Plan
+from condense_cli.quality import recorded
 from condense_cli.quality.recall import Score
 from condense_cli.quality.recorded import CLIENT, After, Judged, NotJudged
+from condense_cli.tokens import Counter
 
 ALONE = Plan((), ())
 BESIDE = Plan((("balanced", load_preset("balanced")),), ("oldest",))
 
 
 def judge(data: bytes, plan: Plan = ALONE) -> list[Judged | NotJudged]:
-    found = judge_transcript("", api.loads(data), plan)
-    assert isinstance(found, JudgedFile)
-    assert found.compactions is not None
-    return list(found.compactions)
+    transcript = api.loads(data)
+    found = compactions(transcript.source, transcript.format)
+    assert found is not None
+    count = Counter.of(transcript)
+    factor = factor_of(transcript, count)
+    return [recorded.judge(stretch, plan.ways, count, factor) for stretch in stretches(transcript, found)]
 
 
 def only(data: bytes, plan: Plan = ALONE) -> Judged:
@@ -171,7 +177,17 @@ def test_two_compactions_share_what_was_said_between_them() -> None:
 def test_of_a_format_of_which_nothing_is_known_that_is_said() -> None:
     transcript = api.loads(CHAT, format="openai-chat")
     assert compactions(transcript.source, transcript.format) is None
-    assert judge_transcript("", transcript, ALONE).compactions is None
+    assert judge_recorded(transcript).compactions is None
+
+
+def test_in_python_the_same_is_told() -> None:
+    found = judge_recorded(api.loads(work.claude_summary()))
+    assert found.compactions is not None
+    (one,) = found.compactions
+    assert [left.way for left in one.left] == ["client", "balanced"]
+    beside = judge_recorded(api.loads(work.claude_summary()), presets=["speed"]).compactions
+    assert beside is not None
+    assert [left.way for left in beside[0].left] == ["client", "speed"]
 
 
 def test_a_session_without_any_has_none() -> None:

@@ -126,7 +126,7 @@ def test_money_counts_the_call_and_the_cache_written_anew(folder: Path) -> None:
 def test_means_are_those_of_all_that_ask(folder: Path) -> None:
     total = condense("evaluate", "--recorded", folder, "--json", "-j", "1").json["total"]
     client = next(way for way in total["ways"] if way["way"] == "client")
-    # One line is asked of each of the three, and where results of the other file were cleared nothing of it is asked.
+    # Between the two compactions of one file nothing is edited.
     assert client["edits"] == 0
     assert total["lines"] == 2
 

@@ -145,6 +145,7 @@ def evaluate(
         if all and (transcripts or session):
             raise UsageError("--all cannot be used with a transcript or --session.", "Name one of them.")
         names = evaluate_recorded.sessions_here() if all else _names(transcripts, session)
+        from ..judging import BESIDE
         from ..measuring import Plan, Unread, evaluate_files
         from ..parallel import usable_processors
         from ..quality.evaluation import Evaluated
@@ -153,7 +154,7 @@ def evaluate(
         from .settings import counter_of, settings_if_any
 
         if recorded and not (preset or provider or config):
-            preset = [evaluate_recorded.PRESET]
+            preset = list(BESIDE)
         plan = Plan(
             tuple(dict(_configurations(preset, provider, config)).items()),
             () if recorded and against is None else _compared(against),

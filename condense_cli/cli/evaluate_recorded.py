@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ..errors import ExitStatus, UnreadableError, UsageError
 from .console import console, write_text
@@ -12,9 +12,6 @@ from .console import console, write_text
 if TYPE_CHECKING:
     from ..measuring import Plan
     from ..report.recorded import Recorded
-
-PRESET: Final = "balanced"
-"""What stands beside the client where nothing is named."""
 
 Progress = Callable[[int], AbstractContextManager[Callable[[float], None]]]
 
@@ -41,25 +38,15 @@ def check_without_effect(given: dict[str, bool]) -> None:
 
 def run(names: list[str], plan: Plan, *, jobs: int, json: bool, progress: Progress) -> ExitStatus:
     """Judge and print."""
-    from datetime import UTC, datetime
-
-    from ..judging import JudgedFile, judge_files
+    from ..judging import judge_files
     from ..measuring import Unread
-    from ..report import recorded
-    from ..report.costs import PriceSource
     from ..report.facts import to_json
+    from ..report.recorded import build
 
     with progress(len(names)) as done:
         found = judge_files(names, plan, jobs=jobs, done=done)
-    now = datetime.now(UTC)
-    report = recorded.build(
-        [
-            recorded.recorded_file(
-                one.name, one.format, one.model, one.overhead, one.compactions, PriceSource.of(one.model, now)
-            )
-            for one in found
-            if isinstance(one, JudgedFile)
-        ],
+    report = build(
+        [one for one in found if not isinstance(one, Unread)],
         [(one.name, one.reason) for one in found if isinstance(one, Unread)],
         [way.name for way in plan.ways],
     )

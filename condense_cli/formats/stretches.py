@@ -7,6 +7,7 @@ before it, and the file up to the next one what was sent after it and what was s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,7 +38,7 @@ def stretches(transcript: Transcript, found: Sequence[Compacted]) -> Iterator[St
     """One for each of the compactions that were found in the file of a transcript, in their order."""
     cleared: dict[str, str] = {}
     before = _before(transcript, found[0]) if found else None
-    for one, following in zip(found, (*found[1:], None), strict=True):
+    for one, following in zip_longest(found, found[1:]):
         cleared |= dict(one.cleared)
         whole = transcript if following is None else _before(transcript, following)
         whole = whole and _cleared(whole, cleared)

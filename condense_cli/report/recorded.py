@@ -19,6 +19,7 @@ from ..economics import Economics, Rates, Rewrite, weigh
 from ..formats.compacted import Kind
 from ..quality.recall import Recall
 from ..quality.recorded import CLIENT, Judged, Left, NotJudged
+from ..transcript import Transcript
 from .costs import PriceSource, as_money, in_report
 from .evaluation import NotRead
 from .facts import SHAPE, Cost
@@ -131,17 +132,16 @@ class Recorded(msgspec.Struct, frozen=True):
 
 def recorded_file(
     name: str,
-    format: str,
-    model: str | None,
-    overhead: int,
+    transcript: Transcript,
     compactions: Sequence[Judged | NotJudged] | None,
+    overhead: int,
     prices: PriceSource,
 ) -> RecordedFile:
     """The facts of one file. Every request carries `overhead` more tokens than its messages."""
-    if compactions is None:
-        return RecordedFile(name, format, model, None)
-    numbered = enumerate(compactions, 1)
-    return RecordedFile(name, format, model, [_compaction(n, one, overhead, prices) for n, one in numbered])
+    found = None
+    if compactions is not None:
+        found = [_compaction(number, one, overhead, prices) for number, one in enumerate(compactions, 1)]
+    return RecordedFile(name, transcript.format, transcript.model, found)
 
 
 def build(files: Iterable[RecordedFile], unread: Iterable[tuple[str, str]], ways: Sequence[str]) -> Recorded:
