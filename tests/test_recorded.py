@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
+import agent_logs
 import compacted_work as work
 import pytest
+from agent_work import WORK
 from build import CHAT, text
 from claude_tree import boundary, reply, said
 from helpers import as_lines
@@ -71,6 +75,15 @@ def test_what_the_assistant_did_after_it_is_counted(client: str) -> None:
     assert after.tokens > 100
 
 
+# What a command printed, and copies of messages that stay, belong to the compaction.
+def test_a_compaction_ends_where_something_is_said_anew() -> None:
+    copy = said(8, 7, "Please make the limits larger.", second=5)
+    records = [*work.before_in_claude(), boundary(6), work.summary_in_claude(7, 6), copy, *work.later_in_claude(21, 8)]
+    for data in (work.claude_summary(), as_lines(records)):
+        (one,) = compactions(api.loads(data).source, "claude-code") or ()
+        assert (one.wrote, one.end) == (range(5, 8), 8)
+
+
 def test_what_a_boundary_keeps_is_not_lost() -> None:
     one = only(work.claude_keeping())
     assert one.left[0].recall is not None
@@ -113,6 +126,28 @@ def test_messages_behind_the_record_of_a_compaction_were_there_before_it(kind: s
     assert one.left[0].recall is not None
     assert one.left[0].recall.edits == Score(1, 1)
     assert (one.after.actions, one.after.to_edit) == (2, 1)
+
+
+# The events of a run stand in one list, those of the SDK on lines.
+@pytest.mark.parametrize(("summary", "kind"), [("I read a.py.", Kind.SUMMARY), ("", Kind.DROPPED)])
+@pytest.mark.parametrize("client", ["openhands", "openhands-sdk"])
+def test_what_a_condenser_forgot_stood_before_it(client: str, summary: str, kind: Kind) -> None:
+    data = agent_logs.WRITABLE[client](WORK)
+    if client == "openhands":
+        run = json.loads(data)
+        forgotten = {"forgotten_event_ids": [2, 3, 4, 5], "summary": summary}
+        note = {"id": 99, "source": "agent", "message": "", "action": "condensation", "args": forgotten}
+        run["history"].insert(7, note)
+        data = json.dumps(run).encode()
+    else:
+        events = [json.loads(line) for line in data.splitlines()]
+        note = {"id": "s", "timestamp": "", "source": "environment", "llm_response_id": "r", "summary": summary}
+        events.insert(6, note | {"forgotten_event_ids": [one["id"] for one in events[2:6]], "kind": "Condensation"})
+        data = as_lines(events)
+    one = only(data)
+    assert one.kind is kind
+    assert one.left[0].tokens < one.tokens
+    assert one.after.requests > 0
 
 
 def test_an_encrypted_summary_is_said_to_be_one() -> None:

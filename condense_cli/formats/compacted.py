@@ -6,6 +6,7 @@ its truncations in another file.
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
@@ -112,7 +113,8 @@ def _opencode(source: Source) -> Iterator[Compacted]:
 
 def _summary_of(source: Source, request: int, id: Any) -> int | None:
     for record in range(request + 1, source.listed):
-        info = _object(_object(jsontext.parse(source.raw(record))).get("info"))
+        value = None if record in source.unparsed else jsontext.parse(source.raw(record))
+        info = _object(_object(value).get("info"))
         if info.get("summary") is True and info.get("parentID") == id and info.get("finish") and not info.get("error"):
             return record
     return None
@@ -124,14 +126,12 @@ _KEPT_BY_ROO: Final = 3
 
 
 def _roo(source: Source) -> Iterator[Compacted]:
-    hidden: dict[Any, int] = {}
-    for _, value in objects_with(source, "truncationParent"):
-        hidden[value.get("truncationParent")] = hidden.get(value.get("truncationParent"), 0) + 1
+    hidden = Tally(str(value.get("truncationParent")) for _, value in objects_with(source, "truncationParent"))
     for record, value in objects_with(source, "isSummary", "isTruncationMarker"):
         behind = min(record + 1 + _KEPT_BY_ROO, source.listed)
         if value.get("isTruncationMarker") is True:
             # The client hides half of the messages: as many stay, or a few more.
-            behind = min(record + 1 + hidden.get(value.get("truncationId"), 0), source.listed)
+            behind = min(record + 1 + hidden[str(value.get("truncationId"))], source.listed)
             yield Compacted(range(record, record + 1), behind, Kind.DROPPED, is_auto=True)
         elif value.get("isSummary") is True:
             end = behind if value.get("role") == "assistant" else record + 1
@@ -168,6 +168,10 @@ _FINDERS: Final[dict[str, Finder]] = {
 }
 
 
+_MOST_TOKENS: Final = 10**12
+"""More in a file is a mistake, and would not fit into a report."""
+
+
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
@@ -178,4 +182,4 @@ def _is_auto(trigger: Any) -> bool | None:
 
 def _tokens(noted: Mapping[str, Any], key: str) -> int:
     tokens = noted.get(key)
-    return tokens if isinstance(tokens, int) else 0
+    return tokens if isinstance(tokens, int) and 0 <= tokens <= _MOST_TOKENS else 0

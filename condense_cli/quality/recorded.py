@@ -22,7 +22,7 @@ from ..lossless.decode import decode
 from ..passes.prefix import shared_prefix
 from ..tokens import Counter
 from ..transcript import Block, BlockKind, Message, Role
-from .asked import Reading, texts_in
+from .asked import texts_in
 from .cases import Case, Way
 from .recall import Questions, Recall
 from .touched import Deed
@@ -98,7 +98,7 @@ def judge(stretch: Stretch, ways: Sequence[Way], count: Counter, factor: Factor)
     size = sum(map(count.message, stretch.after))
     if size >= sum(map(count.message, messages)):
         return _not_judged(one, "it left no less than the file holds of what stood before it")
-    questions = Questions(messages, stretch.later, Reading())
+    questions = Questions(messages, stretch.later)
     case = Case(replace(before, messages=messages), questions, count, 1.0, after=stretch.later)
     left = [_left(CLIENT, stretch.after, case, factor, summary=_summary(stretch, messages, count))]
     left += [_of_way(way, case, size, factor) for way in ways]
