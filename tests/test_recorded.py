@@ -80,7 +80,7 @@ def test_a_compaction_ends_where_something_is_said_anew() -> None:
     copy = said(8, 7, "Please make the limits larger.", second=5)
     records = [*work.before_in_claude(), boundary(6), work.summary_in_claude(7, 6), copy, *work.later_in_claude(21, 8)]
     for data in (work.claude_summary(), as_lines(records)):
-        (one,) = compactions(api.loads(data).source, "claude-code") or ()
+        (one,) = compactions(api.loads(data).source, "claude-code") or []
         assert (one.wrote, one.end) == (range(5, 8), 8)
 
 
