@@ -15,6 +15,7 @@ from condense_cli.markers import (
     is_marked,
     parse_gap,
     parse_summary,
+    short_hash,
     stretch_hash,
     with_escape,
     without_escape,
@@ -163,6 +164,12 @@ def test_hashes() -> None:
     assert content_hash("é") == "4a99557e"
     assert content_hash("a\ud800") == "25819b9b"
     assert stretch_hash("aabbccdd", "11223344") == "aa" + content_hash("aabbccdd11223344")[2:]
+
+
+def test_short_hashes_have_six_digits() -> None:
+    assert short_hash("") == f"{0xE3B0C442 % 1_000_000:06}"
+    assert {len(short_hash(str(number))) for number in range(200)} == {6}
+    assert any(short_hash(str(number)).startswith("0") for number in range(200))
 
 
 def test_a_stretch_is_found_by_its_ends() -> None:
