@@ -28,6 +28,12 @@ class TruncateParams(_Base, frozen=True, kw_only=True):
     add_ellipsis: bool = True
 
 
+class SummaryCheck(_Base, frozen=True, kw_only=True):
+    """What a model's summary must still hold: `min_facts` is a share of the main facts; 0 asks for nothing."""
+
+    min_facts: Annotated[float, Meta(ge=0, le=1)] = 0.2
+
+
 class SummarizeParams(_Base, frozen=True, kw_only=True):
     """How single texts are summarized: with at most `max_parallel_calls` at a time, where the profile allows more."""
 
@@ -35,6 +41,7 @@ class SummarizeParams(_Base, frozen=True, kw_only=True):
     max_tokens: Positive = 100
     custom_prompt: str | None = None
     max_parallel_calls: Positive | None = None
+    validate: SummaryCheck = SummaryCheck()
 
 
 class OperationParams(_Base, frozen=True, kw_only=True):
@@ -101,6 +108,7 @@ class SummarizationConfig(_Base, frozen=True, kw_only=True):
     max_tokens: Positive | None = None
     keep_first: Count = 1
     keep_last: Count = 5
+    validate: SummaryCheck = SummaryCheck()
 
 
 class BatchConfig(_Base, frozen=True, kw_only=True):
@@ -239,6 +247,7 @@ class NativeConfig(_Base, frozen=True, kw_only=True):
     api_profile: str | None = None
     custom_prompt: str | None = None
     max_tokens: Positive | None = None
+    validate: SummaryCheck = SummaryCheck()
 
 
 class LosslessConfig(_Base, frozen=True, kw_only=True):

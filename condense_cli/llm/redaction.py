@@ -57,6 +57,10 @@ class Redactor:
     def request(self, request: Request) -> Request:
         return replace(request, system=self.text(request.system), prompt=self.text(request.prompt))
 
+    def hides(self, text: str) -> bool:
+        """Whether a secret that was masked so far stands in the text."""
+        return any(secret in text for secret in self._numbers)
+
     def text(self, text: str) -> str:
         found = sorted({*self._detected(text), *_assigned(text)}, key=lambda secret: (text.find(secret), -len(secret)))
         for secret in found:

@@ -1,4 +1,7 @@
-"""Summaries of any length: tasks become requests, long ones several, whose answers are joined until one is left."""
+"""Summaries of any length: tasks become requests, long ones several, whose answers are joined until one is left.
+
+What that one lacks is asked for once more.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from msgspec.structs import replace
 from ..config.profiles import Access
 from ..prices import context_window
 from .calls import Caller, CallOutcome, Fulfilment, fulfil
+from .checking import again, judged
 from .client import Request, names_of
 from .parts import TooLargeError, requests_for
 from .prompts import PromptTask
@@ -28,6 +32,11 @@ class _State(Struct):
     spent: Spent = Spent()
     is_cached: bool = True
     outcome: CallOutcome | None = None
+    first: CallOutcome | None = None
+    """The answer of which something was missing, once that has been asked for."""
+
+    def end(self, outcome: CallOutcome) -> None:
+        self.outcome = replace(outcome, spent=self.spent, is_cached=self.is_cached)
 
 
 def plan(task: PromptTask, caller: Caller) -> tuple[Request, ...] | Failure:
@@ -87,9 +96,20 @@ def _take(state: _State, outcomes: list[CallOutcome], caller: Caller) -> None:
     for outcome in outcomes:
         state.spent += outcome.spent
         state.is_cached = state.is_cached and outcome.is_cached
+    if state.first is not None:
+        state.end(judged(state.task, state.first, outcomes[0], caller))
+        return
     failed = next((outcome for outcome in outcomes if outcome.text is None), None)
-    if failed is not None or len(outcomes) == 1:
-        state.outcome = replace(failed or outcomes[0], spent=state.spent, is_cached=state.is_cached)
+    if failed is not None:
+        state.end(failed)
+        return
+    if len(outcomes) == 1:
+        (answer,) = outcomes
+        asked = again(state.task, state.requests[0], answer, window_of(caller.access), caller)
+        if asked is None:
+            state.end(judged(state.task, answer, None, caller))
+        else:
+            state.first, state.requests = answer, (asked,)
         return
     texts = tuple(f"Part {number}:\n{outcome.text}\n\n" for number, outcome in zip(numbers(1), outcomes, strict=False))
     planned = _plan(replace(state.task, pieces=texts), caller, joins=True)
