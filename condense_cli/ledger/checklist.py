@@ -40,7 +40,7 @@ _LONGEST: Final = 200
 """Characters of a item as it is asked for."""
 
 _STEM: Final = 6
-_NAME: Final = re.compile(r"\w+")
+_NAME: Final = re.compile(r"\w+(?:[.-]\w+)*")
 _WORD: Final = re.compile("[A-Za-z\u00c0-\u052f]{5,}")
 """Words of languages that put blanks between them: Latin, Greek and Cyrillic letters. Others are not asked for."""
 
@@ -121,7 +121,8 @@ def of_messages(
 def signs_in(text: str) -> set[str]:
     """The facts of a text without their folders, its names, and the beginnings of its words."""
     signs = {_base(fact) for fact in facts_of(text)}
-    signs.update(_NAME.findall(text))
+    for name in _NAME.findall(text):
+        signs.update((name, *name.split(".")))
     signs.update(_stems(text))
     return signs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
@@ -30,12 +31,21 @@ def checklist_of(task: PromptTask, caller: Caller) -> Checklist | None:
 
 
 def again(task: PromptTask, request: Request, answer: CallOutcome, window: int, caller: Caller) -> Request | None:
-    """The request for what an answer lacks; None where it holds enough, is none, or both do not fit into the window."""
+    """The request for what an answer lacks; None where it holds enough, is none, or both do not fit into the window.
+
+    The requests of the task have been sent, or found in the cache, so that all its secrets are known.
+    """
     checklist = checklist_of(task, caller)
     if checklist is None or answer.text is None or checklist.holds_enough(answer.text):
         return None
-    missing = [item.text for item in checklist.missing(answer.text)[: checklist.at_most]]
-    asked = request_again(request, answer.text, missing)
+    missing = (item.text for item in checklist.missing(answer.text))
+    if caller.redactor is not None:  # A fact may hold the beginning of a secret, which nobody recognises.
+        sent = caller.redactor.masked(request.prompt)
+        missing = (text for text in missing if text in sent)
+    named = list(islice(missing, checklist.at_most))
+    if not named:
+        return None
+    asked = request_again(request, answer.text, named)
     profile = caller.access.profile
     most = worst_input(asked, caller.count, exact=caller.exact) + max_output(profile, asked.limit)
     return asked if most <= window else None
