@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from ..factor import CountName
 from ..tokens import BUILT_IN, CounterName
 from .base import Base as _Base
-from .base import Count, Positive
+from .base import Count, Positive, SummaryCheck
 from .phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
 
 ContentTypeName = Literal[
@@ -26,12 +26,6 @@ class TruncateParams(_Base, frozen=True, kw_only=True):
     max_chars: Positive | None = None
     keep: Literal["head", "tail", "both"] = "head"
     add_ellipsis: bool = True
-
-
-class SummaryCheck(_Base, frozen=True, kw_only=True):
-    """What a model's summary must still hold: `min_facts` is a share of the main facts; 0 asks for nothing."""
-
-    min_facts: Annotated[float, Meta(ge=0, le=1)] = 0.2
 
 
 class SummarizeParams(_Base, frozen=True, kw_only=True):

@@ -14,8 +14,8 @@ from .parts import worst_input
 from .prompts import PromptTask, request_again
 from .reasons import LASTING, Failure, Reason, failure
 
-_ANSWERED: Final = LASTING | {Reason.NOT_SMALLER}
-"""With these the model has answered: asking it another time changes nothing."""
+_ANSWERED: Final = LASTING | {Reason.NOT_SMALLER, Reason.LACKS_CONTENT}
+"""With these the model has answered, or did so too often: asking it another time changes nothing."""
 
 _SHOWN: Final = 3
 """Missing items that a refusal names."""

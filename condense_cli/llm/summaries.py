@@ -26,6 +26,10 @@ _ASSUMED_WINDOW: Final = 100_000
 """Tokens, for a vendor's model that the table does not know. Its API refuses what is longer; nothing is cut."""
 
 
+_AGAIN_AT_ONCE: Final = 10
+"""Requests for what is missing, before it is seen whether the model can give it at all."""
+
+
 class _State(Struct):
     task: PromptTask
     requests: tuple[Request, ...]
@@ -50,7 +54,7 @@ def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
     spent, is_interrupted = Spent(), False
     notes: tuple[str, ...] = ()
     try:
-        while not is_interrupted and (waiting := [state for state in states if state.outcome is None]):
+        while not is_interrupted and (waiting := _next(states)):
             done = fulfil([request for state in waiting for request in state.requests], caller)
             spent, notes, is_interrupted = spent + done.spent, done.notes, done.is_interrupted
             outcomes = iter(done.outcomes)
@@ -61,6 +65,12 @@ def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
     stopped = CallOutcome(None, failure(Reason.INTERRUPTED, names_of(caller.access)))
     ended = tuple(state.outcome or replace(stopped, spent=state.spent) for state in states)
     return Fulfilment(ended, spent, is_interrupted, notes)
+
+
+def _next(states: Sequence[_State]) -> Sequence[_State]:
+    """The tasks whose requests are sent together: all that are asked for the first time, then some of the others."""
+    waiting = [state for state in states if state.outcome is None]
+    return [state for state in waiting if state.first is None] or waiting[:_AGAIN_AT_ONCE]
 
 
 def window_of(access: Access) -> int:
@@ -97,7 +107,10 @@ def _take(state: _State, outcomes: list[CallOutcome], caller: Caller) -> None:
         state.spent += outcome.spent
         state.is_cached = state.is_cached and outcome.is_cached
     if state.first is not None:
-        state.end(judged(state.task, state.first, outcomes[0], caller))
+        outcome = judged(state.task, state.first, outcomes[0], caller)
+        if outcome.failure is None or outcome.failure.reason is Reason.LACKS_CONTENT:
+            caller.patience.take(outcome.failure)
+        state.end(outcome)
         return
     failed = next((outcome for outcome in outcomes if outcome.text is None), None)
     if failed is not None:
