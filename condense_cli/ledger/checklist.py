@@ -37,7 +37,7 @@ _FILES, _ERRORS, _TODOS, _REQUESTS = 10, 3, 10, 5
 """The newest of each kind of entry that are on the list."""
 
 _LONGEST: Final = 200
-"""Characters of a item as it is asked for."""
+"""Characters of an item as it is asked for."""
 
 _STEM: Final = 6
 _NAME: Final = re.compile(r"\w+(?:[.-]\w+)*")
@@ -46,7 +46,6 @@ _WORD: Final = re.compile("[A-Za-z\u00c0-\u052f]{5,}")
 
 _ROUNDING: Final = 1e-9
 _HAS_LETTER: Final = re.compile("[A-Za-z]")
-_FOLDERS: Final = re.compile(r".*[/\\](?=.)", re.DOTALL)
 
 
 class CheckItem(Struct, frozen=True):
@@ -149,7 +148,7 @@ def _checklist(
 def _entries(ledger: Ledger) -> Iterator[CheckItem]:
     """What the ledger holds of the list, the newest first."""
     for file in _newest(ledger.changed, _FILES):
-        yield CheckItem(file.path[:_LONGEST], frozenset({_base(file.path)}), file.path)
+        yield CheckItem(_shown(file.path), frozenset({_base(file.path)}), file.path)
     failed = [each for each in ledger.commands if each.outcome not in (OK, ENDED, DENIED) and each.error]
     for command in _newest(failed, _ERRORS):
         yield from _item(command.error, command.text)
@@ -164,10 +163,15 @@ def _newest(entries: Sequence[T], most: int) -> Iterable[T]:
 
 
 def _item(text: str, entry: str) -> Iterator[CheckItem]:
-    shown = text[:_LONGEST]
+    shown = _shown(text)
     signs = {_base(fact) for fact in _facts(shown)} or set(_stems(shown))
     if signs:
-        yield CheckItem(" ".join(shown.split()), frozenset(signs), entry)
+        yield CheckItem(shown, frozenset(signs), entry)
+
+
+def _shown(text: str) -> str:
+    """The beginning of a text in one line, without what a terminal would take for an order."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text[:_LONGEST]).split())
 
 
 def _facts(text: str) -> Iterator[str]:
@@ -177,7 +181,8 @@ def _facts(text: str) -> Iterator[str]:
 
 def _base(path: str) -> str:
     """A fact without what stands before its last part: summaries name files without their folders."""
-    return _FOLDERS.sub("", path, count=1)
+    whole = path.rstrip("/\\") or path
+    return whole[max(whole.rfind("/"), whole.rfind("\\")) + 1 :]
 
 
 def _stems(text: str) -> Iterator[str]:

@@ -71,5 +71,5 @@ def judged(task: PromptTask, first: CallOutcome, second: CallOutcome | None, cal
 def _lacking(checklist: Checklist, text: str, caller: Caller) -> Failure:
     missing = checklist.missing(text)
     named = ", ".join(item.text[:60] for item in missing[:_SHOWN])
-    detail = f"(Of {len(checklist.items):,} it names {len(checklist.items) - len(missing):,}; not {named}.)"
+    detail = f"(It names {len(checklist.items) - len(missing):,} of {len(checklist.items):,}; missing: {named}.)"
     return failure(Reason.LACKS_CONTENT, names_of(caller.access), detail)

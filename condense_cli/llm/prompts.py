@@ -138,8 +138,8 @@ def request_again(request: Request, answer: str, missing: Sequence[str]) -> Requ
     less.
     """
     lacks = "\n".join(f"- {each}" for each in missing)
-    before, after = fence("answer", answer)
-    opening, closing = fence("missing", lacks)
+    whole = "\n".join((request.prompt, answer, lacks))
+    (before, after), (opening, closing) = fence("answer", whole), fence("missing", whole)
     again = _AGAIN.format(before=before, after=after, open=opening, close=closing)
     prompt = f"{request.prompt}\n\n{before}\n{answer}\n{after}\n\n{opening}\n{lacks}\n{closing}\n\n{again}"
     return replace(request, prompt=_sendable(prompt))
