@@ -111,6 +111,18 @@ def test_of_messages_it_asks_for_what_the_ledger_names_and_for_what_was_said() -
     assert "Read everything" not in asked
 
 
+# Sets have another order in each process, and then the second request would be another one in each.
+def test_among_equals_the_first_comes_first() -> None:
+    names = [f"name_{number}" for number in range(30)]
+    printed = [f"printed_{number}" for number in range(30)]
+    for share, most in ((SHARE, 100), (1.0, 4_000)):
+        assert [item.text for item in checklist(" ".join(names), most, share).items] == names
+    records = [user(" ".join(names)), assistant([call("a")]), user([result("a", " ".join(printed))])]
+    found = of_messages(anthropic(*records).messages, Ledger(), SHARE, 4_000)
+    assert found
+    assert [item.text for item in found.items if "_" in item.text] == names + printed
+
+
 def test_a_ledger_says_what_words_need_not_but_words_say_something() -> None:
     messages = anthropic(user("Please fix the_rounding in src/shop/pricing.py."), assistant([text("Yes.")])).messages
     ledger = collect(messages)

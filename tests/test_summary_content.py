@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import Any, Final
 
 import model_server as played
@@ -86,7 +87,7 @@ def test_a_summary_without_content_is_refused(desk: Desk, server: ModelServer, n
     assert len(again(server)) == used["refused"] == server.calls / 2
     assert cost_of(report) == CALL * server.calls
     report = summarized(desk, server, GOOD, way, "--profile", name, status=FAILED)
-    assert (server.calls, cost_of(report)) == (0, 0), "refused answers are kept as well"
+    assert (server.calls, cost_of(report)) == (0, Decimal(0)), "refused answers are kept as well"
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -105,7 +106,8 @@ def test_what_is_missing_is_asked_for_once(desk: Desk, server: ModelServer, name
     assert not any("banana" in each for each in desk.texts)
     kept = desk.output.read_bytes()
     report = summarized(desk, server, BANANA, way, "--profile", name)
-    assert (server.calls, cost_of(report), desk.output.read_bytes()) == (0, 0, kept)
+    assert (server.calls, cost_of(report)) == (0, Decimal(0))
+    assert desk.output.read_bytes() == kept
 
 
 # A provider that remembers the beginning of requests reads most of the second one for less.
@@ -173,12 +175,14 @@ def test_a_dry_run_prices_the_second_request(desk: Desk, server: ModelServer) ->
 
 def test_secrets_are_not_in_what_is_asked_for_again(desk: Desk, server: ModelServer) -> None:
     secret = "hunter2/" + "correct_horse_battery_" * 5
-    listing = f"DB_PASSWORD={secret}\n" + "round_total compute_tax line_total unit_price tax_rate\n" * 30
+    key = "Zq8R3kfT0vYw7LmN" * 5
+    address = f"https://{'a' * 150}.org/?api_key={key}"  # Only its beginning is named, which ends within the key.
+    listing = f"DB_PASSWORD={secret}\n{address}\nround_total\n" * 20
     records = [user("Look."), assistant([call("a")]), user([result("a", listing)]), DONE]
     summarized(desk, server, BANANA, "individual", "--redact", status=FAILED, records=records)
     (second,) = again(server)
     assert "- round_total" in second.partition("<missing-1>")[2].splitlines()
-    assert not any("correct_horse" in prompt for prompt in server.prompts())
+    assert not any(part in prompt for part in ("correct_horse", "Zq8R3kfT") for prompt in server.prompts())
 
 
 # --- The setting ------------------------------------------------------------------------------------------------------

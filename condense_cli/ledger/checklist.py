@@ -88,7 +88,8 @@ def of_text(text: str, share: float, max_tokens: int) -> Checklist | None:
     """What a summary of one text, in so many tokens, must hold; None where there is nothing to ask for."""
     if not share:
         return None
-    return _checklist([], Counter(_facts(text)), text, share, max_tokens)
+    facts = [fact for fact, _ in Counter(_facts(text)).most_common()]
+    return _checklist([], facts, text, share, max_tokens)
 
 
 def of_messages(
@@ -96,7 +97,8 @@ def of_messages(
 ) -> Checklist | None:
     """The same for one summary of messages, with what was done in them, and of an earlier summary.
 
-    Facts count by how many words of user and assistant, and calls, name them; those of results come after.
+    Facts count by how many texts of user and assistant, and calls, name them, then by how many results do. Among equals
+    the first comes first: the same messages always give the same list, by which answers are found in the cache.
     """
     if not share:
         return None
@@ -106,14 +108,13 @@ def of_messages(
         for block in message.blocks:
             if block.kind is BlockKind.TOOL_CALL:
                 values = "\n".join(value for _, value in string_values(arguments_of(block)))
-                said.update(set(_facts(values)))
+                said.update(dict.fromkeys(_facts(values), 1))
             elif block.kind is BlockKind.TOOL_RESULT:
-                printed.update(set(_facts(block.text)))
+                printed.update(dict.fromkeys(_facts(block.text), 1))
             elif block.kind is BlockKind.TEXT and not block.injected:
                 words.append(block.text)
-                said.update(set(_facts(words[-1])))
-    facts = Counter(said)
-    facts.update({fact: 0 for fact in printed if fact not in said})
+                said.update(dict.fromkeys(_facts(words[-1]), 1))
+    facts = sorted({**said, **printed}, key=lambda fact: (-said[fact], -printed[fact]))
     return _checklist(list(_entries(ledger)), facts, "\n".join(words), share, max_tokens)
 
 
@@ -131,10 +132,10 @@ def _holds(signs: set[str], item: CheckItem) -> bool:
 
 
 def _checklist(
-    entries: list[CheckItem], facts: Counter[str], words: str, share: float, max_tokens: int
+    entries: list[CheckItem], facts: Sequence[str], words: str, share: float, max_tokens: int
 ) -> Checklist | None:
     signs: dict[str, str] = {}
-    for fact, _ in facts.most_common():
+    for fact in facts:
         signs.setdefault(_base(fact), fact)
     items = entries + [CheckItem(fact[:_LONGEST], frozenset({sign})) for sign, fact in signs.items()]
     if len(signs) < _FEWEST:
