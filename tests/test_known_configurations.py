@@ -36,7 +36,9 @@ STAYS: Final = {
 }
 """Why a block that a pass may touch can stay all the same, by the operation that is asked for."""
 
-UNTOUCHED: Final = {Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Kept.FIRST_REQUEST, Kept.RECENT, Kept.REFERENCE}
+UNTOUCHED: Final = {
+    Kept.STANDING, Kept.FIRST, Kept.BEFORE_REQUEST, Kept.FIRST_REQUEST, Kept.RECENT, Kept.REFERENCE, Kept.WORDS,
+}  # fmt: skip
 
 
 def _id(path: Path) -> str:

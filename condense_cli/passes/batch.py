@@ -62,18 +62,19 @@ def run_batch(
     room: int | None = None,
     *,
     gives_up_words: bool = False,
+    renews: bool = False,
 ) -> list[Receipt]:
     """Summarize what the pass selects, and give a receipt for every block.
 
     `before` are the messages as they are written before the pass; the summary may have `room` tokens, ledger included,
-    or where none are given what is left of the target. Where they are given an earlier summary may be renewed alone.
-    There may be more for what the user said, unless it `gives_up_words`.
+    or where none are given what is left of the target. There may be more for what the user said, unless it
+    `gives_up_words`. An earlier summary is only written anew with no new message where the pass `renews` it.
     """
     summarization = (config.batch_config and config.batch_config.summarization_config) or SummarizationConfig()
     chosen = _choose(draft.messages, summarization, selected, protection, format)
     old = [draft.messages[position] for position in chosen.positions]
     has_new = any(not message.is_summary for message in old)
-    why: Kept | Refused | None = None if has_new or (old and room is not None) else Kept.NOTHING_NEW
+    why: Kept | Refused | None = None if has_new or (old and renews) else Kept.NOTHING_NEW
     if why is None:
         costs = sum(map(draft.count.message, old))
         if room is None and target is not None:

@@ -54,7 +54,7 @@ class Older(Struct, frozen=True):
         )
         receipts = run_batch(
             draft, config, self._up_to(end, draft), self.protection, None, _Given(text), self.format, self.before, room,
-            gives_up_words=self.gives_up_words,
+            gives_up_words=self.gives_up_words, renews=self.renews,
         )  # fmt: skip
         return [receipt for receipt in receipts if receipt.is_change]
 
