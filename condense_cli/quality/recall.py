@@ -1,9 +1,9 @@
 """Which of what is asked still stands in a condensed conversation.
 
 A fact or line stands where a line of the condensed conversation is a line of the original as it stood there. A fact
-also stands in a part of such a line: one that is marked by ellipses, or a beginning or an end of some length. A fact
-that stands nowhere so, but that some text names, such as a ledger or the words of a summary, is `named`; that is
-counted apart.
+also stands in a part of such a line: one that is marked by ellipses, or a beginning or an end of some length; and
+inside a longer one, as a file name does in a path. A fact that stands nowhere so, but that some text names, such as a
+ledger or the words of a summary, is `named`; that is counted apart.
 """
 
 from __future__ import annotations
@@ -79,36 +79,43 @@ class Questions:
         facts: set[str] = set()
         lines: set[str] = set()
         named: set[str] = set()
+        stand: list[str] = []
         for text in texts_in(condensed):
             whole = self._texts.get(text)
             if whole is not None:
                 facts |= whole[0]
                 lines |= whole[1]
+                stand.append(text)
                 continue
             named |= self._facts(text)
-            for line in text.split("\n"):
-                self._read_line(line, facts, lines)
+            stand += (line for line in text.split("\n") if self._read_line(line, facts, lines))
         for ledger in ledgers_in(condensed):
             named |= self._paths(ledger)
             for request in ledger.requests:
-                for line in request.text.split("\n"):
-                    self._read_line(line, facts, lines)
+                stand += (line for line in request.text.split("\n") if self._read_line(line, facts, lines))
+        verbatim = "\n".join(stand)
+        facts |= {fact for fact in self.asked.facts - facts if _stands_inside(fact, verbatim)}
         return Recall(
             Score(len(self.asked.facts), len(facts), len(named - facts)),
             Score(len(self.asked.lines), len(lines)),
             Score(len(self.files), still_told(self.files, touched(condensed))),
         )
 
-    def _read_line(self, line: str, facts: set[str], lines: set[str]) -> None:
+    def _read_line(self, line: str, facts: set[str], lines: set[str]) -> bool:
+        """Add what a line says; whether it stands in the original."""
         if line in self._lines:
-            if not (line.startswith(PREFIX) and parse_gap(line)):
-                key = self._keys.get(line, line)
-                if key not in self._on_line:
-                    self._on_line[key] = self._facts(key)
-                facts |= self._on_line[key]
-                lines |= self.asked.lines.intersection(said_lines((key,)))
-        elif self._is_part(line):
-            facts |= self._facts(line)
+            if line.startswith(PREFIX) and parse_gap(line):
+                return False
+            key = self._keys.get(line, line)
+            if key not in self._on_line:
+                self._on_line[key] = self._facts(key)
+            facts |= self._on_line[key]
+            lines |= self.asked.lines.intersection(said_lines((key,)))
+            return True
+        if not self._is_part(line):
+            return False
+        facts |= self._facts(line)
+        return True
 
     def _is_part(self, line: str) -> bool:
         if line.startswith(ELLIPSIS) or line.endswith(ELLIPSIS):
@@ -141,6 +148,23 @@ class Questions:
     @cached_property
     def _original(self) -> str:
         return "\n".join(self._texts)
+
+
+def _stands_inside(fact: str, text: str) -> bool:
+    """Whether a fact stands in the text between other characters than those of words. A number is none in another."""
+    if not any(map(str.isalpha, fact)):
+        return False
+    start = text.find(fact)
+    while start >= 0:
+        end = start + len(fact)
+        if not _is_word(text[max(0, start - 1) : start]) and not _is_word(text[end : end + 1]):
+            return True
+        start = text.find(fact, start + 1)
+    return False
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _begins_one(part: str, lines: Sequence[str]) -> bool:
