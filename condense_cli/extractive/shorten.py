@@ -33,7 +33,7 @@ _DECIDED: Final = 0.003
 """What a line is worth besides: one that tells an error in the result of a call that failed, or anywhere; one that
 defines something; one of the assistant's that decides something."""
 
-_TYPICAL: Final = Gap("5f2c91d8", 123)
+_TYPICAL: Final = Gap("406167", 123)
 
 
 class Priced:

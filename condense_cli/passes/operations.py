@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from ..config.models import ContentOperation, ImageOperation, SummarizeParams, TruncateParams
-from ..markers import PREFIX, Gap, content_hash, gaps_in
+from ..markers import PREFIX, Gap, gap_hash, gaps_in, short
 from ..tokens import Counter
 from ..tools import PATH_ARGUMENTS, arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, JsonPath
@@ -103,7 +103,7 @@ def _marked(text: str, summary: Written) -> str:
     if summary.is_extract:
         return summary.text
     lines = text.removesuffix("\n").count("\n") + 1
-    return f"{Gap(content_hash(text), lines, is_summary=True)}\n{summary.text}"
+    return f"{Gap(gap_hash(text), lines, is_summary=True)}\n{summary.text}"
 
 
 def leave_out_image(
@@ -114,7 +114,7 @@ def leave_out_image(
         return Kept.CONFIGURED
     if count.content(block) < operation.min_tokens * strictness:
         return Kept.SMALL
-    marker = str(Gap(block.digest, is_image=True))
+    marker = str(Gap(short(block.digest), is_image=True))
     if count(marker) >= count.block(block):
         return Kept.NOT_SMALLER
     return block.replaced_by(marker, kind)

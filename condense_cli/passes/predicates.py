@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from ..config.models import Globs, Predicates
 from ..exchanges import calls_by_id
-from ..markers import Gap
+from ..markers import Gap, short
 from ..tokens import Counter
 from ..tools import has_failed, reads_a_file
 from ..transcript import Block, BlockKind, Message, Role
@@ -97,7 +97,7 @@ def superseded_results(messages: Sequence[Message]) -> frozenset[str]:
         call = calls[call_id]
         key = (call.tool, call.text)
         # An image as its marker: whether it was left out or not, it is the same image.
-        texts = tuple(str(Gap(block.digest, is_image=True)) if block.digest else block.text for block in parts)
+        texts = tuple(str(Gap(short(block.digest), is_image=True)) if block.digest else block.text for block in parts)
         if key in newest and (reads_a_file(call) or newest[key] == texts):
             superseded.add(call_id)
         if not any(map(has_failed, parts)):

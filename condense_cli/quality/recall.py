@@ -18,7 +18,7 @@ from msgspec import Struct
 from ..facts import facts_of
 from ..ledger.entries import Ledger
 from ..lossless.lines import read_lines
-from ..markers import ELLIPSIS, PREFIX, parse_gap
+from ..markers import ELLIPSIS, parse_gap
 from ..transcript import Message
 from .asked import Reading, ask, said_lines, texts_in
 from .touched import ledgers_in, still_told, touched
@@ -104,7 +104,7 @@ class Questions:
     def _read_line(self, line: str, facts: set[str], lines: set[str]) -> bool:
         """Add what a line says; whether it stands in the original."""
         if line in self._lines:
-            if line.startswith(PREFIX) and parse_gap(line):
+            if parse_gap(line):
                 return False
             key = self._keys.get(line, line)
             if key not in self._on_line:

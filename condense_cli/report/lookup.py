@@ -14,7 +14,7 @@ from .. import todos
 from ..errors import CondenseError, UsageError
 from ..formats import format_named
 from ..lossless.decode import decode
-from ..markers import content_hash, gaps_in
+from ..markers import content_hash, gaps_in, short
 from ..passes.batch import said_by_summaries
 from ..plurals import plural
 from ..tools import arguments_of, string_values
@@ -22,7 +22,7 @@ from ..transcript import Block, BlockKind, JsonPath, Message, Transcript
 from .labels import readable
 from .stretches import summarized, summary_counts
 
-_HASH: Final = re.compile(r"#?([0-9a-fA-F]{8})")
+_HASH: Final = re.compile(r"#?([0-9a-fA-F]{8}|[0-9]{6})")
 _POSITION: Final = re.compile(r"(#?\d{1,7}|-[1-9]\d{0,6})(?::(\d{1,7}))?", re.ASCII)
 
 
@@ -78,7 +78,7 @@ def find(transcript: Transcript, query: str) -> list[Hit]:
         return _by_position(transcript, int(match[1].removeprefix("#")), int(match[2]) if match[2] else None)
     raise UsageError(
         f"{query!r} is neither a hash nor a position.",
-        "Name the eight hex digits of a marker (5f2c91d8), a message (12), or a block of it (12:0).",
+        "Name the digits of a marker (406167), a message (12), or a block of it (12:0).",
     )
 
 
@@ -114,7 +114,12 @@ def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
 
 def _said(transcript: Transcript, wanted: str) -> list[Hit]:
     """Texts and images that have the hash."""
-    return [hit for hit in _contents(transcript) if wanted in (content_hash(hit.text), hit.block.digest)]
+    return [hit for hit in _contents(transcript) if _names(wanted, content_hash(hit.text), hit.block.digest)]
+
+
+def _names(wanted: str, *hashes: str | None) -> bool:
+    """Whether a marker with the wanted hash means what has one of these: whole, or as six digits."""
+    return any(wanted in (hash, short(hash)) for hash in hashes if hash)
 
 
 def _marked(transcript: Transcript, wanted: str) -> list[Hit]:
@@ -135,7 +140,7 @@ def _behind_references(transcript: Transcript, wanted: str) -> list[Hit]:
     return [
         replace(hit, message=by_index[hit.message.index], block=by_index[hit.message.index].blocks[hit.number])
         for hit in _contents(replace(transcript, messages=decoded.messages))
-        if hit.message and content_hash(hit.text) == wanted
+        if hit.message and _names(wanted, content_hash(hit.text))
     ]
 
 
@@ -145,7 +150,7 @@ def _in_summaries(transcript: Transcript, wanted: str) -> list[Hit]:
     for end, message in enumerate(summaries, 1):
         for told in ([message], summaries[:end]):
             text = said_by_summaries(told)
-            if content_hash(text) == wanted:
+            if _names(wanted, content_hash(text)):
                 return [Hit(message, 0, message.blocks[0], Found.CONTENT, text)]
     return []
 
@@ -176,7 +181,7 @@ def _shown(transcript: Transcript, wanted: str) -> list[Hit]:
     texts = [
         (value.place, value.text)
         for value in display(replace(transcript, messages=messages))
-        if value.text is not None and content_hash(value.text) == wanted
+        if value.text is not None and _names(wanted, content_hash(value.text))
     ]
     blocks: dict[int, tuple[Message, int, Block]] = {}
     for message in transcript.messages if texts else ():
