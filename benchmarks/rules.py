@@ -249,9 +249,9 @@ def _words(transcript: Transcript) -> Iterator[str]:
     """What the user says: in messages, and as a ledger quotes it."""
     for message in decode(transcript.messages).messages:
         for block in message.blocks:
-            if block.kind is BlockKind.TEXT and message.role is Role.USER and not block.is_summary:
+            if block.kind is BlockKind.TEXT and message.role is Role.USER and not block.summarizes:
                 yield block.text
-            elif block.is_summary:
+            elif block.summarizes:
                 yield block.text.replace("\n  ", "\n")
 
 

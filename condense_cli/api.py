@@ -22,13 +22,13 @@ from .config.user import UserConfiguration
 from .errors import BrokenOutputError, UsageError
 from .factor import Factor, factor_of
 from .files import read_bytes
-from .formats.rereading import reads_back
 from .lossless.decode import count_gaps, decode
 from .lossless.references import SPELLED
 from .passes.condensation import Condensation
 from .passes.offline import Offline
 from .passes.summaries import Summarizer
 from .plugins import Installed, parse
+from .proven import REPORT, Gentler, checked, proven
 from .providers.manager import Manager, Sizing
 from .providers.registry import Registry
 from .providers.run import Context
@@ -36,7 +36,7 @@ from .providers.window import Asked, window_of
 from .report.usage import beside_messages, overhead_of
 from .tokens import BUILT_IN, Counter, CounterName, encoding_for
 from .transcript import Container, Transcript
-from .validity import Violation, validate
+from .validity import validate
 from .windows import signs_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from .report.estimate import Estimate
 
 _MESSAGE_LISTS = ("anthropic", "openai-chat", "openai-responses", "mini-swe-agent")
-_REPORT = "Nothing was written. This is a defect of condense; please report it."
 
 __all__ = [
     "Condensation", "Configuration", "Restoration", "Transcript",
@@ -102,6 +101,7 @@ def condense(
     context_window: int | None = None,
     sizing: Sizing | None = None,
     factor: Factor | None = None,
+    proves: bool = True,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
@@ -115,7 +115,8 @@ def condense(
     receipts, `overrides` are the flags of a run (`overrides_from`), `registry` the providers there are.
     With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
     too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
-    the place of both. Raises ConfigurationError, and UsageError for what cannot be, or where the window would decide
+    the place of both. What would not read back is left alone, with a warning, unless nothing `proves` the result: then
+    `dump` raises. Raises ConfigurationError, and UsageError for what cannot be, or where the window would decide
     and is not known; an error inside a provider is the result's `error`.
     """
     transcript = a_transcript(transcript)
@@ -142,10 +143,14 @@ def condense(
         factor=factor,
     )
     sizing = sizing or _sizing(transcript, configuration, counter, factor, context_window, if_needed=if_needed)
-    result = Manager(registry).condense(transcript, configuration, context, sizing)
-    if slim and result.is_needed:
-        result = replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
-    return result
+
+    def run(gentler: Gentler) -> Condensation:
+        result = Manager(registry).condense(transcript, gentler.applied(configuration), context, sizing)
+        if slim and result.is_needed:
+            return replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
+        return result
+
+    return proven(run) if proves else run(Gentler())
 
 
 def _counter(given: Counter | CounterName, transcript: Transcript) -> Counter:
@@ -229,7 +234,7 @@ def estimate(
         warnings += [reason] if reason else []
     return facts.build(
         transcript,
-        [(name, condense(transcript, preset=name, counter=count, factor=factor), ()) for name in names],
+        [(name, condense(transcript, preset=name, counter=count, factor=factor, proves=False), ()) for name in names],
         count=count,
         factor=factor,
         encoding=encoding_for(transcript.model, counter),
@@ -274,20 +279,7 @@ def dump(result: Condensation | Restoration | Transcript) -> bytes:
     Raises UsageError if that format is only read. Raises BrokenOutputError if they break a rule that the input of a
     condensation kept, or say anything but the result; that is a defect of this program, and nothing is lost by it.
     """
-    transcript = _transcript_of(result)
-    data = formats.serialize(transcript)
-    if not transcript.is_changed:
-        return data
-    _refuse(result.new_violations if isinstance(result, Condensation) else [])
-    if not reads_back(data, transcript):
-        raise BrokenOutputError("The written transcript does not read back as what was meant.", _REPORT)
-    return data
-
-
-def _refuse(violations: Sequence[Violation]) -> None:
-    """Raises BrokenOutputError where there are any."""
-    if violations:
-        raise BrokenOutputError(f"The result would be refused: {violations[0].said}", _REPORT)
+    return checked(result if isinstance(result, Condensation) else _transcript_of(result))
 
 
 def _transcript_of(result: Condensation | Restoration | Transcript) -> Transcript:
@@ -318,7 +310,8 @@ def convert(result: Condensation | Restoration | Transcript, to: str) -> Convers
     if not transcript.messages:
         raise UsageError("There is no conversation to convert.", "Name a transcript that holds messages.")
     conversion = converted(transcript, to)
-    _refuse(validate(formats.parse(conversion.data, format=to)))
+    for violation in validate(formats.parse(conversion.data, format=to)):
+        raise BrokenOutputError(f"The result would be refused: {violation.said}", REPORT)
     return conversion
 
 

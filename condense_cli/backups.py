@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, cast, get_args
 
 from msgspec import Struct
 
@@ -32,10 +32,9 @@ from .plurals import plural
 
 _TIME: Final = "%Y%m%dT%H%M%S.%fZ"
 _DIGITS: Final = 12
-_TAIL: Final = re.compile(r"\.(\d{8}T\d{6}\.\d{6}Z)\.(\d+)-([0-9a-f]{12})\.condense-(backup|undone)")
-
-
 Kind = Literal["backup", "undone"]
+_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_TAIL: Final = re.compile(rf"\.(\d{{8}}T\d{{6}}\.\d{{6}}Z)\.(\d+)-([0-9a-f]{{12}})\.condense-({'|'.join(_KINDS)})")
 
 
 class Backup(Struct, frozen=True):
@@ -188,7 +187,7 @@ def _found(target: Path) -> Iterator[Backup]:
 def _backup_of(target: Path, path: Path) -> Backup | None:
     """The backup of a file that a path names; None where that is something else, or gone by now. Raises OSError."""
     tail = _TAIL.fullmatch(path.name.removeprefix(target.name))
-    if tail is None or not path.name.startswith(target.name):
+    if tail is None or not path.name.startswith(target.name) or path.is_symlink():  # No backup is made as a link.
         return None
     time, size, digest, kind = tail.groups()
     try:
@@ -196,7 +195,7 @@ def _backup_of(target: Path, path: Path) -> Backup | None:
         # A run that was killed before the replacement leaves a second name of the file itself.
         if target.exists() and path.samefile(target):
             return None
-        return Backup(path, "backup" if kind == "backup" else "undone", made, path.stat().st_size, int(size), digest)
+        return Backup(path, cast("Kind", kind), made, path.stat().st_size, int(size), digest)
     except (ValueError, FileNotFoundError):
         return None
 

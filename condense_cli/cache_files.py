@@ -23,8 +23,10 @@ class CacheFile:
         self._connected: tuple[int, int] | None = None
 
     def connect(self) -> sqlite3.Connection:
-        """A connection to the file, which is made where it is missing. Raises sqlite3.Error and OSError."""
+        """A connection to the file, which is made where it is missing. Raises sqlite3.Error, and OSError for a link."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self.path.is_symlink():  # What it leads to may be anybody's, and would be written to.
+            raise OSError("it is a link")
         # What people asked is nobody else's business; SQLite gives its other files the same permissions.
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         try:

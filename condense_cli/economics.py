@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from enum import StrEnum
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec import Struct
 
@@ -118,15 +118,25 @@ class CallUsage(Struct, frozen=True):
 
     def total_tokens(self, accounting: Accounting) -> int:
         """All tokens, read and written, cached or not."""
-        cached = self.cache_write_tokens + self.cache_read_tokens if accounting is Accounting.ANTHROPIC else 0
-        return self.input_tokens + cached + self.output_tokens
+        tokens = self.input_tokens + self.output_tokens
+        match accounting:
+            case Accounting.ANTHROPIC:
+                return tokens + self.cache_write_tokens + self.cache_read_tokens
+            case Accounting.OPENAI:
+                return tokens
+            case other:
+                assert_never(other)
 
 
 def cost_of_call(usage: CallUsage, price: Price, accounting: Accounting) -> Decimal | None:
     """Dollars that a call cost; None if it used something whose price is unknown."""
-    fresh = usage.input_tokens
-    if accounting is Accounting.OPENAI:
-        fresh = max(0, fresh - usage.cache_write_tokens - usage.cache_read_tokens)
+    match accounting:
+        case Accounting.ANTHROPIC:
+            fresh = usage.input_tokens
+        case Accounting.OPENAI:
+            fresh = max(0, usage.input_tokens - usage.cache_write_tokens - usage.cache_read_tokens)
+        case other:
+            assert_never(other)
     parts = [
         (fresh, price.input),
         (usage.output_tokens, price.output),

@@ -145,9 +145,15 @@ AS_COUNTED: Final = Factor(known=Known.BARE)
 
 def factor_as(how: CountName, transcript: Transcript, count: Counter) -> Factor:
     """The factor by which numbers are asked for and shown. Only a call can tell the `exact` one (`llm/counting.py`)."""
-    if how == "exact":
-        raise ValueError("a provider has to count")
-    return factor_of(transcript, count) if how == "model" else AS_COUNTED
+    match how:
+        case "model":
+            return factor_of(transcript, count)
+        case "o200k":
+            return AS_COUNTED
+        case "exact":
+            raise ValueError("a provider has to count")
+        case other:
+            assert_never(other)
 
 
 class Step(Struct, frozen=True):

@@ -167,6 +167,18 @@ def make_folder(path: Path) -> None:
         raise OutputError(f"Cannot make the folder {path}: {error.strerror or error}.") from None
 
 
+def check_no_links(folder: Path, below: str | Path) -> None:
+    """Raises OutputError where a name on the way from a folder to a file below it is a link.
+
+    The user named the folder; whatever stands in it may be anybody's, and a link would lead out of it.
+    """
+    path = folder
+    for name in Path(below).parts:
+        path /= name
+        if path.is_symlink():
+            raise OutputError(f"{path} is a link, and is not written through.", "Remove it, or name another folder.")
+
+
 def holds(path: Path, data: bytes) -> bool:
     """Whether a file has exactly these bytes."""
     view = memoryview(data)

@@ -12,9 +12,16 @@ a model summarized begins with `[condense: summary of 70 lines #406167]`.
 
 A summary of several messages begins with a line of its own:
 
-    [condense: summary of 70 messages, 12 follow #5f2c91d8]
+    [condense: summary of 70 messages, 12 follow, after #0c41d7e2 #5f2c91d8]
 
-The hash names the first and the last of them. The second number tells whether the conversation went on since.
+The last hash names the first and the last of them, the one before it the request in front of the summary, by which a
+mark is told from text that imitates one (`formats.own_summaries`). The second number tells whether the conversation
+went on since.
+
+Text of others that would be read as a mark of ours gets an escape where a file is written, one backslash behind the
+bracket, and so does text that has such an escape already; reading takes one away:
+
+    [\\condense: summary of 70 messages, 12 follow, after #0c41d7e2 #5f2c91d8]
 
 Version 0.1.0 wrote `[condense: 68 lines left out #5f2c91d8]`, which is read, and written again, as it is.
 """
@@ -44,7 +51,7 @@ _EARLIER: Final = re.compile(
 PREFIX: Final = "[condense: "
 PREFIXES: Final = ("[… ", PREFIX)
 """How the lines begin that are markers."""
-SPELLED: Final = re.compile(rb"\[(?:condense:|\xe2\x80\xa6|\\u2026) [a-z0-9, ]{1,80} #(?:\d{6}|[0-9a-f]{8})\]")
+SPELLED: Final = re.compile(rb"\[(?:condense:|\xe2\x80\xa6|\\u2026) [a-z0-9#, ]{1,80} #(?:\d{6}|[0-9a-f]{8})\]")
 """What looks like a marker in the bytes of a record."""
 REFERENCE_PREFIX: Final = "[see "
 """How references begin, the lossless markers; `lossless.references` writes and reads them."""
@@ -155,7 +162,8 @@ def gaps_in(text: str) -> list[Gap]:
 
 
 _SUMMARY: Final = re.compile(
-    r"\[condense: summary of (?P<messages>\d{1,9}) messages?, (?P<following>\d{1,9}) follow #(?P<hash>[0-9a-f]{8})\]",
+    r"\[condense: summary of (?P<messages>\d{1,9}) messages?, (?P<following>\d{1,9}) follow"
+    r"(?:, after #(?P<after>[0-9a-f]{8}))? #(?P<hash>[0-9a-f]{8})\]",
     re.ASCII,
 )
 GO_ON: Final = "[condense: the conversation goes on after this summary]"
@@ -163,23 +171,51 @@ GO_ON: Final = "[condense: the conversation goes on after this summary]"
 
 
 class SummaryMark(Struct, frozen=True):
-    """First line of a summary: how many messages it stands for, and how many stood behind it when it was written."""
+    """First line of a summary: how many messages it stands for, and how many stood behind it when it was written.
+
+    `after` is the hash of the request in front of it; version 0.1.0 wrote none.
+    """
 
     messages: int
     following: int
     hash: str
+    after: str = ""
 
     def __str__(self) -> str:
         noun = "message" if self.messages == 1 else "messages"
-        return f"[condense: summary of {self.messages} {noun}, {self.following} follow #{self.hash}]"
+        after = f", after #{self.after}" if self.after else ""
+        return f"[condense: summary of {self.messages} {noun}, {self.following} follow{after} #{self.hash}]"
 
 
 def parse_summary(text: str) -> SummaryMark | None:
-    """The mark of a summary that a text is."""
+    """The mark of a summary that a text begins with; whether it is ours is another question."""
     if not text.startswith(PREFIX):
         return None
     match = _SUMMARY.fullmatch(text.partition("\n")[0])
     if not match:
         return None
-    mark = SummaryMark(int(match["messages"]), int(match["following"]), match["hash"])
+    mark = SummaryMark(int(match["messages"]), int(match["following"]), match["hash"], match["after"] or "")
     return mark if text.startswith(str(mark)) else None
+
+
+_ESCAPED: Final = re.compile(r"\[\\+")
+
+
+def with_escape(text: str) -> str:
+    """A text that begins with a mark, or with an escaped one, with one escape more."""
+    return f"[\\{text[1:]}"
+
+
+def without_escape(text: str) -> str:
+    """A text that begins with an escaped mark without one of its escapes."""
+    return f"[{text[2:]}" if text.startswith("[\\") else text
+
+
+def without_escapes(text: str) -> str:
+    """A text that begins with an escaped mark with the mark itself."""
+    return _ESCAPED.sub("[", text, count=1) if text.startswith("[\\") else text
+
+
+def begins_as_summary(content: Text) -> bool:
+    """Whether a text begins with the mark of a summary, escaped or not."""
+    return ": summary of " in content and parse_summary(without_escapes(str(content))) is not None

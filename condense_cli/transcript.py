@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .markers import GO_ON, PREFIX, content_hash, parse_summary
+from .markers import GO_ON, begins_as_summary, content_hash, parse_summary
 from .plurals import plural
 from .recorded import Usage as Usage
 from .recorded import WindowSigns as WindowSigns
@@ -76,11 +76,13 @@ class ContentType(StrEnum):
     IMAGES = "images"
 
 
-CONTENT_TYPE_OF_KIND = {
+CONTENT_TYPE_OF_KIND: Final[dict[BlockKind, ContentType | None]] = {
     BlockKind.TEXT: ContentType.MESSAGE_TEXT,
     BlockKind.TOOL_CALL: ContentType.TOOL_PARAMETERS,
     BlockKind.TOOL_RESULT: ContentType.TOOL_RESULTS,
     BlockKind.IMAGE: ContentType.IMAGES,
+    BlockKind.THINKING: None,
+    BlockKind.OPAQUE: None,
 }
 
 
@@ -102,13 +104,12 @@ class Block(Struct, frozen=True):
     `is_object` tells that the file holds the arguments as an object, not as JSON in a string; `is_free_text` that
     they are no JSON at all, but one text as the tool takes it. `edits` are the values of a tool call's arguments
     that were replaced, by their path inside the arguments: strings, or None for any other value, which `content`
-    has; the rest keeps its bytes. A block that `summarizes` is a summary that a client wrote in place of earlier
-    messages. One that `anchors` stays: without it the client would send what stands before the conversation, or
-    nobody could tell what it stands for. One that `demonstrates` is from an example that the client put before the
-    conversation. `api_type` is what the API calls an opaque block; one that `is_readable` has the text that it
-    tells for its content, others have their JSON. `server_call` is the id of a call that a server answers, in the
-    call and in its result. `digest` is the hash of an image's data. A block that `stands_in` was an image: its
-    `place` is that of the whole part, which a text part takes.
+    has; the rest keeps its bytes. A block that `summarizes` was written in place of earlier messages, or leads
+    on from that. One that `anchors` stays: without it the client would send what stands before the conversation, or
+    nobody could tell what it stands for. One that `demonstrates` is from an example of the client's. `api_type` is what
+    the API calls an opaque block; one that `is_readable` has its text for content, others have their JSON.
+    `server_call` is the id of a call that a server answers, in the call and in its result. `digest` is the hash of an
+    image's data. A block that `stands_in` was an image: its `place` is that of the whole part.
     """
 
     kind: BlockKind
@@ -140,16 +141,14 @@ class Block(Struct, frozen=True):
         return self.changed and not self.place.path
 
     @property
-    def is_summary(self) -> bool:
-        """Whether it stands for earlier messages, or leads from such a text to the next message."""
-        if self.kind is not BlockKind.TEXT or PREFIX not in self.content:
-            return self.summarizes
-        return self.summarizes or self.leads_on or parse_summary(self.text) is not None
+    def looks_like_summary(self) -> bool:
+        """Whether it is one, or begins as ours do, whoever wrote it: no message is made of it and its neighbours."""
+        return self.summarizes or (self.kind is BlockKind.TEXT and begins_as_summary(self.content))
 
     @property
     def leads_on(self) -> bool:
         """Whether it is the line between a summary and the next message."""
-        return self.content == GO_ON  # Too short to be held as anything but a string.
+        return self.summarizes and self.content == GO_ON
 
     @property
     def text(self) -> str:
@@ -162,7 +161,7 @@ class Block(Struct, frozen=True):
 
     @property
     def content_type(self) -> ContentType | None:
-        return CONTENT_TYPE_OF_KIND.get(self.kind)
+        return CONTENT_TYPE_OF_KIND[self.kind]
 
     @property
     def answers(self) -> str | None:
@@ -203,16 +202,17 @@ class Message(Struct, frozen=True):
 
     @property
     def is_summary(self) -> bool:
-        """Whether it stands for earlier messages. A summary is a message of its own even where an API would join it."""
-        return any(block.is_summary for block in self.blocks)
+        """Whether it stands for earlier messages, or leads from such a text to the next one."""
+        return any(block.summarizes for block in self.blocks)
+
+    @property
+    def stands_apart(self) -> bool:
+        """Whether it stays a message of its own because it is a summary, or begins like one."""
+        return any(block.looks_like_summary for block in self.blocks)
 
     @property
     def is_inserted(self) -> bool:
         return any(block.is_inserted for block in self.blocks)
-
-    @property
-    def is_demonstration(self) -> bool:
-        return any(block.demonstrates for block in self.blocks)
 
     @property
     def is_only_thinking(self) -> bool:
@@ -224,7 +224,7 @@ class Message(Struct, frozen=True):
         """How many turns of the conversation it stands for."""
         if self.is_only_thinking or any(block.leads_on for block in self.blocks):
             return 0
-        marks = [parse_summary(block.text) for block in self.blocks if block.is_summary]
+        marks = [parse_summary(block.text) for block in self.blocks if block.summarizes]
         return max((mark.messages for mark in marks if mark), default=1)
 
     @property

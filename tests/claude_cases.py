@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from build import call, result, text, thinking
-from claude_tree import GO, OLD, OLD_TURNS, OTHER_TURNS, Case, answer, prompt_note, record, reply, said, uuid
+from claude_tree import GO, OLD, OLD_TURNS, OTHER_TURNS, Case, answer, prompt_note, queued, record, reply, said, uuid
 from compaction_cases import COMPACTED
 from kind_cases import SENT_OR_NOT
 
@@ -64,6 +64,34 @@ CASES: dict[str, Case] = {
             reply(8, 7, "m3", text("done")),
         ],
         [["go"], ["a", "late"], ["a"], ["b"], ["b", "next"], ["done"]],
+    ),
+    "a call behind another reply is answered before that reply": Case(
+        [
+            GO,
+            reply(2, 1, "m1", text("one")),
+            reply(3, 2, "m2", call("a")),
+            reply(4, 3, "m1", call("b")),
+            answer(5, 4, "a"),
+            answer(6, 5, "b"),
+            reply(7, 6, "m3", text("done")),
+        ],
+        [["go"], ["one", "b"], ["a"], ["a"], ["done"]],
+    ),
+    "two replies in turns, and then their results": Case(
+        [
+            GO,
+            reply(2, 1, "m1", call("a")),
+            reply(3, 2, "m2", call("b")),
+            reply(4, 3, "m1", call("c")),
+            reply(5, 4, "m2", text("two")),
+            *(answer(number, number - 1, name) for number, name in ((6, "a"), (7, "b"), (8, "c"))),
+            reply(9, 8, "m3", text("done")),
+        ],
+        [["go"], ["a", "c"], ["b", "two"], ["b"], ["done"]],
+    ),
+    "what was said beside the last result is sent once": Case(
+        [*OLD, said(5, 4, "again"), reply(6, 5, "m3", call("a")), answer(7, 6, "a"), queued(8, 7, "hurry")],
+        [*OLD_TURNS, ["again"], ["a"], ["a", "hurry"]],
     ),
     "text between calls": Case(
         [

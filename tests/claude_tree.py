@@ -50,6 +50,11 @@ def answer(number: int, parent: int, *calls: str) -> Json:
     return said(number, parent, [result(name, f"result of {name}") for name in calls])
 
 
+def queued(number: int, parent: int, prompt: str) -> Json:
+    """What the user typed while the agent worked."""
+    return record(number, parent, "attachment", attachment={"type": "queued_command", "prompt": prompt})
+
+
 def boundary(number: int, **metadata: Any) -> Json:
     keys: Json = {"content": "Conversation compacted", "level": "info", "isMeta": False}
     return record(

@@ -18,7 +18,8 @@ def turns(transcript: Transcript) -> list[list[str]]:
     found: list[list[str]] = []
     for position, message in enumerate(transcript.messages):
         said_here = [block.call_id or block.text for block in message.blocks]
-        if position and message.role is transcript.messages[position - 1].role:
+        before = transcript.messages[position - 1 : position]
+        if any(message.role is other.role and (message.is_summary or other.is_summary) for other in before):
             found[-1] += said_here
         else:
             found.append(said_here)

@@ -193,7 +193,7 @@ def test_nothing_is_summarized_twice() -> None:
     second = run(api.loads(more), asked)
     assert second.changes
     assert "What was said." in asked.tasks[1].previous
-    assert not any(block.is_summary for message in asked.tasks[1].messages for block in message.blocks)
+    assert not any(block.summarizes for message in asked.tasks[1].messages for block in message.blocks)
 
 
 def test_images_are_not_sent_to_the_summarizer() -> None:

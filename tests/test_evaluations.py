@@ -210,7 +210,7 @@ def test_commands_in_text() -> None:
         ("user", ["tool_result"]),
         ("assistant", ["text", fence, "tool_call", fence]),
         ("user", ["tool_result"]),
-        ("assistant", ["text"]),
+        ("assistant", ["text", fence, "text", fence, fence, "text", fence]),
         ("user", ["text"]),
     ]
     for message, record in zip(transcript.messages, IN_TEXT, strict=True):
@@ -231,6 +231,20 @@ def test_fences_in_a_command(content: str) -> None:
     assert transcript.messages[2].blocks[2].text == f"cat > a.md <<'E'\n{listing(2)}"
     strict = one_pass(individual_config={"defaults": {content: SUPPRESS}})
     assert laws.check_all(transcript, configuration(strict, keep_first=0)).changes
+
+
+# Of several commands none is run. Where lines of such a text go, it still holds several.
+@pytest.mark.parametrize("gap", ["\n", "\nor\n", "\n" + listing(4)])
+def test_several_commands_stay_several(gap: str) -> None:
+    one = "```bash\ncat <<'E' > a.py\n" + listing(1, 60) + "E\n```"
+    said = {"role": "assistant", "content": f"Two:\n{one}{gap}{one}\n"}
+    done = [message for _ in range(8) for message in IN_TEXT[4:6]]
+    transcript = loaded([*IN_TEXT[:2], said, IN_TEXT[7], *done])
+    assert len(transcript.messages[2].blocks) == (8 if gap.strip() else 7)
+    result = api.condense(transcript, preset="balanced", target_tokens=1000)
+    (again,) = [m for m in api.loads(api.dump(result)).messages if "Two:" in m.blocks[0].text]
+    assert len(again.blocks[2].text) < 500
+    assert all(block.kind is not BlockKind.TOOL_CALL for block in again.blocks)
 
 
 def test_the_end_is_not_sent() -> None:

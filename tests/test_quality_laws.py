@@ -15,9 +15,11 @@ from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.exchanges import cut_before
 from condense_cli.formats import parse
+from condense_cli.lossless.decode import decode
 from condense_cli.measuring import KNOWN_WAYS
 from condense_cli.quality.cases import Case, cases_of
 from condense_cli.quality.recall import Questions, Recall
+from condense_cli.quality.witnesses.measures import WITNESSES, measure
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message, Transcript
 
@@ -54,6 +56,16 @@ def test_more_messages_answer_more(data: bytes, at: float, number: int) -> None:
     ask, before = questions(parse(data), at)
     fewer, more = ask(before[:number]), ask(before[: number + 1])
     assert all(less <= much for less, much in zip(scores(fewer)[:2], scores(more)[:2], strict=True))
+
+
+@given(FILES, CONTENTS)
+@settings(max_examples=25)
+def test_every_witness_is_one_for_everything_and_zero_for_nothing(data: bytes, at: float) -> None:
+    messages = decode(parse(data).messages).messages
+    position = cut_before(messages, int(len(messages) * at))
+    before, after = messages[:position], messages[position:]
+    assert set(measure(before, before, after, names=WITNESSES).values()) <= {1.0, None}
+    assert set(measure(before, (), after, names=WITNESSES).values()) <= {0.0, None}
 
 
 # Nothing that a run leaves can stand more often than it was asked, and what is named does not stand.

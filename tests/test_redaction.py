@@ -170,3 +170,19 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CondenseError) as caught:
         Redactor()
     assert "condense-cli[redact]" in caught.value.hint
+
+
+# A secret is one from where it gives itself away to the end of the run, in texts that say nothing of it, too.
+def test_a_secret_of_an_earlier_text_is_masked_in_later_ones(redactor: Redactor) -> None:
+    redactor.text(f"password={PASSWORD}")
+    assert redactor.text(f"logged in with {PASSWORD}") == "logged in with [secret 1]"
+    asked = redactor.request(Request(f"Keep {PASSWORD}.", f"it says {PASSWORD}", 100))
+    assert (asked.system, asked.prompt) == ("Keep [secret 1].", "it says [secret 1]")
+
+
+# Were the shorter one masked first, the rest of the longer one would be sent.
+def test_of_secrets_inside_each_other_the_longest_is_masked_first(redactor: Redactor) -> None:
+    longer = f"{PASSWORD}-{PASSWORD}-and-99"
+    assert redactor.text(f"password={PASSWORD}") == "password=[secret 1]"
+    assert redactor.text(f"token={longer} {PASSWORD}") == "token=[secret 2] [secret 1]"
+    assert redactor.text(f"{PASSWORD} {longer}") == "[secret 1] [secret 2]"

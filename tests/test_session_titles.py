@@ -77,9 +77,10 @@ def test_a_command_is_a_title_where_nothing_else_was_asked() -> None:
 
 def test_codex_is_asked_what_its_user_saw() -> None:
     """The event rather than the message, which may carry instructions; without what an editor puts before it."""
+    rules = "<INSTRUCTIONS>\n" + "be brief\n" * 3_000 + "</INSTRUCTIONS>"
     shown = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nSort the list"
     event = {"type": "event_msg", "payload": {"type": "user_message", "message": shown}}
-    sent = [said_to_codex("# AGENTS.md instructions for /srv\nbe brief"), said_to_codex("Sort it please")]
+    sent = [said_to_codex(f"# AGENTS.md instructions for /srv\n\n{rules}"), said_to_codex("Sort it please")]
     assert codex.title(as_lines(rollout("x", *sent))) == "Sort it please"
     assert codex.title(as_lines(rollout("x", *sent, event))) == "Sort the list"
     assert codex.project(as_lines(rollout("x"))) == "/srv/app"

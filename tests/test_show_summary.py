@@ -120,7 +120,8 @@ def test_a_summary_of_a_summary_leads_to_both(tmp_path: Path) -> None:
 
 def test_what_a_later_summary_left_out_of_an_earlier_one_is_found(tmp_path: Path) -> None:
     """Its marker names what the earlier ones said, without their marks and ledgers, and taken together."""
-    summaries = [{"role": "assistant", "content": f"{SummaryMark(9, 1, '0123abcd')}\n{words}"} for words in CUT[:2]]
+    marks = [SummaryMark(9, 1, f"0123abc{number}") for number in range(2)]
+    summaries = [{"role": "assistant", "content": f"{mark}\n{words}"} for mark, words in zip(marks, CUT, strict=False)]
     request, more = ({"role": "user", "content": words} for words in ("Find it.", "Go on."))
     answer = {"role": "assistant", "content": "Found."}
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"

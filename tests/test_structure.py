@@ -45,6 +45,7 @@ FLOORS = [
         "new_session",
         "plugins",
         "extending",
+        "proven",
         "api",
         "measuring",
         "sessions",

@@ -12,6 +12,7 @@ from condense_cli.extractive.shorten import stretches_of
 from condense_cli.extractive.summary import Sections
 from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.together import summarize
+from condense_cli.formats.own_summaries import NO_REQUEST
 from condense_cli.ledger.collect import collect
 from condense_cli.markers import SummaryMark
 from condense_cli.passes.batch import said_by_summary
@@ -124,5 +125,5 @@ def test_ids_that_come_again_belong_to_the_newest_call() -> None:
 
 
 def test_an_earlier_summary_is_not_taken_for_words_of_the_assistant() -> None:
-    (message,) = anthropic(user(f"{SummaryMark(3, 2, '5f2c91d8')}\n## Read a.py\nx = 1")).messages
+    (message,) = anthropic(user(f"{SummaryMark(3, 2, '5f2c91d8', NO_REQUEST)}\n## Read a.py\nx = 1")).messages
     assert _whole([said_by_summary(message)]) == "## earlier summary\n## Read a.py\nx = 1"

@@ -11,6 +11,8 @@ from build import LONG, anthropic, assistant, condense, conversation, extract, r
 from helpers import condense_process
 
 from condense_cli.errors import ConfigurationError
+from condense_cli.formats.own_summaries import NO_REQUEST
+from condense_cli.markers import SummaryMark
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 from condense_cli.tokens import Counter
@@ -72,7 +74,7 @@ def test_what_was_before_the_first_request_is_not_summarized() -> None:
     ("opening", "summary"),
     [
         ("<command-name>/init</command-name>", 1),
-        ("[condense: summary of 34 messages, 4 follow #eba847c5]\nIt works.", 0),
+        (f"{SummaryMark(34, 4, 'eba847c5', NO_REQUEST)}\nIt works.", 0),
     ],
     ids=["command", "summary"],
 )

@@ -41,7 +41,7 @@ def users_words_go_last(result: Condensation, configuration: Configuration, coun
     stays = {(receipt.message, receipt.block) for receipt in result.last_receipts if receipt.kept is Kept.NEWEST_STATE}
     for message in after:
         for number, block in enumerate(message.blocks):
-            if block.is_summary or is_typed(message, block) or protection.of(message, block):
+            if block.summarizes or is_typed(message, block) or protection.of(message, block):
                 continue
             if (message.index, number) in stays:
                 continue
@@ -112,7 +112,7 @@ def quoted(result: Condensation) -> list[str]:
     found = []
     for message in result.transcript.messages:
         for block in message.blocks:
-            ledger = parse(block.text) if block.is_summary else None
+            ledger = parse(block.text) if block.summarizes else None
             found += [request.text for request in ledger.requests] if ledger else []
             found += [block.text] if is_typed(message, block) else []
     return found

@@ -124,7 +124,7 @@ def _of_model(model: str | None, user: UserConfiguration) -> tuple[str, Profile]
 
 def _check(name: str, profile: Profile, model: str | None) -> None:
     """Raises UsageError for a profile that cannot count, or counts the tokens of other models."""
-    if profile.api not in ("anthropic", "openai"):
+    if not profile.has_model:
         raise UsageError(f"The profile {name} has no API that counts tokens.", f"Name another one; {_WITHOUT}")
     if model is not None and not _are_counted_alike(model, profile.model):
         raise UsageError(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from msgspec import Struct
 
@@ -82,25 +82,34 @@ class Destination(Struct, frozen=True):
 
     def write(self, data: bytes, before: Transcript) -> Delivery:
         """Write the bytes. Raises OutputError; UsageError when there is no session to write."""
-        if not self.writes_anything:
+        if self.dry_run:
             return Delivery()
-        if self.where is Where.STDOUT:
-            write_out(data)
-            return Delivery(self.output)
-        if self.where is Where.FILE:
-            from ..compressed import packed
-            from ..files import write_bytes
-            from ..report.visible import visible
+        match self.where:
+            case Where.NOWHERE:
+                return Delivery()
+            case Where.STDOUT:
+                write_out(data)
+                return Delivery(self.output)
+            case Where.FILE:
+                return self._write_file(data)
+            case Where.NEW_SESSION | Where.IN_PLACE if data == before.source.data:
+                return Delivery(said=("Nothing changed, so nothing was written.",))
+            case Where.NEW_SESSION:
+                return self._write_session(data, before.format)
+            case Where.IN_PLACE:
+                return self._replace(data, before.source.data)
+            case other:
+                assert_never(other)
 
-            output = str(self.output)
-            written = packed(data, output)
-            write_bytes(Path(output), written)
-            return Delivery(self.output, said=(f"Written: {visible(output)} ({len(written):,} bytes)",))
-        if data == before.source.data:
-            return Delivery(said=("Nothing changed, so nothing was written.",))
-        if self.where is Where.NEW_SESSION:
-            return self._write_session(data, before.format)
-        return self._replace(data, before.source.data)
+    def _write_file(self, data: bytes) -> Delivery:
+        from ..compressed import packed
+        from ..files import write_bytes
+        from ..report.visible import visible
+
+        output = str(self.output)
+        written = packed(data, output)
+        write_bytes(Path(output), written)
+        return Delivery(self.output, said=(f"Written: {visible(output)} ({len(written):,} bytes)",))
 
     def _replace(self, data: bytes, read: bytes) -> Delivery:
         from datetime import UTC, datetime

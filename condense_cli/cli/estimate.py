@@ -156,6 +156,7 @@ def estimate(
                     factor=factor,
                     summarizer=summaries,
                     registry=registry,
+                    proves=False,
                 )
             say_error(result)
             told = told_of(summaries)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..errors import UsageError
-from ..files import make_folder
+from ..files import check_no_links, make_folder
 from ..many import facts
 from ..many.inputs import Input, find_inputs
-from ..many.record import add_entry, read_record
+from ..many.record import NAME, add_entry, read_record
 from ..parallel import in_order, usable_processors
 from ..plurals import plural
 from ..report.cost_text import digits, dollars
@@ -72,12 +72,10 @@ def _tasks(inputs: Sequence[Input], folder: Path | None, treatment: Treatment) -
     """What is to be done to each file, with what an earlier run noted in the folder, which is made where it is not."""
     if folder is not None:
         make_folder(folder)
+        check_no_links(folder, NAME)
     known = read_record(folder) if folder is not None else {}
     rules = rules_of(treatment)
-    return [
-        Job(each.path, each.named, folder and folder / each.below, str(each.below), known.get(str(each.below)), rules)
-        for each in inputs
-    ]
+    return [Job(each.path, each.named, folder, str(each.below), known.get(str(each.below)), rules) for each in inputs]
 
 
 def _work_on_all(

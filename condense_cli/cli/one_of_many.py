@@ -14,7 +14,7 @@ from .. import __version__, formats
 from ..compressed import packed
 from ..config.user import load_user_configuration
 from ..errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
-from ..files import make_folder, write_bytes
+from ..files import check_no_links, make_folder, write_bytes
 from ..many.facts import FileResult, Status
 from ..many.record import RECORD, Entry, file_hash, is_up_to_date
 from ..plurals import plural
@@ -34,15 +34,28 @@ if TYPE_CHECKING:
 
 
 class Job(Struct, frozen=True):
-    """A file; `output` is where it goes, `below` how it is called in the folder; `entry` what an earlier run noted."""
+    """A file; `below` is how it is called in the `folder` where it goes; `entry` what an earlier run noted."""
 
     path: Path
     named: bool
-    output: Path | None
+    folder: Path | None
     below: str
     entry: Entry | None
     rules: str = ""
     """A hash of all but the file's content that decides what becomes of it."""
+
+    @property
+    def output(self) -> Path | None:
+        return self.folder / self.below if self.folder is not None else None
+
+    def ready_output(self) -> Path | None:
+        """The output, in a folder that is there, and with no link on the way. Raises OutputError."""
+        if self.folder is None:
+            return None
+        check_no_links(self.folder, self.below)
+        output = self.folder / self.below
+        make_folder(output.parent)
+        return output
 
 
 class Finished(Struct, frozen=True):
@@ -110,9 +123,9 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
         raise KeyboardInterrupt
     data, notes = converting.output(result, treatment.to)
     assert data is not None, "the format can be written"
-    if job.output is not None:
-        make_folder(job.output.parent)
-        write_bytes(job.output, packed(data, job.output))
+    output = job.ready_output()
+    if output is not None:
+        write_bytes(output, packed(data, output))
     entry = _entry(job, made_from, transcript.format, result.shown_before, result.shown_after)
     end = Status.UNCHANGED if data == transcript.source.data else Status.DONE
     status = status_of_result(result, summaries, treatment)
@@ -135,9 +148,7 @@ def _shortcoming(result: Condensation, status: ExitStatus) -> str:
 
 def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: Kind, made_from: str) -> Finished:
     task = RowsTask(str(job.path), kind, treatment, is_written=job.output is not None)
-    if job.output is not None:
-        make_folder(job.output.parent)
-    outcome = condense_rows(task, job.output, jobs=1, summaries=summaries)
+    outcome = condense_rows(task, job.ready_output(), jobs=1, summaries=summaries)
     tally = outcome.tally
     entry = _entry(job, made_from, "rows", tally.tokens_before, tally.tokens_after, tally.rows)
     status = status_of_rows(outcome, treatment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
@@ -190,12 +190,17 @@ def _facts(name: str, user: UserConfiguration) -> ProfileFacts:
 
 def _row(facts: ProfileFacts, *, has_host: bool) -> list[str]:
     """A line of the table. Names of models matter more than where they run, which `show` tells, too."""
-    if facts.api == "offline":
-        model = "none, it works on this machine" if has_host else "none"
-        return [_label(facts), model, "none", "0", "0", "any"]
-    if facts.api == "installed":
-        model = f"{facts.model}, of an installed package" if has_host else facts.model
-        return [_label(facts), model, _key(facts), "?", "?", "any"]
+    match facts.api:
+        case "offline":
+            model = "none, it works on this machine" if has_host else "none"
+            return [_label(facts), model, "none", "0", "0", "any"]
+        case "installed":
+            model = f"{facts.model}, of an installed package" if has_host else facts.model
+            return [_label(facts), model, _key(facts), "?", "?", "any"]
+        case "anthropic" | "openai":
+            pass
+        case other:
+            assert_never(other)
     price = facts.price
     return [
         _label(facts),

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, assert_never
 
 from msgspec import Struct
 
@@ -68,7 +68,15 @@ def output_of(to: Destination) -> Path | IO[bytes] | None:
     """Where the rows go."""
     if not to.writes_anything:
         return None
-    return StandardOutput() if to.where is Where.STDOUT else Path(str(to.output))
+    match to.where:
+        case Where.STDOUT:
+            return StandardOutput()
+        case Where.FILE:
+            return Path(str(to.output))
+        case Where.NOWHERE | Where.NEW_SESSION | Where.IN_PLACE:
+            return None
+        case other:
+            assert_never(other)
 
 
 def condense_rows(

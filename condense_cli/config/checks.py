@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import assert_never
 
 from .models import (
     Configuration,
@@ -61,9 +62,7 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
         seen.add(config.id)
         yield from _selection(config, (*path, "selection"))
         yield from _mode(config, path)
-        if config.execution.type == "conditional" and config.execution.condition is None:
-            hint = "Add `condition: {token_threshold: N}`."
-            yield (*path, "execution"), "a conditional execution needs a condition", hint
+        yield from _execution(config, (*path, "execution"))
 
 
 def warnings(configuration: Configuration) -> list[str]:
@@ -114,11 +113,29 @@ def section_warnings(configuration: Configuration) -> list[str]:
 
 def _selection(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
     selection = config.selection
-    if selection.type == "preserve_recent" and selection.keep_recent_count is None:
-        yield path, "preserve_recent needs keep_recent_count", ""
-    if selection.type == "preserve_percent" and selection.keep_percentage is None:
-        yield path, "preserve_percent needs keep_percentage", ""
+    match selection.type:
+        case "preserve_recent":
+            if selection.keep_recent_count is None:
+                yield path, "preserve_recent needs keep_recent_count", ""
+        case "preserve_percent":
+            if selection.keep_percentage is None:
+                yield path, "preserve_percent needs keep_percentage", ""
+        case "custom":
+            pass
+        case other:
+            assert_never(other)
     yield from _predicates(selection, path)
+
+
+def _execution(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
+    match config.execution.type:
+        case "conditional":
+            if config.execution.condition is None:
+                yield path, "a conditional execution needs a condition", "Add `condition: {token_threshold: N}`."
+        case "always" | "target":
+            pass
+        case other:
+            assert_never(other)
 
 
 def _predicates(predicates: Predicates, path: tuple[str | int, ...]) -> Iterator[Problem]:
@@ -130,22 +147,28 @@ def _predicates(predicates: Predicates, path: tuple[str | int, ...]) -> Iterator
 
 
 def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
-    if config.mode == "batch":
-        if config.batch_config is None:
-            yield path, "a batch pass needs batch_config", ""
-        return
-    if config.mode == "extract":
-        extraction = config.extract_config
-        if extraction and extraction.may_summarize and set(extraction.content) != set(ExtractConfig().content):
-            yield (*path, "extract_config", "may_summarize"), "a summary takes whole messages, not single contents", ""
-        return
-    if config.individual_config is None:
-        yield path, "an individual pass needs individual_config", ""
-        return
-    inner = (*path, "individual_config")
-    yield from _operations(config.individual_config.defaults, (*inner, "defaults"))
-    for index, override in enumerate(config.individual_config.overrides):
-        yield from _operations(override.operations, (*inner, "overrides", index, "operations"))
+    match config.mode:
+        case "batch":
+            if config.batch_config is None:
+                yield path, "a batch pass needs batch_config", ""
+        case "extract":
+            extraction = config.extract_config
+            if extraction and extraction.may_summarize and set(extraction.content) != set(ExtractConfig().content):
+                where = (*path, "extract_config", "may_summarize")
+                yield where, "a summary takes whole messages, not single contents", ""
+        case "individual":
+            if config.individual_config is None:
+                yield path, "an individual pass needs individual_config", ""
+            else:
+                yield from _individual(config.individual_config, (*path, "individual_config"))
+        case other:
+            assert_never(other)
+
+
+def _individual(config: IndividualConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
+    yield from _operations(config.defaults, (*path, "defaults"))
+    for index, override in enumerate(config.overrides):
+        yield from _operations(override.operations, (*path, "overrides", index, "operations"))
 
 
 def _operations(

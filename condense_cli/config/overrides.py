@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec import Struct, structs
 
@@ -92,6 +92,19 @@ def without_passes(configuration: Configuration) -> Configuration:
     return structs.replace(configuration, provider="smart", passes=(), keep_first=0, lossless_prelude=prelude)
 
 
+def without_summaries(configuration: Configuration) -> Configuration:
+    """The configuration without what puts a summary in the place of messages."""
+    passes = (config for config in configuration.passes if config.mode != "batch")
+    return structs.replace(configuration, passes=tuple(map(_in_place, passes)))
+
+
+def _in_place(config: PassConfig) -> PassConfig:
+    extraction = config.extract_config
+    if extraction is None:
+        return config
+    return structs.replace(config, extract_config=structs.replace(extraction, may_summarize=False))
+
+
 def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     """The configuration as the flags of this run make it: one whose passes are those that run. Raises UsageError."""
     if overrides.lossless_only:
@@ -153,13 +166,17 @@ def _has_own_tools(selection: Selection) -> bool:
 def _of_only_tools(config: PassConfig, globs: tuple[str, ...]) -> PassConfig:
     """The pass for these tools. A summary takes whole messages, so that nothing else may stand in them."""
     selection = config.selection
-    if config.mode == "batch":
-        changed = selection if selection.only_tools is not None else structs.replace(selection, only_tools=globs)
-    elif _has_own_tools(selection):
-        changed = selection
-    else:
-        exclude = selection.tools.exclude if selection.tools else ()
-        changed = structs.replace(selection, tools=Globs(include=globs, exclude=exclude))
+    changed = selection
+    match config.mode:
+        case "batch":
+            if selection.only_tools is None:
+                changed = structs.replace(selection, only_tools=globs)
+        case "individual" | "extract":
+            if not _has_own_tools(selection):
+                exclude = selection.tools.exclude if selection.tools else ()
+                changed = structs.replace(selection, tools=Globs(include=globs, exclude=exclude))
+        case other:
+            assert_never(other)
     return structs.replace(config, selection=changed)
 
 

@@ -7,7 +7,7 @@ key goes with it. Any configuration may name one.
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, assert_never
 from urllib.parse import urlsplit
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -19,13 +19,20 @@ OFFLINE: Final = "offline"
 INSTALLED: Final = "installed"
 """The api of a profile whose summaries an installed package writes."""
 
-_URLS: Final = {
+Api = Literal["anthropic", "openai", "offline", "installed"]
+
+_URLS: Final[dict[Api, str]] = {
     "anthropic": "https://api.anthropic.com",
     "openai": "https://api.openai.com/v1",
     OFFLINE: "",
     INSTALLED: "",
 }
-_VARIABLES: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", OFFLINE: None, INSTALLED: None}
+_VARIABLES: Final[dict[Api, str | None]] = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    OFFLINE: None,
+    INSTALLED: None,
+}
 
 MIN_THRESHOLD: Final = 5
 MAX_THRESHOLD: Final = 100
@@ -51,7 +58,7 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     `summarizer` is the name under which an installed package registers one, in place of a model.
     """
 
-    api: Literal["anthropic", "openai", "offline", "installed"]
+    api: Api
     model: str = ""
     summarizer: str | None = None
     base_url: str | None = None
@@ -71,6 +78,17 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def url(self) -> str:
         return self.base_url or _URLS[self.api]
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model of a server does the work, with a price and a context window."""
+        match self.api:
+            case "anthropic" | "openai":
+                return True
+            case "offline" | "installed":
+                return False
+            case other:
+                assert_never(other)
 
     @property
     def host(self) -> str:

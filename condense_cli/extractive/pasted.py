@@ -30,7 +30,7 @@ def is_typed(message: Message, block: Block) -> bool:
     """Whether a block of a message is text that a person typed, also while the agent was at work."""
     is_text = block.kind is BlockKind.TEXT or block.api_type == QUEUED
     is_text = is_text and message.role is Role.USER and block.answers is None
-    return is_text and not block.injected and not block.is_summary and bool(block.text.strip())
+    return is_text and not block.injected and not block.summarizes and bool(block.text.strip())
 
 
 def pasted_units(units: Units, shown: Container[Window] = frozenset()) -> set[int]:

@@ -12,6 +12,7 @@ from ..errors import UnknownFormatError, UsageError
 from ..transcript import Container, Message, Transcript
 from .base import Evidence, Format
 from .container import Document, describe, open_document
+from .own_summaries import recognised, with_escapes
 from .slimming import slimmed as _slimmed
 from .table import TABLE, AddedRow, Candidate, Row, keys_of
 from .writing import write as _write
@@ -67,7 +68,8 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
     else:
         form, values = _recognise(document, name)
     try:
-        return form.read(document, values)
+        transcript = form.read(document, values)
+        return replace(transcript, messages=recognised(transcript.messages))
     except UnknownFormatError as error:
         raise UnknownFormatError(f"{name}: {error.message}", error.hint) from None
 
@@ -86,6 +88,8 @@ def serialize(transcript: Transcript) -> bytes:
     """Bytes of the transcript in its own format. Raises UsageError when it changed and cannot be written."""
     if transcript.is_changed:
         check_writable(transcript)
+        if any(message.stands_apart for message in transcript.messages):
+            transcript = replace(transcript, messages=tuple(with_escapes(transcript.messages)))
     return _write(transcript, format_named(transcript.format))
 
 

@@ -6,8 +6,7 @@ The reader of blocks serves every format that stores Anthropic content blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import jsontext
@@ -137,13 +136,18 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
     return Block(BlockKind.OPAQUE, where, owner, content=jsontext.dump_compact(part), **common)
 
 
-def merged(turns: list[tuple[Role, list[Block]]]) -> tuple[Message, ...]:
+def merged(turns: Iterable[tuple[Role, list[Block]]]) -> tuple[Message, ...]:
     """Messages, with neighbours of one role in one turn, as the API combines them. A summary stays apart."""
-    groups = groupby(turns, key=lambda turn: (turn[0], any(block.is_summary for block in turn[1])))
-    return tuple(
-        Message(index, role, tuple(block for _, blocks in group for block in blocks))
-        for index, ((role, _), group) in enumerate(groups)
-    )
+    messages: list[tuple[Role, list[Block]]] = []
+    was_apart = True
+    for role, blocks in turns:
+        is_apart = any(block.looks_like_summary for block in blocks)
+        if messages and messages[-1][0] is role and not (is_apart or was_apart):
+            messages[-1][1].extend(blocks)
+        else:
+            messages.append((role, [*blocks]))
+        was_apart = is_apart
+    return tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(messages))
 
 
 def evidence(value: Any) -> Evidence:

@@ -160,7 +160,8 @@ class Format(Struct, frozen=True):
     its own a summary is a message like the others: `new_message` gives the members (keys and JSON literals) of the
     record that holds it, from its role, its text as a JSON literal, and the text of the record that it takes the
     place of. `summary_role` is the role in which the client sends a summary; None where roles have to alternate and the
-    neighbours decide.
+    neighbours decide. A client that `answers_calls` tells the model itself of a call that has no result; once a word of
+    the user follows, it leaves that call out.
     """
 
     name: str
@@ -181,6 +182,7 @@ class Format(Struct, frozen=True):
     compaction: Compaction | None = None
     new_message: NewMessage = role_and_content
     summary_role: Role | None = None
+    answers_calls: bool = False
     fits: Callable[[Document], bool] = claims_nothing
 
 

@@ -13,7 +13,7 @@ import re
 from bisect import bisect_right
 from calendar import timegm
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -78,7 +78,8 @@ def live_chain(nodes: Sequence[Node], ending: Ending = NOTHING_NAMED) -> list[No
     last = last_message(tree, main[-1], ending, is_joined=is_joined)
     if last is None:
         return []
-    chain = [*_with_parallel_lines(_path(tree, last), tree), *_hanging_below(last, tree)]
+    chain = _with_parallel_lines(_path(tree, last), tree)
+    chain += _hanging_below(last, tree, {node.uuid for node in chain})
     start = max((position for position, node in enumerate(chain) if node.is_boundary), default=0)
     return chain[start:]
 
@@ -176,14 +177,14 @@ def _with_parallel_lines(path: list[Node], tree: Tree) -> list[Node]:
     return found + path[done:]
 
 
-def _hanging_below(last: Node, tree: Mapping[str, Node]) -> list[Node]:
-    """What decorates the last message: attachments and notices, no messages."""
+def _hanging_below(last: Node, tree: Mapping[str, Node], taken: Collection[str]) -> list[Node]:
+    """What decorates the last message and is not `taken` already: attachments and notices, no messages."""
     below: dict[str | None, list[Node]] = defaultdict(list)
     for node in tree.values():
         if not node.is_message:
             below[node.parent].append(node)
     found: list[Node] = []
-    seen = {last.uuid}
+    seen = {last.uuid, *taken}
     queue = [last]
     for node in queue:
         new = [child for child in below[node.uuid] if child.uuid not in seen]

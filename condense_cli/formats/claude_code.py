@@ -210,5 +210,6 @@ FORMAT = Format(
     sizes=claude_sizes.sizes,
     compaction=claude_compaction.write,
     summary_role=Role.USER,
+    answers_calls=True,
     display=claude_slim.display_values,
 )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import jsontext
-from ..transcript import JsonPath
+from ..transcript import BlockKind, JsonPath, Role
 from . import claude_cut
 from .base import INPUT_TOKENS, Rewrite
 from .display_text import objects_with
@@ -46,6 +46,8 @@ class _Appended:
     def data(self) -> bytes:
         self._boundary()
         done: set[int] = set()
+        too_late = self._too_late()
+        waiting: list[int] = []
         for turn, message in enumerate(self.rewrite.transcript.messages):
             for block in message.blocks:
                 record = block.place.record
@@ -54,6 +56,11 @@ class _Appended:
                 elif record not in done:
                     done.add(record)
                     self._copy(record, turn)
+            if message.role is Role.ASSISTANT:
+                for record in waiting:
+                    self._copy(record, turn)
+                calls = [block.call_id or "" for block in message.blocks if block.kind is BlockKind.TOOL_CALL]
+                waiting = sorted({too_late[call] for call in calls if call in too_late})
         for record in self._notes():
             self._copy(record, -1)
         data = slimmed_source(self.rewrite.transcript)
@@ -63,6 +70,23 @@ class _Appended:
 
     def _id(self, name: str) -> str:
         return derived_uuid(self.seed, name)
+
+    def _too_late(self) -> dict[str, int]:
+        """Records of results that another reply cut off from their calls, by these calls.
+
+        The client sends no such result, but it shows that the call was answered: without one the call goes too.
+        """
+        blocks = [block for _, block in self.rewrite.transcript.blocks()]
+        calls = {block.call_id for block in blocks if block.kind is BlockKind.TOOL_CALL}
+        lost = [call for call in calls - {block.answers for block in blocks} if call]
+        found: dict[str, int] = {}
+        for record, value in objects_with(self.rewrite.transcript.source, *lost) if lost else ():
+            message = value.get("message") if value.get("type") == "user" and record not in self.records else None
+            content = message.get("content") if isinstance(message, dict) else None
+            for part in content if isinstance(content, list) else ():
+                if isinstance(part, dict) and part.get("tool_use_id") in lost and isinstance(value.get("uuid"), str):
+                    found.setdefault(part["tool_use_id"], record)
+        return found
 
     def _notes(self) -> Iterator[int]:
         """Notes that results which stay were cut by the client: it looks for them behind the boundary only."""

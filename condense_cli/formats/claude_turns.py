@@ -171,19 +171,27 @@ def _of_tool(result: Block, tool: str | None) -> Block:
 
 
 def _neighbours_joined(turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Turns of one role that stand side by side are one: so the API takes them."""
+    """Turns of one role that stand side by side are one: so the API takes them.
+
+    Behind calls the client tells the model first that their results are missing.
+    """
     joined: list[Turn] = []
     for turn in turns:
-        if joined and joined[-1].role is turn.role and not _is_summary(turn.blocks, joined[-1].blocks):
+        is_alike = bool(joined) and joined[-1].role is turn.role
+        if is_alike and not (_has_calls(joined[-1]) or _is_summary(turn.blocks, joined[-1].blocks)):
             last = joined.pop()
             turn = Turn(turn.role, last.blocks + turn.blocks, last.records + turn.records)
         joined.append(turn)
     return tuple(joined)
 
 
+def _has_calls(turn: Turn) -> bool:
+    return any(block.kind is BlockKind.TOOL_CALL for block in turn.blocks)
+
+
 def _is_summary(*neighbours: tuple[Block, ...]) -> bool:
     """Whether one of two neighbours is a summary, which stays a turn of its own here."""
-    return any(block.is_summary for blocks in neighbours for block in blocks)
+    return any(block.summarizes for blocks in neighbours for block in blocks)
 
 
 def _results(turns: Iterable[Turn]) -> int:

@@ -108,7 +108,9 @@ class _Reader(ItemReader):
 
     def blocks(self, item: responses_items.Item) -> Iterator[Block]:
         for block in [_summary(item)] if item.kind == SUMMARY else super().blocks(item):
-            is_fixed = block.injected and block.kind is BlockKind.TEXT and block.text in self._counted
+            if block.kind is BlockKind.TEXT and isinstance(item, Item) and item.is_of_client(block.text):
+                block = replace(block, injected=True)
+            is_fixed = block.kind is BlockKind.TEXT and block.text in self._counted
             yield replace(block, kind=BlockKind.OPAQUE) if is_fixed else block
 
 

@@ -16,25 +16,41 @@ REPLACED: Final = ("payload", "replacement_history")
 SUMMARY: Final = "compaction_message"
 """The kind given here to the summary of an old compaction, which is no item in the file."""
 
+_INSTRUCTIONS: Final = "# AGENTS.md instructions"
+_SUMMARY: Final = "Another language model started to solve this problem"
+_OF_CLIENT: Final = (
+    "<environment_context>", "<user_instructions>", "<turn_aborted>", "<user_shell_command>", "<subagent_notification>",
+    "<skill>", _INSTRUCTIONS, _SUMMARY, "[condense: summary of ",
+)  # fmt: skip
+"""How texts begin that the client does not count as requests of the user, whoever wrote them."""
+
 OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 CALLS: Final = frozenset({"function_call", "custom_tool_call", "tool_search_call", "local_shell_call"})
 _NOT_SENT: Final = frozenset({"ghost_snapshot", "other"})
 
 
 class Item(responses_items.Item, frozen=True):
-    """An item as the client sees it."""
+    """An item as the client sees it. The one that `ends_compaction` is the last in the list that a compaction holds."""
+
+    ends_compaction: bool = False
 
     @property
     def is_request(self) -> bool:
-        """Whether the user wrote it. One text of the client makes a whole message the client's."""
+        """Whether the client counts it as a request. One text of its own makes a whole message the client's."""
         is_of_user = self.kind == SUMMARY or (self.kind == "message" and self.value.get("role") == "user")
-        return is_of_user and not any(map(is_injected, self.texts))
+        return is_of_user and not any(map(_is_of_client, self.texts))
 
     @property
     def is_context(self) -> bool:
         """Whether the client tells in it what the next turn begins with."""
         role = self.value.get("role")
         return self.kind == "message" and (role == "developer" or (role == "user" and not self.is_request))
+
+    def is_of_client(self, text: str) -> bool:
+        """Whether the client wrote a text of the message: its summary, or what it tells beside elements of its own."""
+        if self.ends_compaction:
+            return text.startswith(_SUMMARY)
+        return text.startswith(_INSTRUCTIONS) and any(map(is_injected, self.texts))
 
     @property
     def texts(self) -> list[str]:
@@ -44,6 +60,10 @@ class Item(responses_items.Item, frozen=True):
         found = [part.get("text") for part in parts if isinstance(part, dict)]
         found.append(self.value.get("message") if self.kind == SUMMARY else None)
         return [text for text in found if isinstance(text, str)]
+
+
+def _is_of_client(text: str) -> bool:
+    return text.lstrip().startswith(_OF_CLIENT) or is_injected(text)
 
 
 def is_replaced(path: JsonPath) -> bool:
@@ -105,7 +125,7 @@ class History:
             self._items.append(item)
 
     def _note_client_texts(self) -> None:
-        self.counted.update(text for item in self._items for text in item.texts if is_injected(text))
+        self.counted.update(text for item in self._items for text in item.texts if _is_of_client(text))
 
     def _compact(self, record: int, payload: dict[str, Any]) -> None:
         replacement = payload.get("replacement_history")
@@ -118,7 +138,8 @@ class History:
         self._items = []
         for number, value in enumerate(replacement):
             if isinstance(value, dict):
-                self._append(Item(record, (*REPLACED, number), value))
+                is_last = number == len(replacement) - 1
+                self._append(Item(record, (*REPLACED, number), value, ends_compaction=is_last))
 
     def _roll_back(self, turns: int) -> None:
         requests = [position for position, item in enumerate(self._items) if item.is_request]

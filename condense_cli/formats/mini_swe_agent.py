@@ -20,7 +20,9 @@ from .spelling import as_spelled
 from .swe_agent import ActionReader
 from .turns import Turn, joined
 
-_ACTION: Final = re.compile(r"^```(?:mswea_bash_command|bash)[ \t]*\n(.*?)\n```", re.DOTALL | re.MULTILINE)
+_ACTION: Final = re.compile(
+    r"^```(?:mswea_bash_command|bash)[ \t]*\n(?P<command>.*?)\n```\s*", re.DOTALL | re.MULTILINE
+)
 _SUBMIT: Final = b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """What every command to end a run prints; the prompts of the agent tell it so."""
 
@@ -41,7 +43,7 @@ def claims(document: Document) -> bool:
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
-    reader = ActionReader(_find)
+    reader = ActionReader(_find, _fences)
     turns = []
     for record, value in enumerate(values):
         kind = value.get("role") if isinstance(value, dict) else None
@@ -63,8 +65,24 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
 
 def _find(text: str, action: str | None) -> tuple[int, int] | None:
     """The command in a text. The agent refuses a text that holds none, or several."""
-    spans = [match.span(1) for match in _ACTION.finditer(text) if match[1].strip()]
+    spans = [match.span("command") for match in _ACTION.finditer(text) if match["command"].strip()]
     return spans[0] if len(spans) == 1 else None
+
+
+def _fences(text: str) -> list[tuple[int, int]]:
+    """The fences of a text that holds several commands, with the white space around them, as the lines they begin.
+
+    Where those of one command went, the agent would run another.
+    """
+    spans: list[tuple[int, int]] = []
+    end = 0
+    for match in _ACTION.finditer(text):
+        start = match.start()
+        while start > end and text[start - 1].isspace():
+            start -= 1
+        end = match.end()
+        spans += [(start, match.start("command")), (match.end("command"), end)]
+    return spans if len(spans) > 2 else []
 
 
 def _model(info: Any) -> str | None:

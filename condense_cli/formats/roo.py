@@ -23,7 +23,9 @@ from .container import Document
 from .spelling import as_spelled
 
 _HEADER: Final = re.compile(r"\s*\[(?P<tool>[a-z][a-z0-9_]*)(?: for .{0,2000}?)?\] Result:\n*", re.DOTALL)
-_NOT_A_BODY: Final = ("<environment_details>", "<user_message>", "<feedback>", "New instructions for task continuation")
+_NOT_A_BODY: Final = re.compile(
+    r"\s*(?:<environment_details>|<user_message>|<feedback>|New instructions for task continuation)\n*"
+)
 _HIDDEN_BY: Final = (("condenseParent", "condenseId"), ("truncationParent", "truncationId"))
 
 
@@ -49,7 +51,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if value.get("isSummary") is True:
             content = [replace(block, summarizes=block.kind is BlockKind.TEXT) for block in content]
         # What looks like a call or a result in a summary is quoted.
-        is_summary = any(block.is_summary for block in content)
+        is_summary = any(block.looks_like_summary for block in content)
         linked = content if is_summary else linker.link(role, content)
         turns.append((role, list(as_spelled(linked, document.source))))
     return Transcript(
@@ -84,17 +86,18 @@ class _Linker:
             if header:
                 waiting = (header["tool"], self._answered(header["tool"]))
                 # The header is what links a body to its call: no pass may rewrite it.
-                if header.end() == len(block.text):
-                    yield replace(block, kind=BlockKind.OPAQUE, injected=True)
-                    continue
-                yield replace(block.part(0, header.end()), kind=BlockKind.OPAQUE, injected=True)
-                yield _result(block.part(header.end(), len(block.text)), *waiting)
-                waiting = None
-            elif waiting and not block.text.lstrip().startswith(_NOT_A_BODY):
+                first, *body = _divided(block, header.end())
+                yield replace(first, injected=True)
+                yield from (_result(part, *waiting) for part in body)
+                waiting = None if body else waiting
+            elif not waiting:
+                yield block
+            elif other := _NOT_A_BODY.match(block.text):
+                # Without its beginning it would read as the body that is missing.
+                yield from _divided(block, other.end())
+            else:
                 yield _result(block, *waiting)
                 waiting = None
-            else:
-                yield block
 
     def _calls(self, block: Block) -> Iterator[Block]:
         position = 0
@@ -118,6 +121,15 @@ class _Linker:
             if call.tool == tool:
                 return self._open.pop(position).call_id
         return None
+
+
+def _divided(block: Block, end: int) -> Iterator[Block]:
+    """The beginning of a text, which stays as it is, and what is behind it."""
+    if end == len(block.text):
+        yield replace(block, kind=BlockKind.OPAQUE)
+        return
+    yield replace(block.part(0, end), kind=BlockKind.OPAQUE)
+    yield block.part(end, len(block.text))
 
 
 def _result(block: Block, tool: str, call_id: str | None) -> Block:

@@ -76,11 +76,16 @@ def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
 class ActionReader:
     """Reads messages in order and pairs each action in an assistant's text with the user message that follows it.
 
-    `find` gives the span of the action in a text, also of one that reads as it is told.
+    `find` gives the span of the action in a text, also of one that reads as it is told; `fixed` the spans of a text
+    without one that have to stay, or what is left of it could read as an action.
     """
 
-    def __init__(self, find: Callable[[str, str | None], tuple[int, int] | None] = textactions.find) -> None:
-        self._find = find
+    def __init__(
+        self,
+        find: Callable[[str, str | None], tuple[int, int] | None] = textactions.find,
+        fixed: Callable[[str], list[tuple[int, int]]] = lambda _: [],
+    ) -> None:
+        self._find, self._fixed = find, fixed
         self._tools: dict[str, str] = {}
         self._number = 0
         self._asked: tuple[str | None, str | None] | None = None
@@ -95,7 +100,7 @@ class ActionReader:
         blocks = [*thoughts, *message_blocks(value, record, role, self._tools)]
         if value.get("is_demo"):
             return [replace(block, injected=True, demonstrates=True) for block in blocks]
-        if any(block.is_summary for block in blocks):
+        if any(block.looks_like_summary for block in blocks):
             return blocks  # What looks like an action in it is quoted.
         if role is Role.ASSISTANT and not value.get("tool_calls"):
             action = value.get("action")
@@ -112,7 +117,22 @@ class ActionReader:
             span = self._find(block.text, action) if block.kind is BlockKind.TEXT else None
             if span:
                 return [*blocks[:position], *self._split(block, *span), *blocks[position + 1 :]]
-        return blocks
+        return [part for block in blocks for part in self._with_fixed(block)]
+
+    def _with_fixed(self, block: Block) -> Iterator[Block]:
+        """The block, or the parts of its text that may be cut and those that may not."""
+        spans = self._fixed(block.text) if block.kind is BlockKind.TEXT else []
+        if not spans:
+            yield block
+            return
+        text, position = block.text, 0
+        for start, end in [*spans, (len(text), len(text))]:
+            if text[position:start].strip():
+                yield block.part(position, start)
+                position = start
+            if position < end:
+                yield replace(block.part(position, end), kind=BlockKind.OPAQUE)
+            position = end
 
     def _split(self, block: Block, start: int, end: int) -> Iterator[Block]:
         """The action, and what stands around it. By its fences it is found: no pass may rewrite them."""

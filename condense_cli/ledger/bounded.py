@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, Literal, assert_never, get_args
 
 from msgspec.structs import replace
 
@@ -16,7 +16,8 @@ _DONE: Final = frozenset({"completed", "done", "cancelled", "deleted"})
 _LONG: Final = 400
 """Requests of more characters go before others: a rule is short."""
 
-_Entry = tuple[str, int]
+_Section = Literal["requests", "changed", "read", "commands", "todos"]
+_Entry = tuple[_Section, int]
 """A section and the position of an entry in it."""
 
 
@@ -77,8 +78,10 @@ def _texts(ledger: Ledger) -> Callable[[_Entry], str]:
                 return written.command_text(ledger.commands[number])
             case "todos":
                 return written.todo_text(ledger.todos[number])
-            case _:
+            case "requests":
                 return written.request_text(ledger.requests[number])
+            case other:
+                assert_never(other)
 
     return text
 
@@ -87,7 +90,7 @@ def _without(ledger: Ledger, dropped: list[_Entry]) -> Ledger:
     gone = set(dropped)
     sections = {
         section: tuple(entry for number, entry in enumerate(getattr(ledger, section)) if (section, number) not in gone)
-        for section in ("requests", "changed", "read", "commands", "todos")
+        for section in get_args(_Section)
     }
     amounts = {section: len(getattr(ledger, section)) - len(entries) for section, entries in sections.items()}
     left_out = ledger.left_out.plus(LeftOut(**amounts))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from .. import patches, todos, tools
 from ..extractive.pasted import is_typed, pasted_units
@@ -85,14 +85,14 @@ def _of_call(call: Block, results: Results) -> Iterator[Ledger]:
         return
     if tools.reads_a_file(call):
         if not results.is_refused:
-            for path in _paths(call, results):
+            for path in worked_on(call, results):
                 yield _file(FileEntry(path, read=1))
     elif tools.writes_a_file(call):
         patched = list(tools.patched_files(call))
         if patched:
             yield from _of_patch(patched, results.state)
         else:
-            for path in _paths(call, results):
+            for path in worked_on(call, results):
                 yield _file(_change(path, call, results))
 
 
@@ -116,6 +116,8 @@ def _of_command(command: str, results: Results) -> Iterator[Ledger]:
                     yield _file(FileEntry(effect.path, written=1))
                 case "edited":
                     yield _file(FileEntry(effect.path, edited=1))
+                case other:
+                    assert_never(other)
 
 
 def _of_patch(patched: list[tuple[str, str, str]], state: State) -> Iterator[Ledger]:
@@ -149,7 +151,7 @@ def _file(entry: FileEntry) -> Ledger:
     return Ledger(changed=(entry,)) if entry.is_changed else Ledger(read=(entry,))
 
 
-def _paths(call: Block, results: Results) -> list[str]:
+def worked_on(call: Block, results: Results) -> list[str]:
     """What the call works on; the open file of SWE-agent where it names none, or less than its whole path."""
     paths = tools.paths(call)
     if len(paths) < 2:

@@ -17,6 +17,7 @@ from ..config.profiles import Access
 from ..economics import CallUsage
 from .client import Answer, CallError, Request, a_count, max_output, names_of, usage_of
 from .reasons import Reason, failure
+from .redirects import OneOrigin, destination
 from .statuses import reason_of
 
 _REASON_OF_STOP: Final = {
@@ -26,6 +27,10 @@ _REASON_OF_STOP: Final = {
     "refusal": Reason.REFUSED_BY_MODEL,
 }
 """Only `end_turn` is a whole answer. What is not listed (a tool call, a pause) was not asked for."""
+
+
+class _Http(OneOrigin, anthropic.DefaultHttpxClient):
+    """The SDK's own client, within one origin."""
 
 
 class AnthropicClient:
@@ -40,6 +45,7 @@ class AnthropicClient:
             base_url=access.profile.url,
             timeout=access.profile.timeout_seconds,
             max_retries=access.profile.max_retries,
+            http_client=_Http(),
         )
 
     def close(self) -> None:
@@ -86,7 +92,8 @@ class AnthropicClient:
             raise self._error(Reason.CONNECTION, str(error.__cause__ or ""), usage()) from error
         except anthropic.APIStatusError as error:
             reason = reason_of(error.status_code, error.type)
-            raise self._error(reason, error.api_message or error.message, usage()) from error
+            detail = destination(error.response) or error.api_message or error.message
+            raise self._error(reason, detail, usage()) from error
         except Exception as error:  # The SDK lets errors of its parsers through as they are.
             raise self._error(Reason.MALFORMED, f"{type(error).__name__}: {error}", usage()) from error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 from msgspec import Struct
 
@@ -82,13 +82,19 @@ def max_output(profile: Profile, limit: int) -> int:
 def connect(access: Access) -> CountingClient:
     """A client for a profile; imports the SDK of its API. Raises CallError if that is not installed."""
     try:
-        if access.profile.api == "anthropic":
-            from .anthropic_client import AnthropicClient
+        match access.profile.api:
+            case "anthropic":
+                from .anthropic_client import AnthropicClient
 
-            return AnthropicClient(access)
-        from .openai_client import OpenAIClient
+                return AnthropicClient(access)
+            case "openai":
+                from .openai_client import OpenAIClient
 
-        return OpenAIClient(access)
+                return OpenAIClient(access)
+            case "offline" | "installed" as api:
+                raise ValueError(f"a profile of api {api} has no server")
+            case other:
+                assert_never(other)
     except ModuleNotFoundError as error:
         if error.name != access.profile.api:
             raise

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import formats
-from ..config.profiles import Access
+from ..config.profiles import Access, Api
 from ..errors import UsageError
 from ..factor import HIGHEST, LOWEST, Factor, Known, typical_of
 from ..formats.converting import convert
@@ -78,15 +78,22 @@ def _in_other_words(error: CallError, access: Access) -> CallError:
     return error
 
 
-def _asked(transcript: Transcript, count: Counter, api: str, redactor: Redactor | None) -> _Asked:
+def _asked(transcript: Transcript, count: Counter, api: Api, redactor: Redactor | None) -> _Asked:
     sent = _masked(_text_alone(transcript), redactor)
     if not sent.messages:
         raise UsageError("There is no text in the transcript that a provider could count.", "Leave --count exact out.")
-    is_anthropic = api == "anthropic"
-    format = "anthropic" if is_anthropic else "openai-responses"
+    match api:
+        case "anthropic":
+            format = "anthropic"
+        case "openai":
+            format = "openai-responses"
+        case "offline" | "installed":
+            raise ValueError(f"a profile of api {api} has no endpoint that counts")
+        case other:
+            assert_never(other)
     whole = json.loads(convert(sent, format).data)
     whole.pop("model", None)  # It is the profile's.
-    if is_anthropic:
+    if format == "anthropic":
         _close_messages(whole["messages"])
         frame: Body = {"messages": [{"role": "user", "content": _NOTHING}]}
         tools = _tools(whole["messages"])

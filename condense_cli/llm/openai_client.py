@@ -17,6 +17,7 @@ from ..config.profiles import Access
 from ..economics import CallUsage
 from .client import Answer, CallError, Request, a_count, max_output, names_of, usage_of
 from .reasons import Reason, failure
+from .redirects import OneOrigin, destination
 from .statuses import reason_of
 
 _REASON_OF_FINISH: Final = {
@@ -51,6 +52,10 @@ _OF_VALUE: Final = frozenset({"invalid_value", "unsupported_value"})
 """Codes of errors about what a parameter says. The server knows the parameter, and the user chose the value."""
 
 
+class _Http(OneOrigin, openai.DefaultHttpxClient):
+    """The SDK's own client, within one origin."""
+
+
 class OpenAIClient:
     """Access to one model of a server that speaks Chat Completions."""
 
@@ -64,6 +69,7 @@ class OpenAIClient:
             base_url=access.profile.url,
             timeout=access.profile.timeout_seconds,
             max_retries=access.profile.max_retries,
+            http_client=_Http(),
         )
 
     def close(self) -> None:
@@ -131,9 +137,11 @@ class OpenAIClient:
                 if name in parameters and (error.param == name or name in error.message):
                     raise _ParameterRefusedError(name) from None
             raise self._error(reason_of(error.status_code, error.code, error.type), error.message, heard) from error
+        except openai.APIStatusError as error:
+            reason = reason_of(error.status_code, error.code, error.type)
+            raise self._error(reason, destination(error.response) or error.message, heard) from error
         except openai.APIError as error:
-            reason = reason_of(getattr(error, "status_code", None), error.code, error.type)
-            raise self._error(reason, error.message, heard) from error
+            raise self._error(reason_of(None, error.code, error.type), error.message, heard) from error
         except Exception as error:  # The SDK lets errors of its parsers through as they are.
             raise self._error(Reason.MALFORMED, f"{type(error).__name__}: {error}", heard) from error
 

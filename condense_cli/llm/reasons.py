@@ -17,6 +17,7 @@ class Reason(StrEnum):
     UNAUTHORISED = "unauthorised"
     OUT_OF_CREDIT = "out_of_credit"
     MODEL_NOT_FOUND = "model_not_found"
+    REDIRECTED = "redirected"
     REQUEST_REFUSED = "request_refused"
     TOO_LARGE = "too_large"
     RATE_LIMITED = "rate_limited"
@@ -45,6 +46,7 @@ HOPELESS: Final = frozenset(
         Reason.UNAUTHORISED,
         Reason.OUT_OF_CREDIT,
         Reason.MODEL_NOT_FOUND,
+        Reason.REDIRECTED,
         Reason.BUDGET_SPENT,
     }
 )
@@ -81,6 +83,10 @@ _TEXTS: Final = {
     Reason.MODEL_NOT_FOUND: (
         "{host} does not know the model {model}.",
         "Check `model` and `base_url` of the profile {profile}.",
+    ),
+    Reason.REDIRECTED: (
+        "{host} redirects requests to another address, and transcripts are not sent there.",
+        "If that address is right, make it the `base_url` of the profile {profile}.",
     ),
     Reason.REQUEST_REFUSED: ("{host} refused the request.", "Check the profile {profile}: model, limits, base_url."),
     Reason.TOO_LARGE: (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec import Struct, structs
 
@@ -36,7 +36,13 @@ class Spent(Struct, frozen=True):
 
 
 def accounting_of(profile: Profile) -> Accounting:
-    return Accounting.ANTHROPIC if profile.api == "anthropic" else Accounting.OPENAI
+    match profile.api:
+        case "anthropic":
+            return Accounting.ANTHROPIC
+        case "openai" | "offline" | "installed":  # The last two report no usage.
+            return Accounting.OPENAI
+        case other:
+            assert_never(other)
 
 
 def price_for(profile: Profile, when: datetime, input_tokens: int = 0) -> Price | None:

@@ -50,6 +50,8 @@ def reason_of(status: int | None, *types: str | None) -> Reason:
         return Reason.OUT_OF_CREDIT
     if status in _OF_STATUS:
         return _OF_STATUS[status]
+    if status is not None and 300 <= status < 400:
+        return Reason.REDIRECTED
     if status is None or status < 400:
         return named[0] if named else Reason.SERVER_ERROR
     return Reason.SERVER_ERROR if status >= 500 else Reason.REQUEST_REFUSED

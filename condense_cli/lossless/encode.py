@@ -10,7 +10,7 @@ arguments of its own call (a client shows what an edit changed), and lines furth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -91,8 +91,13 @@ class _Encoder:
         self.addresses = Addresses(messages, reader.names)
         self.pieces = list(find_pieces(messages, finders))
         """In the order in which they are written. A piece is called by its number here."""
-        if keep == "latest":
-            self.pieces.reverse()
+        match keep:
+            case "latest":
+                self.pieces.reverse()
+            case "earliest":
+                pass
+            case other:
+                assert_never(other)
         self.hashed = [reader.hashed(piece.content) for piece in self.pieces]
         """Each piece as it is looked for."""
         self.cut = {place: reader.hashed(text) for place, text in originals.items()}

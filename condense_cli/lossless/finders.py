@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum, auto
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec import Struct
 
@@ -33,6 +33,8 @@ class Category(Enum):
     """Any other text that a client wrote in the user's name. It may refer to results; nothing refers to it."""
 
 
+_NOTHING: Final[frozenset[Category]] = frozenset()
+_FILES: Final = frozenset({Category.FILE, Category.WRITTEN})
 _RESULTS: Final = frozenset({Category.FILE, Category.RESULT})
 _ARGUMENTS: Final = frozenset({Category.WRITTEN, Category.ARGUMENT})
 
@@ -69,17 +71,19 @@ class Finders(Struct, frozen=True):
 
     def sources(self, target: Category) -> frozenset[Category]:
         """What a text of a category may refer to; nothing where no finder looks at it."""
-        found: frozenset[Category] = frozenset()
-        if self.file_reads and target is Category.FILE:
-            found |= {Category.FILE, Category.WRITTEN}
-        if self.tool_results and target in _RESULTS:
-            found |= _RESULTS
-        if self.tool_parameters and target in _ARGUMENTS:
-            found |= _RESULTS | _ARGUMENTS
-        if target is Category.STATE and self.state_tags:
-            found |= {Category.STATE}
-        if target is Category.TODOS and self.state_tags and self.tool_parameters:
-            found |= {Category.TODOS}
-        if target is Category.INJECTED and self.state_tags:
-            found |= _RESULTS
-        return found
+        match target:
+            case Category.FILE:
+                read = _FILES if self.file_reads else _NOTHING
+                return read | (_RESULTS if self.tool_results else _NOTHING)
+            case Category.RESULT:
+                return _RESULTS if self.tool_results else _NOTHING
+            case Category.WRITTEN | Category.ARGUMENT:
+                return _RESULTS | _ARGUMENTS if self.tool_parameters else _NOTHING
+            case Category.STATE:
+                return frozenset({target}) if self.state_tags else _NOTHING
+            case Category.TODOS:
+                return frozenset({target}) if self.state_tags and self.tool_parameters else _NOTHING
+            case Category.INJECTED:
+                return _RESULTS if self.state_tags else _NOTHING
+            case other:
+                assert_never(other)

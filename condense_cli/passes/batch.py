@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ..config.models import PassConfig, SummarizationConfig
 from ..formats import format_named
+from ..formats.own_summaries import request_before
 from ..ledger.bounded import fit
 from ..ledger.collect import collect, merge_all
 from ..ledger.entries import Ledger, merge
@@ -68,7 +69,7 @@ def run_batch(
     There may be more for what the user said, unless it `gives_up_words`.
     """
     summarization = (config.batch_config and config.batch_config.summarization_config) or SummarizationConfig()
-    chosen = _choose(draft.messages, summarization, selected, protection)
+    chosen = _choose(draft.messages, summarization, selected, protection, format)
     old = [draft.messages[position] for position in chosen.positions]
     has_new = any(not message.is_summary for message in old)
     why: Kept | Refused | None = None if has_new or (old and room is not None) else Kept.NOTHING_NEW
@@ -119,7 +120,7 @@ class _Earlier(Struct, frozen=True):
 
 
 def _earlier(messages: Sequence[Message]) -> _Earlier:
-    texts = [block.text for message in messages for block in message.blocks if block.is_summary and block.text != GO_ON]
+    texts = [block.text for message in messages for block in message.blocks if block.summarizes and block.text != GO_ON]
     bodies = [text.partition("\n")[2] if parse_summary(text) else text for text in texts]
     ledgers = [parse_ledger(body) for body in bodies]
     said = [
@@ -172,20 +173,20 @@ def said_by_summary(message: Message) -> Message:
 
 
 def to_summarize(
-    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection
+    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection, format: str
 ) -> list[int]:
     """Positions of the messages that a pass would summarize, earlier summaries too."""
-    return _choose(messages, config, selected, protection).positions
+    return _choose(messages, config, selected, protection, format).positions
 
 
 def _choose(
-    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection
+    messages: Sequence[Message], config: SummarizationConfig, selected: Selected, protection: Protection, format: str
 ) -> _Chosen:
     # Each position by whether there is a summary at it.
     window = {
-        position: is_summary
+        position: message.is_summary
         for position, message in enumerate(messages[: selected.end])
-        if (is_summary := message.is_summary) or any(selected.test(message, block) for block in message.blocks)
+        if any((selected.takes_in if message.is_summary else selected.test)(message, block) for block in message.blocks)
     }
     said = [position for position, is_summary in window.items() if not is_summary]
     at_ends = {*said[: config.keep_first], *said[max(0, len(said) - config.keep_last) :]}
@@ -195,7 +196,7 @@ def _choose(
     chosen = set()
     for position, message in enumerate(messages):
         reasons = [protection.of(message, block) for block in message.blocks]
-        reason = next((reason for reason in reasons if reason not in (None, Kept.SUMMARY)), None)
+        reason: Kept | None = next((reason for reason in reasons if reason not in (None, Kept.SUMMARY)), None)
         if reason is None and position >= selected.end:
             reason = Kept.RECENT
         elif reason is None and position not in window:
@@ -204,13 +205,16 @@ def _choose(
             reason = Kept.AT_END
         elif reason is None and position < request and not message.is_summary:
             reason = Kept.BEFORE_REQUEST
+        elif reason is None and position and any(block.leads_on for block in message.blocks):
+            reason = stay.get(position - 1)  # It leads on from a summary, and goes only with that.
         if reason is None:
             chosen.add(position)
         else:
             stay[position] = reason
-    for position in _with_halves(messages, chosen):
-        chosen.discard(position)
-        stay[position] = Kept.EXCHANGE
+    answers_calls = format_named(format).answers_calls
+    while parts := _with_halves(messages, chosen) or (_behind_open_call(messages, chosen) if answers_calls else set()):
+        chosen -= parts
+        stay |= dict.fromkeys(parts, Kept.EXCHANGE)
     return _Chosen(sorted(chosen), stay)
 
 
@@ -243,6 +247,19 @@ def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
     return stay
 
 
+def _behind_open_call(messages: Sequence[Message], chosen: set[int]) -> set[int]:
+    """Chosen messages behind a call without a result that stays.
+
+    To a client a summary is the user's next word, behind which it no longer answers the call but leaves it out.
+    """
+    answered = {block.answers for message in messages for block in message.blocks}
+    for position, message in enumerate(messages):
+        calls = {block.call_id for block in message.blocks if block.kind is BlockKind.TOOL_CALL}
+        if position not in chosen and not calls <= answered:
+            return {other for other in chosen if other > position}
+    return set()
+
+
 def _messages(
     text: str, messages: Sequence[Message], positions: Sequence[int], format: str, hash: str
 ) -> list[Message]:
@@ -257,7 +274,8 @@ def _messages(
         role = Role.ASSISTANT if before and before[-1].role is Role.USER else Role.USER
         needs_bridge = after is not None and after.role is role and len(positions) > 1
     following = len(messages) - len(positions) - positions[0] + needs_bridge
-    mark = SummaryMark(sum(message.turns for message in old), following, hash)
+    request = request_before(messages[: positions[0]])
+    mark = SummaryMark(sum(message.turns for message in old), following, hash, request)
     texts = [(role, f"{mark}\n{text}")]
     if needs_bridge:
         texts.append((Role.ASSISTANT if role is Role.USER else Role.USER, GO_ON))
@@ -269,7 +287,7 @@ def _messages(
 
 def _block(message: Message, text: str, role: Role) -> Block:
     place = Place(message.blocks[0].place.record, ())
-    return Block(BlockKind.TEXT, place, (), content=text, injected=role is Role.USER, changed=True)
+    return Block(BlockKind.TEXT, place, (), content=text, injected=role is Role.USER, changed=True, summarizes=True)
 
 
 def _exchange(

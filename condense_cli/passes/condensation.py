@@ -44,6 +44,13 @@ class RunError(Struct, frozen=True):
         return f"Provider {self.provider} failed: {self.kind}{': ' if self.message else ''}{self.message}."
 
 
+class Proof(Struct, frozen=True):
+    """A transcript that was written, read back and checked: those are its bytes."""
+
+    transcript: Transcript
+    data: bytes
+
+
 class Condensation(Struct, frozen=True, dict=True):
     """What came of a run. The token difference is the sum of the receipts that are changes.
 
@@ -74,6 +81,8 @@ class Condensation(Struct, frozen=True, dict=True):
     """The model's tokens for one of those in which everything here is counted."""
     asked: int | None = None
     """The target in the model's tokens, as it was asked for; None where there is none, or only a share."""
+    proof: Proof | None = None
+    """None where nothing was changed or nobody checked yet."""
 
     @property
     def shown_before(self) -> int:

@@ -8,7 +8,7 @@ of the text they came from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, assert_never
 
 from msgspec import Struct
 
@@ -154,9 +154,15 @@ def _cut_lines(items: _Items, limit: int, keep: Side, text: str) -> _Items:
 
 def _shares(limit: int, keep: Side) -> tuple[int, int]:
     """How much of the limit stays at the head and at the tail."""
-    if keep == "both":
-        return limit - limit // 2, limit // 2
-    return (limit, 0) if keep == "head" else (0, limit)
+    match keep:
+        case "head":
+            return limit, 0
+        case "tail":
+            return 0, limit
+        case "both":
+            return limit - limit // 2, limit // 2
+        case other:
+            assert_never(other)
 
 
 def _cut_chars(items: _Items, limit: int, keep: Side, text: str) -> _Items:

@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..formats import format_named
 from ..lossless.encode import Encoded, Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Block, Family, Message, Role, Text, Transcript
@@ -58,6 +59,7 @@ class Draft:
         self._all_saved = 0
         self._plain = sum(map(count.message, self.messages))
         self._joined = _JOINED.get(transcript.family, frozenset())
+        self._answers_calls = format_named(transcript.format).answers_calls
 
     @property
     def tokens(self) -> int:
@@ -229,7 +231,7 @@ class Draft:
         for message in self.messages:
             if not message.blocks and message.index in had_blocks:
                 receipts.append(_constant(pass_id, message, "remove", "nothing was left in the message"))
-            elif message.role in self._joined and receipts and messages and _are_joined(messages[-1], message):
+            elif receipts and messages and self._are_joined(messages[-1], message):
                 receipts.append(_constant(pass_id, message, "merge", "follows one of the same role"))
                 messages[-1] = replace(messages[-1], blocks=messages[-1].blocks + message.blocks)
                 self.has_moved = True
@@ -239,12 +241,14 @@ class Draft:
         self._plain -= MESSAGE_TOKENS * len(receipts)
         return receipts
 
+    def _are_joined(self, first: Message, second: Message) -> bool:
+        """Whether two neighbours are one turn. A client that answers open calls itself does so between them."""
+        if first.role is not second.role or first.role not in self._joined or first.stands_apart or second.stands_apart:
+            return False
+        return not (self._answers_calls and first.has_calls)
+
     def finish(self, transcript: Transcript) -> Transcript:
         return replace(transcript, messages=tuple(self.written()), removed=transcript.removed + tuple(self.removed))
-
-
-def _are_joined(first: Message, second: Message) -> bool:
-    return first.role is second.role and not (first.is_summary or second.is_summary)
 
 
 def _constant(pass_id: str, message: Message, operation: str, reason: str) -> Receipt:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec.structs import replace
 
@@ -77,7 +77,7 @@ def run_extract(
     older = None
     if extraction.may_summarize:
         older = Older(config, selected, protection, format, before_pass, renews=is_up_to_date)
-    is_left = extraction.out_of_reach == "leave"
+    is_left = _is_left(extraction)
     if is_left and not _is_in_reach(draft, shortening, target, older):
         shortening.leave()
         draft.write()
@@ -115,6 +115,17 @@ def _without_the_rest(draft: Draft, shortening: Shortening, min_worth: float) ->
     return Together(Priced(survey), keys, fixed=shortening.fixed).worth_at_least(min_worth / 1_000)
 
 
+def _is_left(extraction: ExtractConfig) -> bool:
+    """Whether everything is left to the passes that follow where the target is out of reach."""
+    match extraction.out_of_reach:
+        case "leave":
+            return True
+        case "cut":
+            return False
+        case other:
+            assert_never(other)
+
+
 def _to_target(
     draft: Draft, shortening: Shortening, target: int, freed: Callable[[], int], older: Older | None
 ) -> tuple[bool, list[Receipt]]:
@@ -139,6 +150,10 @@ def _to_target(
     for division in divisions(draft, shortening, target, older):
         # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
         left = approach(target, partial(left_with, division), division.budget, division.together.tokens)
+        if left < 0 and older and division.end and not older.gives_up_words:
+            # What a ledger lists besides the user's words goes before the newest turns do.
+            division = replace(division, room=0)
+            left = left_with(division, 0)
         if closest is None or left > closest[0]:
             closest = left, division
         if left >= 0:

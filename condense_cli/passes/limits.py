@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..config.models import Configuration, ContentOperation, ImageOperation, PassConfig
+from typing import assert_never
+
+from ..config.models import BatchConfig, Configuration, ContentOperation, ImageOperation, PassConfig
 from ..factor import Factor
 from .offline import NAME as OFFLINE
 from .summaries import Summarizer, WorksOffline
@@ -35,14 +37,36 @@ def operations_of(config: PassConfig) -> list[ContentOperation | ImageOperation]
 
 def keeps_all(config: PassConfig) -> bool:
     """Whether a pass changes nothing, whatever it selects."""
-    if config.mode == "batch":
-        return config.batch_config is None or config.batch_config.operation == "keep"
-    return config.mode == "individual" and all(found.operation == "keep" for found in operations_of(config))
+    match config.mode:
+        case "batch":
+            return config.batch_config is None or _keeps_batch(config.batch_config)
+        case "individual":
+            return all(found.operation == "keep" for found in operations_of(config))
+        case "extract":
+            return False
+        case other:
+            assert_never(other)
+
+
+def _keeps_batch(config: BatchConfig) -> bool:
+    match config.operation:
+        case "keep":
+            return True
+        case "summarize":
+            return False
+        case other:
+            assert_never(other)
 
 
 def needs_target(config: PassConfig) -> bool:
     """Whether a pass does nothing without a target."""
-    return config.execution.type == "target" or (config.mode == "extract" and not _has_worth(config))
+    match config.execution.type:
+        case "target":
+            return True
+        case "always" | "conditional":
+            return config.mode == "extract" and not _has_worth(config)
+        case other:
+            assert_never(other)
 
 
 def _has_worth(config: PassConfig) -> bool:

@@ -39,7 +39,7 @@ class Older(Struct, frozen=True):
 
     def positions(self, draft: Draft, end: int) -> list[int]:
         """The messages before `end` that a summary would stand for."""
-        chosen = to_summarize(draft.messages, _ALL, self._up_to(end, draft), self.protection)
+        chosen = to_summarize(draft.messages, _ALL, self._up_to(end, draft), self.protection, self.format)
         return chosen if self.renews or any(not draft.messages[position].is_summary for position in chosen) else []
 
     def frame(self, draft: Draft, positions: Sequence[int], room: int) -> int:

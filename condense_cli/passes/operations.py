@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from typing import Final, assert_never
 
 from ..config.models import ContentOperation, ImageOperation, SummarizeParams, TruncateParams
 from ..markers import PREFIX, Gap, gap_hash, gaps_in, short
@@ -32,12 +32,24 @@ Summaries = Mapping[TextTask, Outcome]
 def apply(
     block: Block, operation: ContentOperation, count: Counter, strictness: float = 1.0, state: State | None = None
 ) -> Block | Kept:
-    """What the operation makes of the block. `strictness` below 1 scales every limit and threshold down."""
-    if operation.operation == "keep":
-        return Kept.CONFIGURED
+    """What an operation that asks nobody makes of the block; for summaries, which are asked for, see `summarize`.
+
+    `strictness` below 1 scales every limit and threshold down.
+    """
+    match operation.operation:
+        case "keep":
+            return Kept.CONFIGURED
+        case "suppress":
+            rewrite: Rewrite = cutting.suppress
+        case "truncate":
+            rewrite = _truncation(operation, strictness)
+        case "summarize":
+            raise ValueError("a summary has to be asked for")
+        case other:
+            assert_never(other)
     if count.content(block) < operation.min_tokens * strictness:
         return Kept.SMALL
-    return _rewritten(block, _rewrite(operation, strictness), count, state)
+    return _rewritten(block, rewrite, count, state)
 
 
 def summarize(
@@ -110,8 +122,13 @@ def leave_out_image(
     block: Block, kind: BlockKind, operation: ImageOperation, count: Counter, strictness: float
 ) -> Block | Kept:
     """The marker in place of an image; `kind` is what a text is where the image stands."""
-    if operation.operation == "keep":
-        return Kept.CONFIGURED
+    match operation.operation:
+        case "keep":
+            return Kept.CONFIGURED
+        case "suppress":
+            pass
+        case other:
+            assert_never(other)
     if count.content(block) < operation.min_tokens * strictness:
         return Kept.SMALL
     marker = str(Gap(short(block.digest), is_image=True))
@@ -120,9 +137,7 @@ def leave_out_image(
     return block.replaced_by(marker, kind)
 
 
-def _rewrite(operation: ContentOperation, strictness: float) -> Rewrite:
-    if operation.operation == "suppress":
-        return cutting.suppress
+def _truncation(operation: ContentOperation, strictness: float) -> Rewrite:
     params = (operation.params and operation.params.truncate) or TruncateParams()
     lines, characters = _scaled(params.max_lines, strictness), _scaled(params.max_chars, strictness)
     if lines is not None and characters is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from typing import assert_never
 
 from msgspec.structs import replace
 
@@ -275,13 +276,9 @@ class _Run:
         return receipts
 
     def _work(
-        self,
-        config: PassConfig,
-        selected: Selected,
-        target: int | None,
-        strictness: float,
+        self, config: PassConfig, selected: Selected, target: int | None, strictness: float,
         known: dict[TextTask, Outcome],
-    ) -> list[Receipt]:
+    ) -> list[Receipt]:  # fmt: skip
         if config.mode == "individual":
             return run_individual(
                 self.draft, config, selected, self.protection, target, self.summarizer, known, strictness
@@ -294,6 +291,8 @@ class _Run:
                 self.draft, config, selected, self.protection, self.target, self._thinking_tokens, before,
                 self.transcript.format, self.is_up_to_date,
             )  # fmt: skip
+        if config.mode != "batch":
+            assert_never(config.mode)
         if isinstance(config, SlidingWindow):
             return drop_older_half(self.draft, config, selected, self.protection, before)
         from .batch import run_batch  # With the ledger: only where messages are summarized.

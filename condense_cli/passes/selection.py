@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import assert_never
 
 from msgspec import Struct
 
-from ..config.models import Configuration, Selection
+from ..config.models import Configuration, Predicates, Selection
 from ..errors import ConfigurationError
 from ..exchanges import cut_before
 from ..formats.injected import is_command, is_injected
@@ -29,11 +30,16 @@ def no_selectors(name: str) -> Selector:
 
 
 class Selected(Struct, frozen=True):
-    """A selection worked out for a transcript: messages[:end] where `test` holds."""
+    """A selection worked out for a transcript: messages[:end] where `test` holds.
+
+    An earlier summary goes into the next one whatever the selection says of its text; it stays where it is outside of
+    the range, or only some tools are meant: `takes_in` tells.
+    """
 
     end: int
     preserved_turns: int | None
     test: Predicate
+    takes_in: Predicate
     reason: str
 
 
@@ -42,21 +48,26 @@ def select(
 ) -> Selected:
     turns = [position for position, message in enumerate(messages) if not message.is_only_thinking]
     test = compile_predicates(selection, messages, count)
+    whole = Predicates(range=selection.range, only_tools=selection.only_tools)
+    takes_in = compile_predicates(whole, messages, count)
     if selection.selector is not None:
         test = _both(test, selectors(selection.selector)(tuple(messages), count))
-    if selection.type == "custom":
-        return Selected(len(messages), None, test, "selected by the pass")
-    if selection.type == "preserve_recent":
-        wanted = selection.keep_recent_count or 0
-        reason = f"older than the last {plural(wanted, 'turn')}"
-    else:
-        percentage = selection.keep_percentage or 0
-        wanted = math.ceil(percentage * sum(message.turns for message in messages) / 100)
-        reason = f"older than the newest {percentage:g} %"
+    match selection.type:
+        case "custom":
+            return Selected(len(messages), None, test, takes_in, "selected by the pass")
+        case "preserve_recent":
+            wanted = selection.keep_recent_count or 0
+            reason = f"older than the last {plural(wanted, 'turn')}"
+        case "preserve_percent":
+            percentage = selection.keep_percentage or 0
+            wanted = math.ceil(percentage * sum(message.turns for message in messages) / 100)
+            reason = f"older than the newest {percentage:g} %"
+        case other:
+            assert_never(other)
     # Counting from the front: a slice such as [-0:] would preserve everything when nothing is meant.
     first_kept = max(0, len(turns) - wanted)
     end = turns[first_kept] if first_kept < len(turns) else len(messages)
-    return Selected(cut_before(messages, end), wanted, test, reason)
+    return Selected(cut_before(messages, end), wanted, test, takes_in, reason)
 
 
 def _both(one: Predicate, other: Predicate) -> Predicate:
@@ -72,12 +83,10 @@ class Protection(Struct, frozen=True):
     def of(self, message: Message, block: Block) -> Kept | None:
         if block.anchors:
             return Kept.ANCHOR
-        if block.is_summary:
-            return Kept.SUMMARY
-        reason = self.messages.get(message.index)
+        reason = None if block.summarizes else self.messages.get(message.index)
         if reason is None and any(pin(message, block) for pin in self.pins):
-            reason = Kept.PINNED
-        return reason
+            return Kept.PINNED
+        return Kept.SUMMARY if block.summarizes else reason
 
 
 def protect(configuration: Configuration, messages: Sequence[Message], count: Counter) -> Protection:
@@ -86,7 +95,7 @@ def protect(configuration: Configuration, messages: Sequence[Message], count: Co
     for message in messages:
         if message.role in STANDING_ROLES:
             protected[message.index] = Kept.STANDING
-    own = [message for message in conversation if not message.is_demonstration]
+    own = [message for message in conversation if not any(block.demonstrates for block in message.blocks)]
     for message in own[: configuration.keep_first]:
         protected[message.index] = Kept.FIRST
     request = _first_request(conversation)

@@ -81,7 +81,7 @@ def is_up_to_date(messages: Sequence[Message]) -> bool:
     """Whether the conversation did not go on since its last summary: another one would summarize what was kept."""
     for position in range(len(messages) - 1, -1, -1):
         for block in messages[position].blocks:
-            mark = parse_summary(block.text) if block.is_summary else None
+            mark = parse_summary(block.text) if block.summarizes else None
             if mark:
                 return len(messages) - 1 - position <= mark.following
     return False

@@ -8,7 +8,7 @@ continue: it stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, assert_never
 
 from ..models import binds_thinking
 from ..tokens import MESSAGE_TOKENS, Counter
@@ -26,18 +26,24 @@ def to_drop(
 ) -> tuple[list[tuple[int, int]], str]:
     """Positions (message, block) of the thinking that has to go, and why. `removed` are the blocks that went."""
     binding = binds_thinking(model)
-    if mode == "keep" or (mode == "auto" and not binding):
-        return [], ""
-    if mode == "drop":
-        end = len(messages) if binding else _open_loop(messages)
-        thinking = [
-            (position, number)
-            for position, message in enumerate(messages[:end])
-            for number, block in enumerate(message.blocks)
-            if block.kind is BlockKind.THINKING
-        ]
-        return thinking, WANTED
-    return _behind_changes(messages, removed), BOUND
+    match mode:
+        case "keep":
+            return [], ""
+        case "drop":
+            return _thinking_in(messages[: len(messages) if binding else _open_loop(messages)]), WANTED
+        case "auto":
+            return (_behind_changes(messages, removed), BOUND) if binding else ([], "")
+        case other:
+            assert_never(other)
+
+
+def _thinking_in(messages: Sequence[Message]) -> list[tuple[int, int]]:
+    return [
+        (position, number)
+        for position, message in enumerate(messages)
+        for number, block in enumerate(message.blocks)
+        if block.kind is BlockKind.THINKING
+    ]
 
 
 def _behind_changes(messages: Sequence[Message], removed: Sequence[Block]) -> list[tuple[int, int]]:

@@ -49,7 +49,7 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
         (position, number)
         for position, message in enumerate(before)
         for number, block in enumerate(message.blocks)
-        if (block.is_summary or is_typed(message, block))
+        if (block.summarizes or is_typed(message, block))
         and not ((same := now.get(key_of(block))) and same.reads_as(block))
     ]
     if not changed:
@@ -61,7 +61,7 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
         block = before[position].blocks[number]
         same = now.get(key_of(block))
         texts = quoted if same is None else [*quoted, same.text]
-        said = [*_quoted(block)] if block.is_summary else [_own(block, own[position, number])]
+        said = [*_quoted(block)] if block.summarizes else [_own(block, own[position, number])]
         if not all(any(_says(text, words) for text in texts) for words in said):
             found.append((before[position].index, number))
     return found
@@ -69,7 +69,7 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
 
 def _quoted(block: Block) -> Iterator[str]:
     """What the user said, as the ledger of a summary quotes it."""
-    ledger = parse(block.text) if block.is_summary else None
+    ledger = parse(block.text) if block.summarizes else None
     yield from (request.text for request in ledger.requests) if ledger else ()
 
 

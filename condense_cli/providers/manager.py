@@ -7,7 +7,7 @@ passed to each call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -82,7 +82,7 @@ class Manager:
         if sizing.only_if_needed:
             result = _warned(result, *sizing.window().warnings)
         failure = failure_of(result)
-        if not failure or configuration.fallback != SLIDING_WINDOW or not sizing.may_fall_back():
+        if not failure or not _slides(configuration) or not sizing.may_fall_back():
             return result
         compiled = configuration
         if result.error is None:
@@ -154,3 +154,13 @@ def _not_needed(run: Run[NoSettings], decision: Decision) -> Condensation:
 
 def _warned(result: Condensation, *warnings: str) -> Condensation:
     return replace(result, warnings=(*result.warnings, *warnings))
+
+
+def _slides(configuration: Configuration) -> bool:
+    match configuration.fallback:
+        case "sliding_window":
+            return True
+        case "none":
+            return False
+        case other:
+            assert_never(other)

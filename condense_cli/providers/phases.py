@@ -8,7 +8,7 @@ stricter limits, once (`strict_truncation`) or several times (`multi_pass`), or 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec.structs import replace
 
@@ -118,16 +118,20 @@ def _operation(
     max_lines: int | None = None,
     max_chars: int | None = None,
 ) -> ContentOperation:
-    if strategy.strategy == "keep":
-        return KEEP
     # A candidate has more tokens than the threshold; a pass takes what has at least its `min_tokens`.
     least = strategy.threshold + 1
-    if strategy.strategy == "suppress":
-        return replace(SUPPRESS, min_tokens=least)
-    if strategy.strategy == "truncate":
-        return cut(max_lines=max_lines, max_chars=max_chars, min_tokens=least)
-    params = OperationParams(summarize=SummarizeParams(max_tokens=strategy.summary_max_tokens))
-    return ContentOperation(operation="summarize", params=params, min_tokens=least)
+    match strategy.strategy:
+        case "keep":
+            return KEEP
+        case "suppress":
+            return replace(SUPPRESS, min_tokens=least)
+        case "truncate":
+            return cut(max_lines=max_lines, max_chars=max_chars, min_tokens=least)
+        case "summarize":
+            params = OperationParams(summarize=SummarizeParams(max_tokens=strategy.summary_max_tokens))
+            return ContentOperation(operation="summarize", params=params, min_tokens=least)
+        case other:
+            assert_never(other)
 
 
 def _pass(
@@ -157,13 +161,18 @@ def _fallback(
     selection: SelectionPhase,
     settings: NativeConfig | None,
 ) -> PassConfig:
-    if fallback.strategy == "native":
-        return native.summary_pass(settings or NativeConfig(), FALLBACK, "Fallback: one summary of the middle")
     again = fallback.multi_pass
     factor = again.threshold_reduction_factor
-    if fallback.strategy == "strict_truncation":
-        strict = _scaled(_operations(_truncating(lossy), selection), factor)
-        return _pass(FALLBACK, "Fallback: strict truncation", strict, lossy, selection)
+    match fallback.strategy:
+        case "native":
+            return native.summary_pass(settings or NativeConfig(), FALLBACK, "Fallback: one summary of the middle")
+        case "strict_truncation":
+            strict = _scaled(_operations(_truncating(lossy), selection), factor)
+            return _pass(FALLBACK, "Fallback: strict truncation", strict, lossy, selection)
+        case "multi_pass":
+            pass
+        case other:
+            assert_never(other)
     if not again.stricter_thresholds_each_pass or factor == 1:
         # What one pass with these limits leaves, another one leaves too.
         return _pass(FALLBACK, "Fallback: the lossy phase again", operations, lossy, selection)

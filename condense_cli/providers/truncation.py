@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec.structs import replace
 
@@ -33,8 +33,13 @@ def compiled(configuration: Configuration) -> Configuration:
     tells nobody anything.
     """
     truncation = configuration.truncation or TruncationConfig()
-    cut_lines = cut(max_lines=truncation.max_tool_result_lines)
-    old = SUPPRESS if truncation.truncation_mode == "suppress" else cut_lines
+    match truncation.truncation_mode:
+        case "suppress":
+            old = SUPPRESS
+        case "truncate":
+            old = cut(max_lines=truncation.max_tool_result_lines)
+        case other:
+            assert_never(other)
     operations = ContentTypeOperations(
         tool_results=old,
         tool_parameters=cut(max_chars=truncation.max_tool_param_chars),

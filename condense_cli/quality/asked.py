@@ -23,11 +23,26 @@ _SHORTEST_LINE: Final = 3
 """Lines of fewer characters, such as a closing bracket, stand everywhere."""
 
 
-class Asked(Struct, frozen=True):
-    """Facts that the assistant later wrote, and lines that its later edits had to match."""
+NEXT_CALLS: Final = 20
+"""So many calls after the cut tell what is needed at once."""
+
+
+class Need(Struct, frozen=True):
+    """What one call took from before the cut: facts, and lines that it had to match."""
 
     facts: frozenset[str]
     lines: frozenset[str]
+
+
+class Asked(Struct, frozen=True):
+    """Facts that the assistant later wrote, and lines that its later edits had to match.
+
+    `calls` are those of the next NEXT_CALLS calls that took anything from before the cut.
+    """
+
+    facts: frozenset[str]
+    lines: frozenset[str]
+    calls: tuple[Need, ...] = ()
 
 
 class Says(Struct, frozen=True):
@@ -73,18 +88,23 @@ def ask(before: Sequence[Message], after: Sequence[Message], read: Reading | Non
     results = results_of(after)
     facts: set[str] = set()
     lines: set[str] = set()
+    calls: list[Need] = []
     for message in after:
         if message.role is Role.ASSISTANT:
             for block in message.blocks:
-                lines |= lines_known.intersection(_matched_lines(block, results))
                 if block.kind in (BlockKind.TEXT, BlockKind.TOOL_CALL):
-                    for text in texts_of(block):
-                        facts |= facts_known & read(text).facts
+                    written = frozenset(fact for text in texts_of(block) for fact in facts_known & read(text).facts)
+                    matched = frozenset(lines_known.intersection(_matched_lines(block, results)))
+                    facts |= written
+                    lines |= matched
+                    if block.kind is BlockKind.TOOL_CALL:
+                        calls.append(Need(written, matched))
         else:
             shown_facts, shown_lines = _said(read, (message,))
             facts_known -= shown_facts
             lines_known -= shown_lines
-    return Asked(frozenset(facts), frozenset(lines))
+    needs = tuple(need for need in calls[:NEXT_CALLS] if need.facts or need.lines)
+    return Asked(frozenset(facts), frozenset(lines), needs)
 
 
 def texts_of(block: Block) -> list[str]:

@@ -1,16 +1,17 @@
 """Which of what is asked still stands in a condensed conversation.
 
 A fact or line stands where a line of the condensed conversation is a line of the original as it stood there. A fact
-also stands in a part of such a line: one that is marked by ellipses, or a beginning or an end of some length; and
-inside a longer one, as a file name does in a path. A fact that stands nowhere so, but that some text names, such as a
-ledger or the words of a summary, is `named`; that is counted apart.
+also stands in a part of such a line: one that is marked by ellipses, or a beginning or an end of some length. A fact
+that stands nowhere so, but that some text names, such as a ledger or the words of a summary, is `named`; that is
+counted apart.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -54,6 +55,14 @@ class Recall(Struct, frozen=True):
     files: Score
 
 
+class Standing(Struct, frozen=True):
+    """Asked facts and lines that stand, and asked facts that are only named."""
+
+    facts: frozenset[str]
+    lines: frozenset[str]
+    named: frozenset[str]
+
+
 class Questions:
     """What the second part of a conversation asks of the first, put to as many condensed forms of it as wanted.
 
@@ -76,46 +85,68 @@ class Questions:
                 self._keys.update(says.keys)
 
     def __call__(self, condensed: Sequence[Message]) -> Recall:
+        return self.recall(condensed, self.standing(condensed))
+
+    def recall(self, condensed: Sequence[Message], standing: Standing) -> Recall:
+        """The scores of a condensed form of which it is known what stands in it."""
+        return Recall(
+            Score(len(self.asked.facts), len(standing.facts), len(standing.named)),
+            Score(len(self.asked.lines), len(standing.lines)),
+            Score(len(self.files), still_told(self.files, touched(condensed))),
+        )
+
+    def standing(self, condensed: Sequence[Message]) -> Standing:
+        """What of the asked stands in a condensed form."""
         facts: set[str] = set()
         lines: set[str] = set()
         named: set[str] = set()
-        stand: list[str] = []
         for text in texts_in(condensed):
             whole = self._texts.get(text)
             if whole is not None:
                 facts |= whole[0]
                 lines |= whole[1]
-                stand.append(text)
                 continue
             named |= self._facts(text)
-            stand += (line for line in text.split("\n") if self._read_line(line, facts, lines))
+            for line in text.split("\n"):
+                self._read_line(line, facts, lines)
         for ledger in ledgers_in(condensed):
             named |= self._paths(ledger)
             for request in ledger.requests:
-                stand += (line for line in request.text.split("\n") if self._read_line(line, facts, lines))
-        verbatim = "\n".join(stand)
-        facts |= {fact for fact in self.asked.facts - facts if _stands_inside(fact, verbatim)}
-        return Recall(
-            Score(len(self.asked.facts), len(facts), len(named - facts)),
-            Score(len(self.asked.lines), len(lines)),
-            Score(len(self.files), still_told(self.files, touched(condensed))),
-        )
+                for line in request.text.split("\n"):
+                    self._read_line(line, facts, lines)
+        return Standing(frozenset(facts), frozenset(lines), frozenset(named - facts))
 
-    def _read_line(self, line: str, facts: set[str], lines: set[str]) -> bool:
-        """Add what a line says; whether it stands in the original."""
-        if line in self._lines:
-            if parse_gap(line):
-                return False
+    def verbatim(self, condensed: Sequence[Message]) -> Iterator[str]:
+        """What a condensed form still holds as it was: whole texts, otherwise lines, without the numbers of listings,
+        and parts of lines."""
+        quoted = (request.text for ledger in ledgers_in(condensed) for request in ledger.requests)
+        for text in chain(texts_in(condensed), quoted):
+            if text in self._texts:
+                yield text
+                continue
+            for line in text.split("\n"):
+                if self._is_line(line):
+                    yield self._keys.get(line, line)
+                elif line not in self._lines and self._is_part(line):
+                    yield line
+
+    def said(self, text: str) -> tuple[frozenset[str], frozenset[str]]:
+        """The asked facts and lines in a text of the original."""
+        return self._texts[text]
+
+    def _read_line(self, line: str, facts: set[str], lines: set[str]) -> None:
+        if self._is_line(line):
             key = self._keys.get(line, line)
             if key not in self._on_line:
                 self._on_line[key] = self._facts(key)
             facts |= self._on_line[key]
             lines |= self.asked.lines.intersection(said_lines((key,)))
-            return True
-        if not self._is_part(line):
-            return False
-        facts |= self._facts(line)
-        return True
+        elif line not in self._lines and self._is_part(line):
+            facts |= self._facts(line)
+
+    def _is_line(self, line: str) -> bool:
+        """Whether it is a line of the original, and no marker."""
+        return line in self._lines and not parse_gap(line)
 
     def _is_part(self, line: str) -> bool:
         if line.startswith(ELLIPSIS) or line.endswith(ELLIPSIS):
@@ -148,23 +179,6 @@ class Questions:
     @cached_property
     def _original(self) -> str:
         return "\n".join(self._texts)
-
-
-def _stands_inside(fact: str, text: str) -> bool:
-    """Whether a fact stands in the text between other characters than those of words. A number is none in another."""
-    if not any(map(str.isalpha, fact)):
-        return False
-    start = text.find(fact)
-    while start >= 0:
-        end = start + len(fact)
-        if not _is_word(text[max(0, start - 1) : start]) and not _is_word(text[end : end + 1]):
-            return True
-        start = text.find(fact, start + 1)
-    return False
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 def _begins_one(part: str, lines: Sequence[str]) -> bool:

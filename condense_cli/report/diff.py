@@ -207,7 +207,7 @@ def _compare_messages(
             before,
             after,
             calls,
-            is_summarized=has_summary and (new is None or block.is_summary),
+            is_summarized=has_summary and (new is None or block.summarizes),
         )
 
 

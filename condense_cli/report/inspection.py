@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
@@ -13,7 +13,7 @@ from ..factor import Factor
 from ..lossless.decode import decode
 from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..tools import path_argument
-from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role, Transcript
+from ..transcript import Block, BlockKind, Message, Role, Transcript
 from ..windows import signs_of, window_size
 from .facts import SHAPE, Counting, estimated_tokens
 from .labels import block_label
@@ -119,11 +119,15 @@ def content_type(message: Message, block: Block) -> str:
     """Which of CONTENT_TYPES a block is."""
     if block.kind is not BlockKind.TEXT and not block.is_readable:
         return _KIND_NAMES[block.kind]
-    if message.role in STANDING_ROLES:
-        return "system text"
-    if message.role is Role.ASSISTANT:
-        return "assistant text"
-    return "client text" if block.injected else "user text"
+    match message.role:
+        case Role.SYSTEM | Role.DEVELOPER:
+            return "system text"
+        case Role.ASSISTANT:
+            return "assistant text"
+        case Role.USER | Role.TOOL:
+            return "client text" if block.injected else "user text"
+        case other:
+            assert_never(other)
 
 
 def inspect(

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from ..config.profiles import INHERIT, INSTALLED, OFFLINE, Access
+from ..config.profiles import INHERIT, Access, Api
 from ..config.user import KnownProfile, UserConfiguration
 from ..llm.calls import CallOutcome
 from ..llm.spending import price_for
@@ -32,7 +32,7 @@ class ProfileFacts(Struct, frozen=True):
     """`key` is the variable that holds the key, null if none is sent; `ready` tells whether it is set."""
 
     name: str
-    api: str
+    api: Api
     model: str
     address: str
     host: str
@@ -70,7 +70,6 @@ class CallFacts(Struct, frozen=True):
 def profile_facts(name: str, user: UserConfiguration, environment: Mapping[str, str], when: datetime) -> ProfileFacts:
     known: KnownProfile = user.profiles[name]
     profile = known.profile
-    is_model = profile.api not in (OFFLINE, INSTALLED)
     return ProfileFacts(
         name,
         profile.api,
@@ -79,8 +78,8 @@ def profile_facts(name: str, user: UserConfiguration, environment: Mapping[str, 
         profile.host,
         profile.variable,
         profile.variable is None or bool(environment.get(profile.variable, "").strip()),
-        _price(price_for(profile, when)) if is_model else None,
-        window_if_known(Access(name, profile)) if is_model else None,
+        _price(price_for(profile, when)) if profile.has_model else None,
+        window_if_known(Access(name, profile)) if profile.has_model else None,
         user.profile == name,
         known.origin or "built in",
         profile.timeout_seconds,

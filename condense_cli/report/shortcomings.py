@@ -121,7 +121,7 @@ A_TARGET: Final = "With --target-percent 50 it gets smaller all the same."
 def _was_condensed(condensation: Condensation) -> bool:
     """Whether an earlier run left its marks in the input."""
     before = condensation.before
-    has_summary = any(block.is_summary and parse_summary(block.text) for _, block in before.blocks())
+    has_summary = any(block.summarizes and parse_summary(block.text) for _, block in before.blocks())
     return has_summary or bool(count_gaps(before.messages) or decode(before.messages).resolved)
 
 

@@ -24,7 +24,7 @@ def summarized(transcript: Transcript, wanted: str) -> tuple[Transcript, tuple[M
 
 def summary_counts(transcript: Transcript, wanted: str) -> int:
     """How many messages the summary with this hash says that it stands for; 0 where there is none."""
-    marks = (parse_summary(block.text) for _, block in transcript.blocks() if block.is_summary)
+    marks = (parse_summary(block.text) for _, block in transcript.blocks() if block.summarizes)
     return next((mark.messages for mark in marks if mark and mark.hash == wanted), 0)
 
 
@@ -43,7 +43,7 @@ def _before_summaries(transcript: Transcript) -> Iterator[Transcript]:
 def _end_before_summary(transcript: Transcript) -> int:
     """The record where what was written with a summary begins; 0 where there is none."""
     records = [block.place.record for _, block in transcript.blocks()]
-    summaries = [block.place.record for _, block in transcript.blocks() if block.is_summary]
+    summaries = [block.place.record for _, block in transcript.blocks() if block.summarizes]
     if not summaries:
         return 0
     # Claude Code sends what follows the last boundary; there copies of earlier messages may stand before the summary.

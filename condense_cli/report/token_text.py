@@ -21,11 +21,13 @@ OF_SEVERAL: Final = "Tokens are exact for models of OpenAI, and estimates for ot
 
 def of_several(how: CountName) -> str:
     """The same where one may ask for plain counts."""
-    return (
-        "Tokens are plain counts of each model's vocabulary or o200k_base, as asked for."
-        if how == "o200k"
-        else OF_SEVERAL
-    )
+    match how:
+        case "o200k":
+            return "Tokens are plain counts of each model's vocabulary or o200k_base, as asked for."
+        case "model" | "exact":
+            return OF_SEVERAL
+        case other:
+            assert_never(other)
 
 
 def counted(

@@ -164,4 +164,4 @@ def _is_marked(message: Message, *, besides_summary: bool) -> bool:
 
 
 def _has_our_summary(message: Message) -> bool:
-    return any(block.is_summary and parse_summary(block.text) for block in message.blocks)
+    return any(block.summarizes and parse_summary(block.text) for block in message.blocks)

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec import Struct
 
@@ -86,6 +86,8 @@ class _Finder:
                     self._add(place, task.name, os.path.join(task.path, _HISTORY))
             case Layout.MESSAGES:
                 self._messages(place)
+            case other:
+                assert_never(other)
 
     def _projects(self, place: Place) -> None:
         for project in self._folders(place.folder):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec import Struct
 
@@ -79,10 +79,14 @@ def listed(
     # Both are closed here, in this order: what was found out is written when no more of it is asked for.
     with closing(FactsCache(cache_folder)) as cache, closing(_with_facts(files, cache, on_read)) as read:
         found = (with_names(file, facts) for file, facts in read if with_empty or not facts.is_empty)
-        if order is Order.LARGEST:
-            largest = sorted(found, key=lambda session: (-(session.facts.tokens or -1), -session.updated))
-            return largest[:limit]
-        return sorted(islice(found, limit), key=lambda session: -session.updated)
+        match order:
+            case Order.NEWEST:
+                return sorted(islice(found, limit), key=lambda session: -session.updated)
+            case Order.LARGEST:
+                largest = sorted(found, key=lambda session: (-(session.facts.tokens or -1), -session.updated))
+                return largest[:limit]
+            case other:
+                assert_never(other)
 
 
 def _with_facts(

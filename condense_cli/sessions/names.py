@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 from msgspec import Struct
 
@@ -52,6 +52,8 @@ class Names:
                 return _manifest(_json(Path(file.path).with_name(f"{file.id}.json")))
             case Layout.PROJECTS:
                 return _NOTHING
+            case other:
+                assert_never(other)
 
     def _index(self, path: Path) -> dict[str, Known]:
         if path not in self._indexes:

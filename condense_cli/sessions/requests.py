@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ..formats.injected import words_of_user
+from ..markers import parse_summary
 
 LONGEST: Final = 200
 """Characters of a title."""
@@ -27,11 +28,10 @@ def title_of(text: str) -> str | None:
 
 def request_in(text: str) -> str | None:
     """The title that a user's text gives, or None where a client wrote all of it."""
-    text = text[:_LOOKED_AT]
-    wrapped = _WRAPPED.match(text)
+    wrapped = _WRAPPED.match(text[:_LOOKED_AT])
     if wrapped:
         return title_of(wrapped["text"])
-    return title_of(words_of_user(text))
+    return None if parse_summary(text) else title_of(words_of_user(text))
 
 
 def command_in(text: str) -> str | None:

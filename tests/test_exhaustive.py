@@ -1,0 +1,46 @@
+"""Tables by kind say something about every kind; where code tells kinds apart, mypy says so (`assert_never`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import Enum
+from typing import get_args
+
+import pytest
+
+from condense_cli.config.phases import Kind as Lossy
+from condense_cli.config.profiles import _URLS, _VARIABLES, Api
+from condense_cli.ledger.entries import State
+from condense_cli.ledger.written import _STATES
+from condense_cli.llm.prompts import _BLOCKS, Subject
+from condense_cli.llm.reasons import _TEXTS, Reason
+from condense_cli.providers.phases import _CONTENT
+from condense_cli.report.diff import What
+from condense_cli.report.inspection import _KIND_NAMES
+from condense_cli.report.terminal import _WHAT_STYLE
+from condense_cli.sessions.peek import READERS
+from condense_cli.sessions.places import Client
+from condense_cli.transcript import CONTENT_TYPE_OF_KIND, BlockKind, Family
+from condense_cli.validity import RULES
+
+
+@pytest.mark.parametrize(
+    ("table", "kinds", "but"),
+    [
+        (CONTENT_TYPE_OF_KIND, BlockKind, ()),
+        (_KIND_NAMES, BlockKind, {BlockKind.TEXT}),
+        (RULES, Family, ()),
+        (_TEXTS, Reason, ()),
+        (_BLOCKS, Subject, {Subject.CONVERSATION}),
+        (_WHAT_STYLE, What, ()),
+        (READERS, Client, ()),
+        (_URLS, get_args(Api), ()),
+        (_VARIABLES, get_args(Api), ()),
+        (_CONTENT, get_args(Lossy), ()),
+        (_STATES, get_args(State), {""}),
+    ],
+)
+def test_every_kind_has_a_row(
+    table: dict[object, object], kinds: Collection[Enum | str], but: Collection[object]
+) -> None:
+    assert table.keys() == {*kinds} - {*but}

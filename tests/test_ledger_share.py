@@ -1,0 +1,81 @@
+"""How long the ledger of a summary may get, so that the summary stays the larger part: exact to the next entry."""
+
+from __future__ import annotations
+
+import pytest
+from batches import Noting, batch
+from build import anthropic, assistant, call, conversation, result, user
+
+from condense_cli.ledger.written import parse as parse_ledger
+from condense_cli.markers import parse_summary
+from condense_cli.passes.batch import _FRAME, frame_tokens
+from condense_cli.tokens import Counter
+from condense_cli.transcript import Message
+
+ENTRY = 20
+"""Tokens of an entry of these ledgers, and of the line that says how many are left out, are fewer."""
+
+NO_END = 10**9
+count = Counter()
+
+
+def edits(files: int, said: str = "Go on.", filler: int = 0) -> tuple[Message, ...]:
+    """So many files are changed, and as many results tell of it at some length."""
+    messages = [user(said)]
+    for number in range(files):
+        path = f"package{number}/module{number}/file{number}.py"
+        messages.append(assistant([call(f"c{number}", "Edit", file_path=path, old_string="a", new_string="b")]))
+        messages.append(user([result(f"c{number}", "word " * filler)]))
+    return anthropic(*messages).messages
+
+
+def ledger_tokens(messages: tuple[Message, ...], room: int = NO_END, *, gives_up_words: bool = False) -> int:
+    return frame_tokens(messages, room, count, gives_up_words=gives_up_words) - _FRAME
+
+
+def costs(messages: tuple[Message, ...]) -> int:
+    return sum(map(count.message, messages))
+
+
+def test_a_tenth_of_what_is_summarized() -> None:
+    messages = edits(150)
+    most = costs(messages) // 10
+    assert most < 3_000
+    assert most - ENTRY < ledger_tokens(messages) <= most
+
+
+def test_at_most_three_thousand() -> None:
+    messages = edits(300, filler=200)
+    assert costs(messages) > 60_000
+    assert 3_000 - ENTRY < ledger_tokens(messages) <= 3_000
+
+
+# What the user said is all in it, and leaves half of the tenth to the rest.
+def test_words_of_the_user_stay_and_leave_half_to_the_rest() -> None:
+    said = " ".join(f"Rule number {number} holds for all files." for number in range(60))
+    messages = edits(60, said)
+    half, words = costs(messages) // 10 // 2, count(said)
+    assert words > 2 * half
+    assert words + half - ENTRY < ledger_tokens(messages) <= words + half + ENTRY
+
+
+def test_the_rest_takes_a_third_of_the_room() -> None:
+    messages = edits(60)
+    said, room = 40, 300
+    assert (room - _FRAME - said) // 3 - ENTRY < ledger_tokens(messages, room) <= (room - _FRAME) // 3 + said
+
+
+def test_words_go_where_they_are_given_up() -> None:
+    said = " ".join(f"Rule number {number} holds for all files." for number in range(60))
+    messages = edits(10, said)
+    assert ledger_tokens(messages, 200) > count(said)
+    assert ledger_tokens(messages, 200, gives_up_words=True) <= 200 - _FRAME
+
+
+@pytest.mark.parametrize("most", [160, 400])
+def test_half_of_what_the_summary_may_have(most: int) -> None:
+    found = batch(anthropic(*conversation(60)), Noting([]), max_tokens=most)
+    (summary,) = [block.text for _, block in found.transcript.blocks() if parse_summary(block.text)]
+    ledger = summary[summary.index("What happened.") + len("What happened.") :]
+    assert parse_ledger(summary) is not None
+    assert most // 2 - ENTRY < count(ledger) <= most // 2 + ENTRY // 2

@@ -1,0 +1,147 @@
+"""Links of a Claude Code session when records go: each leads to the nearest record before it that stays."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from build import session
+
+from condense_cli import jsontext
+from condense_cli.formats.claude_links import LINKS, relink, written_again
+from condense_cli.transcript import JsonPath
+
+Record = dict[str, Any]
+
+
+def line(uuid: str, parent: str | None, **more: Any) -> Record:
+    message = {"role": "user", "content": f"This is {uuid}."}
+    return {"parentUuid": parent, "isSidechain": False, "type": "user", "uuid": uuid, "message": message, **more}
+
+
+CHAIN = (line("a", None), line("b", "a"), line("c", "b"), line("d", "c"), line("e", "d"))
+
+
+def edits(records: tuple[Record, ...], *gone: str) -> dict[str, dict[JsonPath, str | None]]:
+    """What changes in each record that stays, by its uuid or else its number."""
+    source = session(*records).source
+    names = [record.get("uuid", number) for number, record in enumerate(records)]
+    found: dict[int, dict[JsonPath, str | None]] = defaultdict(dict)
+    relink(source, found, frozenset(number for number, name in enumerate(names) if name in gone))
+    return {names[number]: edited for number, edited in found.items() if edited}
+
+
+@pytest.mark.parametrize(
+    ("gone", "expected"),
+    [
+        ("c", {"d": '"b"'}),
+        ("bc", {"d": '"a"'}),
+        ("ab", {"c": "null"}),
+        ("e", {}),
+        ("bd", {"c": '"a"', "e": '"c"'}),
+    ],
+)
+def test_the_parent_is_the_nearest_that_stays(gone: str, expected: dict[str, str]) -> None:
+    assert edits(CHAIN, *gone) == {uuid: {("parentUuid",): value} for uuid, value in expected.items()}
+
+
+@pytest.mark.parametrize("key", LINKS[1:])
+def test_every_kind_of_link_is_moved(key: str) -> None:
+    last = line("f", "e", **{key: "c"})
+    assert edits((*CHAIN, last), "c", "b")["f"] == {(key,): '"a"'}
+
+
+def test_the_kinds_of_links() -> None:
+    assert LINKS == ("parentUuid", "leafUuid", "sourceToolAssistantUUID", "logicalParentUuid")
+
+
+def test_a_record_that_names_what_stays_is_left_alone() -> None:
+    assert set(edits(CHAIN, "c")) == {"d"}
+
+
+def test_a_circle_of_records_that_go_ends() -> None:
+    assert edits((line("a", "b"), line("b", "a"), line("c", "b")), "a", "b") == {"c": {("parentUuid",): "null"}}
+
+
+# JSON that msgspec refuses is read in another way, and a link that is no text names nothing.
+def test_odd_records_have_links_too() -> None:
+    odd = {**line("d", "c"), "leafUuid": 7}
+    assert edits((*CHAIN[:3], odd), "c") == {"d": {("parentUuid",): '"b"'}}
+
+
+def boundary(**kept: Any) -> Record:
+    return {
+        "parentUuid": None,
+        "logicalParentUuid": "e",
+        "isSidechain": False,
+        "type": "system",
+        "subtype": "compact_boundary",
+        "content": "Conversation compacted",
+        "uuid": "z",
+        "compactMetadata": kept,
+    }
+
+
+def test_a_list_of_what_a_boundary_keeps_names_no_missing_record() -> None:
+    kept = boundary(preservedMessages={"anchorUuid": "c", "uuids": ["d", "c", "e"], "allUuids": ["b", "d"]})
+    path = ("compactMetadata", "preservedMessages")
+    assert edits((*CHAIN, kept), "c", "b")["z"] == {
+        (*path, "anchorUuid"): '"a"',
+        (*path, "uuids", 1): jsontext.REMOVE,
+        (*path, "allUuids", 0): jsontext.REMOVE,
+    }
+
+
+@pytest.mark.parametrize(
+    ("gone", "ends"),
+    [("b", ("c", None)), ("d", (None, "c")), ("bd", ("c", "c"))],
+)
+def test_a_piece_that_a_boundary_keeps_begins_and_ends_with_records_that_stay(
+    gone: str, ends: tuple[str | None, str | None]
+) -> None:
+    kept = boundary(preservedSegment={"anchorUuid": "a", "headUuid": "b", "tailUuid": "d"})
+    path = ("compactMetadata", "preservedSegment")
+    head, tail = ends[0] or "b", ends[1] or "d"
+    assert edits((*CHAIN, kept), *gone)["z"] == {
+        (*path, "headUuid"): json.dumps(head),
+        (*path, "tailUuid"): json.dumps(tail),
+    }
+
+
+def test_a_piece_of_which_nothing_is_left_goes() -> None:
+    kept = boundary(preservedSegment={"anchorUuid": "a", "headUuid": "b", "tailUuid": "d"})
+    assert edits((*CHAIN, kept), "b", "c", "d")["z"] == {("compactMetadata", "preservedSegment"): jsontext.REMOVE}
+
+
+def test_a_piece_that_stays_is_left_alone() -> None:
+    kept = boundary(preservedSegment={"anchorUuid": "a", "headUuid": "b", "tailUuid": "c"})
+    assert "z" not in edits((*CHAIN[:-1], line("f", "d"), kept), "d")
+
+
+# A tail that does not lead to the head: the client walks from it as far as there are records.
+def test_a_piece_that_is_in_a_circle_ends() -> None:
+    kept = boundary(preservedSegment={"anchorUuid": "x", "headUuid": "gone", "tailUuid": "c"})
+    circle = (line("a", "b"), line("b", "a"), line("c", "b"))
+    assert edits((*circle, kept), "c")["z"]
+
+
+@pytest.mark.parametrize("metadata", [None, [], {"preservedMessages": None, "preservedSegment": "d"}])
+def test_a_boundary_that_keeps_nothing_that_can_be_read_is_left_alone(metadata: Any) -> None:
+    odd = {**boundary(), "compactMetadata": metadata, "x": {"preserved": 1}}
+    assert "z" not in edits((*CHAIN, odd), "c")
+
+
+def test_only_records_of_the_system_keep_anything() -> None:
+    kept = {**boundary(preservedMessages={"anchorUuid": "c", "uuids": ["c"]}), "type": "user"}
+    kept["message"] = {"role": "user", "content": "I say it."}
+    assert "z" not in edits((*CHAIN, kept), "c")
+
+
+def test_records_that_were_written_again_share_a_uuid_with_one_that_goes() -> None:
+    nameless = {"type": "summary", "summary": "a title", "leafUuid": "e"}
+    source = session(*CHAIN, line("b", "a"), nameless, {**nameless, "leafUuid": "a"}).source
+    assert written_again(source, frozenset({1})) == {1, 5}
+    assert written_again(source, frozenset({6})) == frozenset()
+    assert written_again(source, frozenset()) == frozenset()
