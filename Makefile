@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAMPLE := sample_transcripts/bugfix-session.jsonl
 
-.PHONY: demo test clients check fuzz freeze format bench docs clean
+.PHONY: demo test clients check fuzz mutants freeze format bench docs clean
 
 demo: .venv/.run
 	$(BIN)/condense run $(SAMPLE) --preset speed --dry-run
@@ -30,6 +30,10 @@ fuzz: .venv/.dev
 freeze: .venv/.dev
 	cd tests && ../$(BIN)/python -m yesterday.freeze
 
+mutants: .venv/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutants]'
+	nice -n 15 $(BIN)/python tests/mutants/run.py $(MODULES)
+
 format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -53,4 +57,4 @@ bench: .venv/.dev
 	@touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .mutants dist build

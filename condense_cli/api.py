@@ -23,6 +23,7 @@ from .errors import BrokenOutputError, UsageError
 from .factor import Factor, factor_of
 from .files import read_bytes
 from .lossless.decode import count_gaps, decode
+from .lossless.proof import with_escapes
 from .lossless.references import SPELLED
 from .passes.condensation import Condensation
 from .passes.offline import Offline
@@ -279,7 +280,12 @@ def dump(result: Condensation | Restoration | Transcript) -> bytes:
     Raises UsageError if that format is only read. Raises BrokenOutputError if they break a rule that the input of a
     condensation kept, or say anything but the result; that is a defect of this program, and nothing is lost by it.
     """
-    return checked(result if isinstance(result, Condensation) else _transcript_of(result))
+    if isinstance(result, Condensation):
+        return checked(result)
+    transcript = _transcript_of(result)
+    if isinstance(result, Restoration) and transcript.is_changed:
+        transcript = replace(transcript, messages=with_escapes(transcript.messages, result.before.messages))
+    return checked(transcript)
 
 
 def _transcript_of(result: Condensation | Restoration | Transcript) -> Transcript:

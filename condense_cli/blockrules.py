@@ -74,7 +74,7 @@ def at_most_four_cache_marks(transcript: Transcript) -> Iterator[Violation]:
     marked = [
         index
         for record, paths in owners.items()
-        if source.data.find(b"cache_control", *source.spans[record]) >= 0
+        if b"cache_control" in source.raw(record)
         for value in (jsontext.parse(source.view(record)),)
         for path, index in paths.items()
         for part in _with_parts(_value_at(value, path))

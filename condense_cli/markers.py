@@ -18,10 +18,11 @@ The last hash names the first and the last of them, the one before it the reques
 mark is told from text that imitates one (`formats.own_summaries`). The second number tells whether the conversation
 went on since.
 
-Text of others that would be read as a mark of ours gets an escape where a file is written, one backslash behind the
-bracket, and so does text that has such an escape already; reading takes one away:
+Text of others that would be read as a summary's mark or a reference of ours gets an escape where a file is written, one
+backslash before its words, and so does text that has escapes already; reading takes one away:
 
-    [\\condense: summary of 70 messages, 12 follow, after #0c41d7e2 #5f2c91d8]
+    [condense: \\summary of 70 messages, 12 follow, after #0c41d7e2 #5f2c91d8]
+    [see \\lines 3-75 of the next Read of src/app.py #520917]
 
 Version 0.1.0 wrote `[condense: 68 lines left out #5f2c91d8]`, which is read, and written again, as it is.
 """
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 ELLIPSIS: Final = "…"
 
-_AMOUNTS: Final = r"(?:(?P<lines>\d{1,15}) lines?)?(?:, )?(?:(?P<characters>\d{1,15}) characters?)?"
+_AMOUNTS: Final = r"(?:(?P<lines>\d{1,10}) lines?)?(?:, )?(?:(?P<characters>\d{1,10}) characters?)?"
 _MARKER: Final = re.compile(rf"\[… (?:{_AMOUNTS}|(?P<image>image)) #(?P<hash>\d{{6}})\]", re.ASCII)
 _SUMMARY_OF_TEXT: Final = re.compile(
     rf"\[condense: (?P<summary>summary) of {_AMOUNTS} #(?P<hash>\d{{6}}|[0-9a-f]{{8}})\]", re.ASCII
@@ -48,6 +49,8 @@ _SUMMARY_OF_TEXT: Final = re.compile(
 _EARLIER: Final = re.compile(
     rf"\[condense: (?:{_AMOUNTS}|(?P<image>image)) left out #(?P<hash>[0-9a-f]{{8}})\]", re.ASCII
 )
+_MOST: Final = 9_999_999_999
+"""No text has more lines or characters; a larger number is none of ours, nor is a sum of such numbers written."""
 PREFIX: Final = "[condense: "
 PREFIXES: Final = ("[… ", PREFIX)
 """How the lines begin that are markers."""
@@ -126,7 +129,7 @@ class Gap(Struct, frozen=True):
 
     def __str__(self) -> str:
         amounts = [
-            f"{number} {noun}{'' if number == 1 else 's'}"
+            f"{min(number, _MOST)} {noun}{'' if number == 1 else 's'}"
             for number, noun in ((self.lines, "line"), (self.characters, "character"))
             if number
         ]
@@ -198,24 +201,30 @@ def parse_summary(text: str) -> SummaryMark | None:
     return mark if text.startswith(str(mark)) else None
 
 
-_ESCAPED: Final = re.compile(r"\[\\+")
+ESCAPE: Final = "\\"
 
 
-def with_escape(text: str) -> str:
-    """A text that begins with a mark, or with an escaped one, with one escape more."""
-    return f"[\\{text[1:]}"
+def with_escape(line: str) -> str:
+    """A line that begins with a mark, or an escaped one, with one escape more. Each stands behind the first blank."""
+    start = line.index(" ") + 1
+    return f"{line[:start]}{ESCAPE}{line[start:]}"
 
 
-def without_escape(text: str) -> str:
-    """A text that begins with an escaped mark without one of its escapes."""
-    return f"[{text[2:]}" if text.startswith("[\\") else text
+def without_escape(line: str) -> str:
+    """A line that begins with a mark without one of its escapes, if it has any."""
+    start = line.index(" ") + 1
+    return line[:start] + line[start:].removeprefix(ESCAPE)
 
 
-def without_escapes(text: str) -> str:
-    """A text that begins with an escaped mark with the mark itself."""
-    return _ESCAPED.sub("[", text, count=1) if text.startswith("[\\") else text
+def without_escapes(line: str) -> str:
+    """A line that begins with a mark without its escapes."""
+    start = line.index(" ") + 1
+    return line[:start] + line[start:].lstrip(ESCAPE)
 
 
 def begins_as_summary(content: Text) -> bool:
     """Whether a text begins with the mark of a summary, escaped or not."""
-    return ": summary of " in content and parse_summary(without_escapes(str(content))) is not None
+    if PREFIX not in content:
+        return False
+    text = str(content)
+    return text.startswith(PREFIX) and parse_summary(without_escapes(text)) is not None

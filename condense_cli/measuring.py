@@ -22,6 +22,7 @@ from .quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
 from .quality.evaluation import evaluate as _evaluate
 from .quality.extraction import EXTRACTION
 from .quality.kept import kept_by
+from .quality.witnesses.measures import WITNESSES
 from .report.evaluation import Measured, measured
 from .report.ranking import KeptFigures, KeptSource
 from .tokens import BUILT_IN, Counter, CounterName
@@ -42,6 +43,7 @@ class Plan(Struct, frozen=True):
     format: str | None = None
     lenient: bool = False
     counter: CounterName = BUILT_IN
+    witnesses: tuple[str, ...] = ()
 
     @property
     def ways(self) -> list[Way]:
@@ -84,23 +86,28 @@ def evaluate(
     budgets: Sequence[float] = BUDGETS,
     cuts: Sequence[float] = CUTS,
     smallest: int = SMALLEST,
+    witnesses: Sequence[str] = (),
     counter: CounterName = BUILT_IN,
 ) -> Measured:
     """Measure how much of what a transcript later needed still stands after condensing what came before.
 
     Presets (all, where nothing is named) and configurations, by the name to show, run as they are and to each budget, a
     share of the tokens before a cut; cuts are shares of the messages. `against` names ways to compare with
-    (`KNOWN_WAYS`). A transcript of fewer than `smallest` tokens is left out. docs/quality.md has the definitions,
-    docs/json-report.md every figure. `counter` counts, whatever a configuration says. Raises ConfigurationError, and
-    UsageError for an unknown name.
+    (`KNOWN_WAYS`), `witnesses` measures on top of the three recalls (`WITNESSES`). A transcript of fewer than
+    `smallest` tokens is left out. docs/quality.md has the definitions, docs/json-report.md every figure. `counter`
+    counts, whatever a configuration says. Raises ConfigurationError, and UsageError for an unknown name.
     """
     for name in against:
         if name not in KNOWN_WAYS:
             raise UsageError(f"There is no way named {name!r} to compare with.", f"There are {', '.join(KNOWN_WAYS)}.")
+    for name in witnesses:
+        if name not in WITNESSES:
+            raise UsageError(f"There is no witness named {name!r}.", f"There are {', '.join(WITNESSES)}.")
     if not presets and configurations is None:
         presets = preset_names()
     named = {name: load_preset(name) for name in presets} | dict(configurations or {})
     plan = Plan(tuple(named.items()), tuple(against), tuple(budgets), tuple(cuts), smallest, counter=counter)
+    plan = replace(plan, witnesses=tuple(witnesses))
     return measured(_measured("", api.a_transcript(transcript), plan, lambda share: None), budgets)
 
 
@@ -177,6 +184,7 @@ def _measured(name: str, transcript: Transcript, plan: Plan, done: Callable[[flo
         budgets=plan.budgets,
         cuts=plan.cuts,
         smallest=plan.smallest,
+        witnesses=plan.witnesses,
         name=name,
         count=Counter.of(transcript, plan.counter),
         clock=time.process_time,

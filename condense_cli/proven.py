@@ -126,5 +126,5 @@ def _record_of(transcript: Transcript, index: int) -> int:
 
 def _warning(fault: Fault) -> str:
     """What a gentler run says of the fault for which it was made."""
-    said = f"Less was condensed than could be: {fault.said.removesuffix('.')}, at line {fault.line}, had all been."
-    return f"{said} Please report this."
+    said = f"At line {fault.line}, {fault.said.removesuffix('.')}"
+    return f"Less was condensed than could be. {said} otherwise. Please report this."

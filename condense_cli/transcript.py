@@ -76,13 +76,11 @@ class ContentType(StrEnum):
     IMAGES = "images"
 
 
-CONTENT_TYPE_OF_KIND: Final[dict[BlockKind, ContentType | None]] = {
+CONTENT_TYPE_OF_KIND = {
     BlockKind.TEXT: ContentType.MESSAGE_TEXT,
     BlockKind.TOOL_CALL: ContentType.TOOL_PARAMETERS,
     BlockKind.TOOL_RESULT: ContentType.TOOL_RESULTS,
     BlockKind.IMAGE: ContentType.IMAGES,
-    BlockKind.THINKING: None,
-    BlockKind.OPAQUE: None,
 }
 
 
@@ -161,7 +159,7 @@ class Block(Struct, frozen=True):
 
     @property
     def content_type(self) -> ContentType | None:
-        return CONTENT_TYPE_OF_KIND[self.kind]
+        return CONTENT_TYPE_OF_KIND.get(self.kind)
 
     @property
     def answers(self) -> str | None:

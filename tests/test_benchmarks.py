@@ -21,6 +21,11 @@ from condense_cli.tokens import Counter
 GUIDE = (PROJECT / "docs" / "lossless.md").read_text()
 
 
+def headings(page: str) -> set[str]:
+    """The first lines of the tables of a page."""
+    return set(re.findall(r"^(\|.*\|)\n\| ---", page, re.MULTILINE))
+
+
 @pytest.fixture
 def prelude() -> dict[str, Any]:
     return runpy.run_path(str(PROJECT / "benchmarks" / "prelude.py"))
@@ -141,6 +146,55 @@ def test_the_benchmark_of_presets_measures_each_and_compares_them(capsys: pytest
     assert not any(found["beats"].values()), "two cuts are no rule"
 
 
+# --- Witnesses --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def witnesses() -> dict[str, Any]:
+    return runpy.run_path(str(PROJECT / "benchmarks" / "witnesses.py"))
+
+
+def test_the_benchmark_of_witnesses_puts_every_measure_beside_each_other(
+    witnesses: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sample, means = str(PROJECT / "sample_transcripts" / "bugfix-session.jsonl"), tmp_path / "means.json"
+    shown = ["facts", "bits", "grounding"]
+    witnesses["main"](
+        [
+            "--fitted",
+            "--left-out",
+            sample,
+            "--presets",
+            "speed",
+            "--json",
+            str(means),
+            "--jobs",
+            "1",
+            "--measures",
+            *shown,
+        ]
+    )
+    printed = capsys.readouterr().out
+    assert headings(printed) == {f"| at {size} | {' | '.join(shown)} |" for size in ("50%", "30%")}
+    assert "**Projects that nothing was fitted to**: 1 session of 1 project, 1 cut." in printed
+    assert witnesses["FITTED"] not in printed
+    rows = re.findall(r"^\| (speed|drop the oldest|clear old results) \|(.*) \|$", printed, re.MULTILINE)
+    assert {name for name, _ in rows} == {"speed", "drop the oldest", "clear old results"}
+    assert {cells.count("|") for _, cells in rows} == {len(shown) - 1}
+    (settings,) = json.loads(means.read_bytes())[witnesses["LEFT_OUT"]].values()
+    assert {setting["way"] for setting in settings} >= {"speed", "clear old results"}
+
+
+# Of many sessions of one project and one of another, a sample of two has both.
+def test_a_sample_takes_projects_in_turns(witnesses: dict[str, Any], tmp_path: Path) -> None:
+    for name in ("a1", "a2", "a3", "b1"):
+        (tmp_path / f"{name}.json").write_text("[]")
+    rows = "".join(f"{name}.json\t{name[0]}\n" for name in ("a1", "a2", "a3", "b1"))
+    (tmp_path / "INDEX.tsv").write_text("file\tsource_repo\n" + rows)
+    found = [path.stem for _, path in witnesses["in_turns"](witnesses["projects_of"]([tmp_path]))]
+    assert found == ["a1", "b1", "a2", "a3"]
+
+
 # The figures of the benchmark are those of real runs, and its sets have the bad rows that it promises.
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
 def test_the_benchmark_of_rows_measures_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -160,11 +214,6 @@ def test_the_benchmark_of_rows_measures_runs(capsys: pytest.CaptureFixture[str],
 def speed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
     return runpy.run_path(str(PROJECT / "benchmarks" / "speed.py"))
-
-
-def headings(page: str) -> set[str]:
-    """The first lines of the tables of a page."""
-    return set(re.findall(r"^(\|.*\|)\n\| ---", page, re.MULTILINE))
 
 
 def test_the_benchmark_of_speed_writes_the_tables_of_the_document(

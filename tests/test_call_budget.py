@@ -7,7 +7,7 @@ from decimal import Decimal
 from fake_client import EACH, profile, reasons, request, run
 
 from condense_cli.economics import CallUsage
-from condense_cli.llm.budget import Budget
+from condense_cli.llm.budget import Budget, Worst
 from condense_cli.llm.client import Answer, Request
 from condense_cli.llm.reasons import Reason
 
@@ -59,3 +59,40 @@ def test_a_budget_of_nothing_permits_nothing() -> None:
     done, fake = run([request("a")], budget=Budget(max_cost=Decimal(0)))
     assert reasons(done) == [Reason.BUDGET_SPENT]
     assert fake.asked == []
+
+
+def worst(tokens: int, cost: str | None) -> Worst:
+    return Worst(tokens, None if cost is None else Decimal(cost))
+
+
+# What is left may be used up to the last token and the last cent, and not one more.
+def test_a_limit_may_be_reached_and_not_crossed() -> None:
+    budget = Budget(Decimal("0.5"), 100)
+    assert budget.covers(worst(100, "0.5"))
+    assert not budget.covers(worst(101, "0.1"))
+    assert not budget.covers(worst(1, "0.51"))
+    assert not budget.covers(worst(1, None))
+    assert Budget(max_tokens=1).covers(worst(1, None))
+
+
+def test_what_is_reserved_is_gone_and_comes_back_with_what_was_not_used() -> None:
+    budget = Budget(Decimal("0.5"), 100)
+    first = worst(60, "0.3")
+    budget.reserve(first)
+    assert not budget.covers(worst(41, "0.1"))
+    assert not budget.covers(worst(1, "0.21"))
+    budget.settle(first, 10, Decimal("0.1"))
+    assert budget.covers(worst(90, "0.4"))
+    assert not budget.covers(worst(91, "0.4"))
+    assert not budget.covers(worst(90, "0.41"))
+
+
+# A call without a price takes no money and gives none back; one of unknown use keeps its worst case.
+def test_what_is_not_known() -> None:
+    budget = Budget(Decimal("0.5"), 100)
+    budget.reserve(worst(60, None))
+    assert budget.covers(worst(40, "0.5"))
+    budget.settle(worst(60, None), None, Decimal("0.2"))
+    assert budget.covers(worst(40, "0.3"))
+    assert not budget.covers(worst(41, "0.3"))
+    assert not budget.covers(worst(40, "0.31"))

@@ -13,11 +13,13 @@ import pytest
 from helpers import condense, condense_on_terminal, condense_process, snapshot
 from looked_up import work
 
-from condense_cli.cli.evaluate import AGAINST
+from condense_cli.cli.evaluate import AGAINST, RECALLS, WITNESSES
 from condense_cli.errors import ExitStatus
 from condense_cli.measuring import KNOWN_WAYS
+from condense_cli.quality import recall
 from condense_cli.quality.cases import SMALLEST
 from condense_cli.quality.evaluation import BUDGETS, CUTS
+from condense_cli.quality.witnesses import measures
 
 SMALL = ("--min-tokens", "0", "--cuts", "0.5", "-j", "1")
 QUICK = (*SMALL, "-p", "speed", "--against", "head")
@@ -37,6 +39,8 @@ def test_the_names_and_defaults_on_the_help_page_are_those_that_are_known() -> N
     text = re.sub(r"\s+", " ", condense("evaluate", "--help").text)
     assert tuple(KNOWN_WAYS) == AGAINST
     assert ", ".join(AGAINST) in text
+    assert (recall.RECALLS, measures.WITNESSES) == (RECALLS, WITNESSES)
+    assert ", ".join((*RECALLS, *WITNESSES)) in text
     assert f"[default: {','.join(map(str, BUDGETS))}]" in text
     assert f"[default: {','.join(map(str, CUTS))}]" in text
     assert f"Leave out transcripts of fewer tokens. [default: {SMALLEST};" in text
@@ -95,6 +99,36 @@ def test_many_budgets_stand_below_each_other(folder: Path) -> None:
         assert re.search(rf"^\n{measure} at the same size +90 % +80 %", done.text, re.MULTILINE)
 
 
+def test_only_the_measures_that_are_named_are_shown(folder: Path) -> None:
+    done = condense("evaluate", folder, *QUICK, "--measure", "grounding", "--measure", "facts")
+    assert re.search(r"^ +facts +grounding$", done.text, re.MULTILINE)
+    assert "grounding: of the next 20 calls" in re.sub(r"\s+", " ", done.text)
+    assert "lines that later edits" not in done.text
+    assert "--measure knows no 'bytes'" in condense("evaluate", folder, *QUICK, "--measure", "bytes").message
+
+
+def test_all_measures_are_in_the_json(folder: Path) -> None:
+    default = condense("evaluate", folder / "one.json", *QUICK, "--json").json
+    assert default["measures"] == list(RECALLS)
+    assert default["transcripts"][0]["cuts"][0]["points"][0]["witnesses"] == {}
+    found = condense("evaluate", folder / "one.json", *QUICK, "--measure", "all", "--json").json
+    assert found["measures"] == [*RECALLS, *WITNESSES]
+    (cut,) = found["transcripts"][0]["cuts"]
+    points = {(point["way"], point["setting"]): point["witnesses"] for point in cut["points"]}
+    assert points["first lines", "to 50 %"].keys() == set(WITNESSES)
+    # Of the fact at the beginning and the one in the middle of each file the first is kept, and nothing else is asked.
+    assert points["first lines", "to 50 %"]["substrings"] == 0.5
+    assert points["first lines", "to 50 %"]["rereads"] == 0
+    assert points["first lines", "to 50 %"]["rules"] == 1
+    (setting,) = [one for one in found["total"]["settings"] if (one["way"], one["budget"]) == ("first lines", 0.5)]
+    assert setting["witnesses"]["substrings"] == {"size": setting["size"], "recall": 0.5, "cuts": 1}
+    assert setting["witnesses"]["old_strings"] is None
+    (at,) = [at for at in found["total"]["at_size"] if (at["way"], at["size"]) == ("first lines", 0.5)]
+    assert at["witnesses"]["substrings"] == at["facts"] > 0.5
+    (curve,) = [curve for curve in found["total"]["curves"] if curve["way"] == "first lines"]
+    assert curve["witnesses"]["substrings"][-1]["size"] == 1
+
+
 def test_standard_input_is_a_transcript() -> None:
     done = condense("evaluate", "-", *QUICK, "--json", stdin=work().source.data)
     assert [one["name"] for one in done.json["transcripts"]] == ["-"]
@@ -118,14 +152,51 @@ def test_the_picture_has_a_line_for_every_way_and_measure(folder: Path, tmp_path
     assert (done.status, done.stderr) == (0, f"Written: {picture}\n")
     drawn = ElementTree.parse(picture).getroot()
     name = "{http://www.w3.org/2000/svg}"
-    # No line was asked to be edited, so that panel is empty.
+    # No line was asked to be edited, so there is no such panel.
     assert len(drawn.findall(f"{name}polyline")) == 2 * 5
-    texts = [text.text for text in drawn.findall(f"{name}text")]
-    assert "Nothing was asked." in texts
+    texts = [text.text or "" for text in drawn.findall(f"{name}text")]
+    assert texts[0] == "2 transcripts, 2 cuts"
+    assert "Lines that later edits match" not in texts
     assert {"speed", "drop the oldest"} <= set(texts)
     first = drawn.findall(f"{name}polyline")[0].attrib["points"].split()
     # The untouched conversation is at the top left.
-    assert first[-1] == "56.0,46.0"
+    assert first[-1] == "56.0,78.0"
+    # Both panels have the same ticks, on the same heights.
+    percents = [(text.text, text.attrib["y"]) for text in drawn.findall(f"{name}text") if "%" in (text.text or "")]
+    assert percents[: len(percents) // 2] == percents[len(percents) // 2 :]
+
+
+def test_the_title_of_one_transcript_is_its_name(folder: Path, tmp_path: Path) -> None:
+    long = folder / f"{'very-' * 20}long.json"
+    long.write_bytes((folder / "one.json").read_bytes())
+    for path, title in ((folder / "one.json", r"one\.json, 1 cut"), (long, r"…[very-]{1,40}long\.json, 1 cut")):
+        done = condense("evaluate", path, *QUICK, "--measure", "facts", "--plot", tmp_path / "a.svg")
+        assert done.status == 0
+        assert re.search(f'font-weight="bold">{title}<', (tmp_path / "a.svg").read_text())
+
+
+# Points without a target are no part of a line, which would go to and fro.
+def test_a_line_joins_the_settings_with_a_target_alone(folder: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "a.svg"
+    assert condense("evaluate", folder, *SMALL, "-p", "speed", "--against", "none", "--plot", picture).status == 0
+    drawn = ElementTree.parse(picture).getroot()
+    name = "{http://www.w3.org/2000/svg}"
+    for line in drawn.findall(f"{name}polyline"):
+        # Three targets and the untouched conversation.
+        assert len(line.attrib["points"].split()) == 4
+    rings = [one for one in drawn.findall(f"{name}circle") if one.attrib["fill"] == "#ffffff"]
+    assert len(rings) == 2
+
+
+def test_a_picture_has_no_more_than_six_lines(folder: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "a.svg"
+    assert condense("evaluate", folder / "one.json", *SMALL, "--measure", "facts", "--plot", picture).status == 0
+    drawn = ElementTree.parse(picture).getroot()
+    name = "{http://www.w3.org/2000/svg}"
+    lines = [line.attrib["points"] for line in drawn.findall(f"{name}polyline")]
+    assert 2 < len(set(lines)) == len(lines) <= 6
+    texts = [text.text or "" for text in drawn.findall(f"{name}text")]
+    assert re.fullmatch(r"Single rings: .* The tables have \d more ways\.", texts[-1])
 
 
 def test_a_name_cannot_break_the_picture(folder: Path, tmp_path: Path) -> None:

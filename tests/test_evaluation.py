@@ -12,10 +12,10 @@ from looked_up import READS, shown, work
 
 import condense_cli
 from condense_cli.config.presets import preset_names
-from condense_cli.errors import CondenseError
+from condense_cli.errors import CondenseError, UsageError
 from condense_cli.exchanges import cut_before
 from condense_cli.measuring import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
-from condense_cli.quality.baselines import BASELINES
+from condense_cli.quality.baselines import BASELINES, mask_but_newest
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import Evaluated, Point, evaluate
 from condense_cli.quality.extraction import EXTRACTION
@@ -134,6 +134,8 @@ def test_the_newest_results_are_not_masked() -> None:
     (found,), _ = cases_of(transcript, (0.95,), COUNT, smallest=0)
     ((_, but_newest),) = BASELINES["mask"].as_is
     assert result_lines(but_newest(found)) == [1, 1, *(41,) * 10]
+    assert result_lines(mask_but_newest(found, keep=11)) == [1, *(41,) * 11]
+    assert result_lines(mask_but_newest(found, keep=20)) == [*(41,) * 12]
 
 
 def test_the_extraction_keeps_what_was_not_said_elsewhere() -> None:
@@ -236,6 +238,15 @@ def test_the_package_measures_presets_and_configurations_by_their_names() -> Non
     assert {point.way for point in condense_cli.evaluate(work(), against=(), smallest=0).cuts[0].points} == set(
         preset_names()
     )
+
+
+def test_the_package_measures_the_witnesses_that_are_named() -> None:
+    found = condense_cli.evaluate(
+        work(), presets=["speed"], against=(), witnesses=["grounding"], cuts=(0.5,), smallest=0
+    )
+    assert [list(point.witnesses) for point in found.cuts[0].points] == [["grounding"]] * 4
+    with pytest.raises(UsageError, match="no witness named 'bit'"):
+        condense_cli.evaluate(work(), witnesses=["bit"])
 
 
 def test_files_are_measured_in_their_order_by_one_process_or_two(tmp_path: Any) -> None:

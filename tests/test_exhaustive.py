@@ -27,7 +27,7 @@ from condense_cli.validity import RULES
 @pytest.mark.parametrize(
     ("table", "kinds", "but"),
     [
-        (CONTENT_TYPE_OF_KIND, BlockKind, ()),
+        (CONTENT_TYPE_OF_KIND, BlockKind, {BlockKind.THINKING, BlockKind.OPAQUE}),
         (_KIND_NAMES, BlockKind, {BlockKind.TEXT}),
         (RULES, Family, ()),
         (_TEXTS, Reason, ()),

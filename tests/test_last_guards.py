@@ -9,7 +9,7 @@ from build import anthropic, conversation
 from helpers import DATA, condense
 from msgspec.structs import replace
 
-from condense_cli import api, formats
+from condense_cli import api, formats, proven
 from condense_cli.errors import BrokenOutputError, ExitStatus
 from condense_cli.passes.condensation import Condensation
 from condense_cli.transcript import Transcript
@@ -32,7 +32,7 @@ def wrong_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("wrong_words")
 def test_bytes_that_do_not_say_the_result_are_not_given() -> None:
-    with pytest.raises(BrokenOutputError, match="does not read back"):
+    with pytest.raises(BrokenOutputError, match="wrong at line 1: a text of the assistant would read differently"):
         api.dump(result())
 
 
@@ -43,7 +43,7 @@ def test_bytes_that_do_not_say_the_result_are_not_written(where: str, file: Path
     output = (tmp_path / "small.jsonl",) if where == "-o" else ()
     done = condense("run", file, "-p", "speed", where, *output)
     assert done.status == ExitStatus.FAILED
-    assert "does not read back" in done.stderr
+    assert "would be wrong at line 18: a text of the assistant would read differently" in done.stderr
     assert (file.read_bytes(), {path.name for path in tmp_path.iterdir()}) == (DATA, before)
 
 
@@ -56,10 +56,9 @@ def without_results(transcript: Transcript) -> Transcript:
 
 
 def test_a_result_that_the_api_would_refuse_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    # It would read back: `_refuse` alone is left.
-    monkeypatch.setattr(api, "reads_back", lambda data, transcript: True)
+    monkeypatch.setattr(proven, "differences", lambda data, transcript: None)  # The rules alone are left.
     good = result()
-    with pytest.raises(BrokenOutputError, match="would be refused"):
+    with pytest.raises(BrokenOutputError, match=r"at line 1: it would be refused: .*were found without `tool_result`"):
         api.dump(replace(good, transcript=without_results(good.before)))
 
 

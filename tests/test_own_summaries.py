@@ -138,12 +138,12 @@ def test_a_summary_names_the_request_before_it() -> None:
 @pytest.mark.parametrize("escapes", ["", "\\", "\\\\"])
 def test_text_that_would_count_gets_one_escape_and_loses_it_again(escapes: str) -> None:
     """A copy of a summary counts once the summary itself went into a later one."""
-    copy = named("Please find the bug.").replace("[", f"[{escapes}")
+    copy = named("Please find the bug.").replace(": ", f": {escapes}", 1)
     turns = conversation(12)
     said = [turns[0], assistant(named("Please find the bug.")), user("Go on."), *turns[1:], user(copy)]
     first = summarized(*said)
     data = api.dump(first)
-    assert json.dumps(f"[{escapes}\\condense: summary of 3")[1:-1].encode() in data
+    assert json.dumps(f"[condense: {escapes}\\summary of 3")[1:-1].encode() in data
     again = api.loads(data)
     assert texts(again)[-1] == copy
     assert not again.messages[-1].is_summary

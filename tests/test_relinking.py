@@ -69,6 +69,10 @@ def test_a_circle_of_records_that_go_ends() -> None:
 def test_odd_records_have_links_too() -> None:
     odd = {**line("d", "c"), "leafUuid": 7}
     assert edits((*CHAIN[:3], odd), "c") == {"d": {("parentUuid",): '"b"'}}
+    gone = {**line("c", "b"), "leafUuid": 7}
+    assert edits((*CHAIN[:2], gone, CHAIN[3]), "c") == {"d": {("parentUuid",): '"b"'}}
+    kept = {**boundary(preservedMessages={"anchorUuid": "c", "uuids": []}), "leafUuid": 7}
+    assert edits((*CHAIN, kept), "c")["z"] == {("compactMetadata", "preservedMessages", "anchorUuid"): '"b"'}
 
 
 def boundary(**kept: Any) -> Record:
@@ -110,6 +114,16 @@ def test_a_piece_that_a_boundary_keeps_begins_and_ends_with_records_that_stay(
     }
 
 
+def test_the_anchor_moves_with_the_piece() -> None:
+    kept = boundary(preservedSegment={"anchorUuid": "c", "headUuid": "b", "tailUuid": "c"})
+    path = ("compactMetadata", "preservedSegment")
+    assert edits((*CHAIN, kept), "c")["z"] == {
+        (*path, "anchorUuid"): '"b"',
+        (*path, "headUuid"): '"b"',
+        (*path, "tailUuid"): '"b"',
+    }
+
+
 def test_a_piece_of_which_nothing_is_left_goes() -> None:
     kept = boundary(preservedSegment={"anchorUuid": "a", "headUuid": "b", "tailUuid": "d"})
     assert edits((*CHAIN, kept), "b", "c", "d")["z"] == {("compactMetadata", "preservedSegment"): jsontext.REMOVE}
@@ -124,7 +138,8 @@ def test_a_piece_that_stays_is_left_alone() -> None:
 def test_a_piece_that_is_in_a_circle_ends() -> None:
     kept = boundary(preservedSegment={"anchorUuid": "x", "headUuid": "gone", "tailUuid": "c"})
     circle = (line("a", "b"), line("b", "a"), line("c", "b"))
-    assert edits((*circle, kept), "c")["z"]
+    path = ("compactMetadata", "preservedSegment")
+    assert edits((*circle, kept), "c")["z"] == {(*path, "headUuid"): '"a"', (*path, "tailUuid"): '"b"'}
 
 
 @pytest.mark.parametrize("metadata", [None, [], {"preservedMessages": None, "preservedSegment": "d"}])

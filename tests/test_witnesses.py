@@ -10,11 +10,9 @@ import pytest
 from build import anthropic, assistant, call, openai, read_turn, result, user
 
 from condense_cli.quality.witnesses.bits import Continuation
-from condense_cli.quality.witnesses.measures import WITNESSES, measure
+from condense_cli.quality.witnesses.measures import MEASURES, measure
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message
-
-ALL = ("facts", "edits", "files", *WITNESSES)
 
 
 def lines(seed: int, number: int = 20) -> list[str]:
@@ -76,6 +74,15 @@ def test_half_of_the_lines_explain_half_of_the_words() -> None:
 def test_what_was_shown_again_before_it_is_said_is_worth_no_bits() -> None:
     session = Session([user("Look."), *shows("t1", "one", ONE), assistant("Done.")], [user(ONE), assistant(ONE)])
     assert session(user("Look."))["bits"] is None
+
+
+def test_what_the_standing_instructions_say_is_worth_no_bits() -> None:
+    system = {"role": "system", "content": ONE}
+    before = openai(system, user("Look."), assistant(TWO), user("Go on.")).messages
+    after = anthropic(user("So?"), assistant(f"{ONE}\n{TWO}")).messages
+    assert measure(before, before[:2], after, names=("bits",))["bits"] == pytest.approx(0, abs=0.03)
+    assert measure(before, before[1:], after, names=("bits",))["bits"] == pytest.approx(0, abs=0.03)
+    assert measure(before, before, after, names=("bits",))["bits"] == 1
 
 
 def test_a_context_of_a_megabyte_is_remembered_to_its_beginning() -> None:
@@ -264,8 +271,8 @@ def rich() -> tuple[tuple[Message, ...], tuple[Message, ...]]:
 
 def test_everything_is_one_and_nothing_is_zero() -> None:
     before, after = rich()
-    assert measure(before, before, after) == dict.fromkeys(ALL, 1.0)
-    assert measure(before, (), after) == dict.fromkeys(ALL, 0.0)
+    assert measure(before, before, after) == dict.fromkeys(MEASURES, 1.0)
+    assert measure(before, (), after) == dict.fromkeys(MEASURES, 0.0)
 
 
 def test_what_is_asked_for_is_measured_and_nothing_else() -> None:

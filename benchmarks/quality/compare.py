@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from page import CALLS, CLAUDE, GROUPS, PAGE, Found, tables, written
+from page import CALLS, CLAUDE, GROUPS, PAGE, WITNESSES, Found, tables, written
 from peers import PEERS, Peer, PeerError, Worker, version_of
 from platformdirs import user_cache_path
 from shapes import ShapeError, message_list, messages_from, messages_of, session_file
@@ -121,7 +121,7 @@ def measured(
         seen.add(texts)
         fitting = [peer for peer in peers if group == CLAUDE or (group == CALLS and peer.peer.takes == "messages")]
         ways = [*own, *(peer.way for peer in fitting)]
-        result = evaluate(transcript, ways, budgets=BUDGETS, name=path.name, clock=meter)
+        result = evaluate(transcript, ways, budgets=BUDGETS, witnesses=WITNESSES, name=path.name, clock=meter)
         if result.cuts:
             found[group].append(result)
             print(f"{path.name}: {len(result.cuts)} cuts, {result.tokens:,} tokens", file=sys.stderr, flush=True)

@@ -9,10 +9,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from condense_cli.quality.curves import MEASURES, Mean, Setting, recall_at, settings_of
+from condense_cli.quality.curves import Mean, Setting, recall_at, settings_of
 from condense_cli.quality.evaluation import Evaluated
+from condense_cli.quality.recall import RECALLS
 
 PAGE: Final = Path(__file__).resolve().parent.parent.parent / "docs" / "quality.md"
+WITNESSES: Final = ("bits", "grounding", "rereads", "old_strings")
+"""Those that need no further condensing: other tools cannot go on with what they left."""
+
 BEGIN: Final = "<!-- tables: written by benchmarks/quality/compare.py --write -->"
 END: Final = "<!-- end of the tables -->"
 
@@ -70,7 +74,7 @@ def _group(group: str, evaluated: Sequence[Evaluated], budgets: Sequence[float])
     yield ""
     yield "Settings that have a size of their own, at that size:"
     yield ""
-    columns = ["way, setting", "size %", "tokens", "facts", "named", "edits", "files", "seconds", "failed"]
+    columns = ["way, setting", "size %", "tokens", *RECALLS, "named", *WITNESSES, "seconds", "failed"]
     yield from _table(columns, (_row(setting) for setting in settings if setting.budget is None))
     yield ""
 
@@ -79,7 +83,7 @@ def _at_size(settings: Sequence[Setting], budgets: Sequence[float]) -> Iterator[
     for way in dict.fromkeys(setting.way for setting in settings):
         cells = []
         for size in budgets:
-            recalls = [recall_at(settings, way, measure, size) for measure in MEASURES]
+            recalls = [recall_at(settings, way, measure, size) for measure in RECALLS]
             cells.append(" · ".join(map(_percent, recalls)) if any(found is not None for found in recalls) else "–")
         if any(cell != "–" for cell in cells):
             yield [way, *cells]
@@ -90,10 +94,9 @@ def _row(setting: Setting) -> list[str]:
         f"{setting.way}, {setting.setting}",
         _percent(setting.size),
         f"{setting.tokens:,}",
-        _mean(setting.facts),
+        *(_mean(setting.mean(measure)) for measure in RECALLS),
         _percent(setting.named),
-        _mean(setting.edits),
-        _mean(setting.files),
+        *(_mean(setting.mean(measure)) for measure in WITNESSES),
         f"{setting.seconds:.1f}",
         str(setting.failed or ""),
     ]

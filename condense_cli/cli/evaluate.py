@@ -25,10 +25,17 @@ EXAMPLES = (
     "condense evaluate sessions/ -p cost --provider native\n"
     "condense evaluate sessions/ --config mine.yaml --budgets 0.6,0.4,0.2 -j 4\n"
     "condense evaluate --session latest -p speed --plot curves.svg\n"
+    "condense evaluate session.jsonl --measure bits --measure grounding\n"
     "condense evaluate sessions/ --json | jq '.total.at_size'"
 )
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
 """The names of `measuring.KNOWN_WAYS`, which is too heavy to import for a help page."""
+
+RECALLS: Final = ("facts", "edits", "files")
+WITNESSES: Final = (
+    "substrings", "old_strings", "bits", "bits_calls", "bits_words", "grounding", "rereads", "rules"
+)  # fmt: skip
+"""The names of `quality.recall.RECALLS` and `quality.witnesses.measures.WITNESSES`, likewise."""
 
 _PICTURES: Final = (".svg", ".png")
 
@@ -76,6 +83,16 @@ def evaluate(
     cuts: Annotated[
         str, typer.Option("--cuts", metavar="SHARES", help="Shares of the messages after which to cut.")
     ] = "0.5,0.75",
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            metavar="NAME",
+            autocompletion=lambda: [*RECALLS, *WITNESSES, "all"],
+            help=f"What to show: {', '.join((*RECALLS, *WITNESSES))} or all; may be repeated.  "
+            "[default: the first three]",
+        ),
+    ] = None,
     min_tokens: Annotated[
         int, typer.Option("--min-tokens", metavar="N", min=0, help="Leave out transcripts of fewer tokens.")
     ] = 8_000,
@@ -94,10 +111,12 @@ def evaluate(
 
     Each transcript is cut in two. What came before the cut is condensed, without a model, and what came after
     asks: of the facts that the assistant wrote there, the lines that its edits had to match, and the files that
-    were touched, how many still stand? Nothing is written. docs/quality.md has the definitions.
+    were touched, how many still stand? Witnesses (--measure) ask in other ways, and take longer. Nothing is written.
+    docs/quality.md has the definitions.
     """
     with exits():
         _check_picture(plot)
+        measures = _measures(measure)
         names = _names(transcripts, session)
         from ..measuring import Plan, Unread, evaluate_files
         from ..parallel import usable_processors
@@ -115,6 +134,7 @@ def evaluate(
             format,
             lenient,
             counter_of(counter, settings_if_any()),
+            tuple(name for name in measures if name in WITNESSES),
         )
         ways = [way.name for way in plan.ways]
         # Standard input cannot be read in another process.
@@ -128,6 +148,7 @@ def evaluate(
             compared=ways[len(plan.configurations) :],
             budgets=plan.budgets,
             cuts=plan.cuts,
+            measures=measures,
         )
         if plot is not None:
             _draw(found, plot)
@@ -183,6 +204,17 @@ def _compared(names: list[str] | None) -> tuple[str, ...]:
         if name not in (*AGAINST, "none"):
             raise UsageError(f"--against knows no {name!r}.", f"It knows {', '.join(AGAINST)} and none.")
     return tuple(dict.fromkeys(name for name in names if name != "none"))
+
+
+def _measures(names: list[str] | None) -> tuple[str, ...]:
+    """What is to be shown, in the order of the help page."""
+    known = (*RECALLS, *WITNESSES)
+    for name in names or ():
+        if name not in (*known, "all"):
+            raise UsageError(f"--measure knows no {name!r}.", f"It knows {', '.join(known)} and all.")
+    if names is None:
+        return RECALLS
+    return tuple(name for name in known if name in names or "all" in names)
 
 
 def _shares(option: str, text: str) -> tuple[float, ...]:

@@ -16,14 +16,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..markers import (
-    GO_ON,
-    content_hash,
-    parse_summary,
-    with_escape,
-    without_escape,
-    without_escapes,
-)  # fmt: skip
+from ..markers import GO_ON, PREFIX, content_hash, parse_summary, with_escape, without_escape, without_escapes
 from ..transcript import Block, BlockKind, Message, Role
 from .injected import is_command
 
@@ -43,10 +36,10 @@ def recognised(messages: tuple[Message, ...]) -> tuple[Message, ...]:
         block = message.blocks[0] if message.blocks else None
         if block is not None and not message.is_summary and marks.counts(message, following):
             text = block.text
-            if text.startswith("[\\"):
-                block = replace(block, content=without_escape(text))
-            else:
+            if text == (plain := without_escape(text)):
                 block = replace(block, summarizes=True, injected=message.role is Role.USER)
+            else:
+                block = replace(block, content=plain)
             message = replace(message, blocks=(block,))
         marks.pass_by(message)
         found.append(message)
@@ -98,12 +91,15 @@ class _Marks:
 
     def counts(self, message: Message, following: Message | None) -> bool:
         """Whether the message is a summary of ours, or leads on from one, by its words, but for escapes, and place."""
-        if message.role not in _ROLES or len(message.blocks) != 1 or message.blocks[0].kind is not BlockKind.TEXT:
+        if message.role not in _ROLES or len(message.blocks) != 1:
             return False
         block = message.blocks[0]
-        if isinstance(block.content, str) and without_escapes(block.content) == GO_ON:
+        if block.kind is not BlockKind.TEXT or PREFIX not in block.content or not block.text.startswith(PREFIX):
+            return False
+        plain = without_escapes(block.text)
+        if plain == GO_ON:
             return self._summary is not None and self._summary is not message.role
-        mark = parse_summary(without_escapes(block.text)) if block.looks_like_summary else None
+        mark = parse_summary(plain)
         if mark is None or mark.hash in self._seen:
             return False
         if mark.after:

@@ -2,6 +2,10 @@
 
 What is read may come from anyone, so it is bounded: a reference gives lines that stand in the file, never lines that
 another reference gave, and all of them together no more than `READ_TIMES` the file. Beyond that a reference is text.
+
+Nor does a reference count that nothing here would have written: one that gives too little, or stands in what a person
+typed, or names its block in other words than are written for it. What would count all the same and is text of others
+has an escape, where `proof` wrote it; it counts as the reference would, and loses the escape instead of being resolved.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import todos
-from ..markers import REFERENCE_PREFIX, gaps_in
+from ..markers import REFERENCE_PREFIX, gaps_in, without_escape, without_escapes
 from ..spelled import size_of
 from ..tools import arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, Message, Role, Text
@@ -23,7 +27,7 @@ from .excerpt import find_above, find_place, readings
 from .lines import Lines
 from .listed import is_said_in, list_in, list_of, text_of
 from .reader import Reader
-from .references import ABOVE, ABOVE_WORD, THIS_CALL, Address, Reference, parse_reference, reference_hash
+from .references import ABOVE, ABOVE_WORD, SHORTEST, THIS_CALL, Address, Reference, parse_reference, reference_hash
 
 READ_TIMES: Final = 32
 """All references together may give so many times the characters of the messages as they are read."""
@@ -32,18 +36,31 @@ WRITTEN_TIMES: Final = 16
 _LEAST: Final = 1_000_000
 """So many characters may references give in any case."""
 
+_GIVEN: Final = 1
+_LITERAL: Final = 2
+"""Marks of lines: a reference gave them; they are text that had an escape."""
+
+_ONCE_TAKEN_FOR_CLIENTS: Final = (
+    "<", "# AGENTS.md instructions", "[ERROR] You did not use a tool", "Caveat: The messages below",
+    "Another language model started to solve this problem",
+)  # fmt: skip
+"""How texts begin in which version 0.1.0 may have written references, as it took them for a client's."""
+
 
 class Decoded(Struct, frozen=True):
     """Messages without the references that could be resolved, and what was found in them.
 
     `unresolved` are lines that have the form of a reference, but name nothing that holds the same lines; they stay.
     `named` are the blocks that references of a block name, resolved or not, by positions of message and block.
+    `counted` are the lines as they were written that gave others or lost an escape, by positions of message and block:
+    the field of a call that a line stands in, and its number; those that moved before they counted are left out.
     """
 
     messages: tuple[Message, ...]
     resolved: int = 0
     unresolved: int = 0
     named: Mapping[tuple[int, int], frozenset[tuple[int, int]]] = {}
+    counted: Mapping[tuple[int, int], Sequence[tuple[str, int]]] = {}
 
 
 def decode(
@@ -74,17 +91,18 @@ def decode(
     unresolved = sum(
         parse_reference(line) is not None
         for place in open_after
-        for text in _texts(decoder.messages[place.message].blocks[place.block])
+        for text in texts_of(decoder.messages[place.message].blocks[place.block])
         if REFERENCE_PREFIX in text
         for line in text.split("\n")
     )
     named = {place: frozenset(others) for place, others in decoder.named.items()}
-    return Decoded(tuple(decoder.messages), decoder.resolved, unresolved, named)
+    messages = tuple(decoder.messages)
+    return Decoded(messages, decoder.resolved, unresolved - decoder.plain, named, decoder.counted)
 
 
 def count_gaps(messages: Sequence[Message]) -> int:
     """How many lossy markers stand in the messages."""
-    return sum(len(gaps_in(text)) for message in messages for block in message.blocks for text in _texts(block))
+    return sum(len(gaps_in(text)) for message in messages for block in message.blocks for text in texts_of(block))
 
 
 def _may_hold(message: Message, block: Block) -> bool:
@@ -92,7 +110,7 @@ def _may_hold(message: Message, block: Block) -> bool:
     return is_user_text or block.kind is BlockKind.TOOL_RESULT or block.kind is BlockKind.TOOL_CALL
 
 
-def _texts(block: Block) -> list[str]:
+def texts_of(block: Block) -> list[str]:
     """The texts whose lines a model reads."""
     if block.kind is BlockKind.TOOL_CALL:
         return [value for _, value in string_values(arguments_of(block))]
@@ -116,6 +134,9 @@ class _Decoder:
         self._reader, self._expected = reader, expected
         self._written = messages
         self.resolved = 0
+        self.plain = 0
+        """Lines without any escape now that had one."""
+        self.counted: dict[tuple[int, int], list[tuple[str, int]]] = {}
         self.named: dict[tuple[int, int], set[tuple[int, int]]] = {}
         self._addresses = Addresses(messages, reader.names)
         self._last: tuple[Block, dict[str, str]] | None = None
@@ -182,36 +203,58 @@ class _Decoder:
             return text
         lines = text.split("\n")
         given = bytearray(self._given.get((*place[:2], field), b"")[: len(lines)].ljust(len(lines), b"\0"))
-        is_changed = False
+        is_changed, has_moved = False, _GIVEN in given
         # From the end, where elements before a line still stand as they did.
         for number in reversed([number for number, line in enumerate(lines) if line.startswith(REFERENCE_PREFIX)]):
-            reference = None if given[number] else parse_reference(lines[number])
+            reference = None if given[number] else parse_reference(without_escapes(lines[number]))
             if reference is None or not _is_turn_of(reference.address, is_backward):
                 continue
-            here = place
+            here, is_inside = place, False
+            tag = tag_of(reference.address.what)
             if is_user_text:
-                tag = tag_of(reference.address.what)
                 offset = sum(map(len, lines[:number])) + number
-                part = sum(element.start <= offset for element in states.elements(text, tag)) - 1 if tag else -1
+                elements = states.elements(text, tag) if tag else []
+                part = sum(element.start <= offset for element in elements) - 1
+                is_inside = part >= 0 and offset < elements[part].end
                 here = place._replace(part=part)
+            # State refers to state, and nothing else in what a person typed refers to anything.
+            if is_inside != bool(tag) or (is_user_text and not tag and not self._is_clients(place)):
+                continue
             before = lines[number - 1] if number else ""
             after = lines[number + 1].partition("\n")[0] if number + 1 < len(lines) else ""
             found = self._resolve(here, reference, before, after)
             if found is not None:
-                lines[number] = found
-                given[number] = 1
+                if not has_moved:
+                    self.counted.setdefault(place[:2], []).append((field, number))
+                lines[number], given[number] = self._taken(lines[number], found)
                 is_changed = True
-                self.resolved += 1
         if is_changed:
             marked = zip(given, lines, strict=True)
             given = bytearray().join(bytes((mark,)) * (line.count("\n") + 1) for mark, line in marked)
             text = "\n".join(lines)
-        text, given = self._from_above(text, given)
-        if 1 in given:
+        if not is_user_text or self._is_clients(place):
+            text, given = self._from_above(place, field, text, given)
+        if any(given):
             self._given[*place[:2], field] = bytes(given)
         return text
 
-    def _from_above(self, text: str, given: bytearray) -> tuple[str, bytearray]:
+    def _taken(self, line: str, found: str) -> tuple[str, int]:
+        """What a line that counts becomes, and the mark for that: what the reference gives, or a line with an escape
+        less.
+        """
+        if parse_reference(line):
+            self.resolved += 1
+            return found, _GIVEN
+        plain = without_escape(line)
+        self.plain += parse_reference(plain) is not None
+        return plain, _LITERAL
+
+    def _is_clients(self, place: Place) -> bool:
+        """Whether a client may have written a text of the user's, so that references may stand all over it."""
+        block = self._written[place.message].blocks[place.block]
+        return block.injected or block.text.startswith(_ONCE_TAKEN_FOR_CLIENTS)
+
+    def _from_above(self, place: Place, field: str, text: str, given: bytearray) -> tuple[str, bytearray]:
         """The text with references to its own lines resolved, from the start, as they count decoded lines.
 
         `given` marks the lines that references gave, and does so for the text that comes out.
@@ -220,34 +263,41 @@ class _Decoder:
             return text, given
         lines: list[str] = []
         marks = bytearray()
-        for line, is_given in zip(text.split("\n"), given, strict=True):
-            reference = None if is_given else parse_reference(line)
-            place = find_above(len(lines), reference.where) if reference and reference.address == ABOVE else None
-            found = lines[place[0] : sum(place)] if place and self._may_give(marks, *place) else []
-            if reference and found and self._is_meant("\n".join(found), reference):
-                lines += found
-                marks += b"\1" * len(found)
-                self.resolved += 1
-            else:
-                lines.append(line)
-                marks.append(is_given)
+        has_moved = _GIVEN in given
+        for number, (line, mark) in enumerate(zip(text.split("\n"), given, strict=True)):
+            is_asked = not mark and line.startswith(REFERENCE_PREFIX)
+            reference = parse_reference(without_escapes(line)) if is_asked else None
+            where = find_above(len(lines), reference.where) if reference and reference.address == ABOVE else None
+            above = lines[where[0] : sum(where)] if where and self._may_give(marks, *where) else []
+            if reference and above and self._is_meant("\n".join(above), reference):
+                if not has_moved:
+                    self.counted.setdefault(place[:2], []).append((field, number))
+                line, mark = self._taken(line, "\n".join(above))
+            size = line.count("\n") + 1
+            lines += line.split("\n") if size > 1 else [line]
+            marks += bytes((mark,)) * size
         return "\n".join(lines), marks
 
     def _may_give(self, given: bytes | bytearray, start: int, size: int) -> bool:
         """Whether a reference may give `size` lines of a text: if no other one gave any of them, which are marked."""
         self._left -= size
-        return self._left >= 0 and given.find(1, start, start + size) < 0
+        return self._left >= 0 and given.find(_GIVEN, start, start + size) < 0
 
     def _is_meant(self, found: str, reference: Reference) -> bool:
-        """Whether lines are those that a reference means. Looking at them uses up what is left."""
+        """Whether lines are those that a reference means, and worth one. Looking at them uses up what is left."""
         self._left -= len(found)
-        return self._left >= 0 and reference_hash(found) == reference.hash
+        return self._left >= 0 and len(found) >= SHORTEST - 1 and reference_hash(found) == reference.hash
 
     def _resolve(self, here: Place, reference: Reference, before: str, after: str) -> str | None:
         there = self._addresses.find(here, reference.address)
         if there is not None and there[:2] != here[:2]:
             self.named.setdefault(here[:2], set()).add(there[:2])
-        if there is None or self._left < 0:
+        is_own_name = (
+            there is not None
+            and self._addresses.address(here, there, field=reference.address.field, tag=tag_of(reference.address.what))
+            == reference.address
+        )
+        if there is None or not is_own_name or self._left < 0:
             return None
         source, given = self._source(here, there, reference)
         place = find_place(source.shape, reference.where) if source is not None else None

@@ -13,25 +13,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, assert_never
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ..tokens import Counter
-from ..tools import arguments_of, with_values
+from ..tools import with_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Text, compact
 from .addresses import Addresses, Place
-from .decode import WRITTEN_TIMES, decode
 from .finders import Category, Finders
 from .lines import Lines, Shape
 from .listed import list_in, list_of
 from .matching import Hashed, Index, Repeated, Run
 from .pieces import Piece, find_pieces
+from .proof import Positions, verified
 from .reader import Reader
 from .references import Address
 from .written import WrittenText, mark
 
 Keep = Literal["latest", "earliest"]
-Positions = tuple[int, int]
-"""Positions of a message and of a block in it."""
 
 
 class Encoded(Struct, frozen=True):
@@ -55,15 +52,17 @@ def encode(
     originals: Mapping[Positions, Text] | None = None,
     reader: Reader | None = None,
     proves: bool = True,
+    takes_part: Callable[[Block], bool] = lambda _: True,
 ) -> Encoded:
     """The blocks that become smaller by references, as they are then written.
 
     `messages` hold no references. `originals` are texts of results that were cut: where references can
     express one for fewer tokens than what is left of it, they do. Every block is decoded and compared
-    before it is given back, unless the caller does so before anything is written (`proves`).
+    before it is given back, unless the caller does so before anything is written (`proves`). A block that does not
+    take part neither refers to others nor do they refer to it.
     """
     reader = reader or Reader()
-    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader)
+    encoder = _Encoder(messages, finders, count, may_change, keep, originals or {}, reader, takes_part)
     blocks = encoder.blocks()
     meant = {place: encoder.originals[place] for place in encoder.restored}
     del encoder  # Its index takes as much memory as the check that follows.
@@ -82,6 +81,7 @@ class _Encoder:
         keep: Keep,
         originals: Mapping[Positions, Text],
         reader: Reader,
+        takes_part: Callable[[Block], bool],
     ) -> None:
         self.messages, self.finders, self.count = messages, finders, count
         self.may_change, self.originals = may_change, originals
@@ -89,7 +89,8 @@ class _Encoder:
         self.sources = {category: finders.sources(category) for category in Category}
         """Categories that those of each category may refer to."""
         self.addresses = Addresses(messages, reader.names)
-        self.pieces = list(find_pieces(messages, finders))
+        pieces = find_pieces(messages, finders)
+        self.pieces = [each for each in pieces if takes_part(messages[each.place.message].blocks[each.place.block])]
         """In the order in which they are written. A piece is called by its number here."""
         match keep:
             case "latest":
@@ -269,45 +270,3 @@ class _Encoder:
 
 def _marked(marks: bytearray | None) -> Iterator[int]:
     return (line for line, marked in enumerate(marks or b"") if marked)
-
-
-def with_blocks(messages: Sequence[Message], blocks: Mapping[Positions, Block]) -> list[Message]:
-    """The messages with some blocks exchanged."""
-    changed = list(messages)
-    numbers: dict[int, list[int]] = {}
-    for position, number in blocks:
-        numbers.setdefault(position, []).append(number)
-    for position, inner in numbers.items():
-        new = list(messages[position].blocks)
-        for number in inner:
-            new[number] = blocks[position, number]
-        changed[position] = replace(messages[position], blocks=tuple(new))
-    return changed
-
-
-def verified(
-    messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, Text], reader: Reader
-) -> dict[Positions, Block]:
-    """The blocks that decode to what they were made from. Text that imitates references can spoil some."""
-    while blocks:
-        expected = {place: messages[place[0]].blocks[place[1]].content for place in blocks} | dict(meant)
-        decoded = decode(with_blocks(messages, blocks), reader, expected, WRITTEN_TIMES).messages
-        wrong = [
-            place
-            for place in blocks
-            if not _is_same(decoded[place[0]].blocks[place[1]], messages[place[0]].blocks[place[1]], meant.get(place))
-        ]
-        if not wrong:
-            break
-        blocks = {place: block for place, block in blocks.items() if place not in wrong}
-    return blocks
-
-
-def _is_same(decoded: Block, original: Block, meant: Text | None) -> bool:
-    """Whether a block says what it said. Of arguments that are an object the spelling of their JSON does not count;
-    where they are JSON in a string, it is part of that string.
-    """
-    expected = original.content if meant is None else meant
-    if decoded.content is expected or decoded.text == str(expected):
-        return True
-    return original.is_object and arguments_of(decoded) == arguments_of(original)

@@ -19,8 +19,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..markers import ESCAPE, content_hash
 from ..markers import REFERENCE_PREFIX as PREFIX
-from ..markers import content_hash
 
 _HASH: Final = 1_000_000
 """Hashes are smaller. They only tell a reference from text that looks like one; three digits are one token."""
@@ -39,8 +39,10 @@ _REFERENCE: Final = re.compile(
     )\ \#(?P<hash>\d{6})\]""",
     re.ASCII | re.VERBOSE,
 )
-SPELLED: Final = re.compile(rb"\[see (?:[^\"\\\n]|\\.){1,200}? #\d{6}\]")
-"""What looks like a reference in the bytes of a record."""
+SPELLED: Final = re.compile(rb"\[see (?!\\)(?:[^\"\\\n]|\\.){1,200}? #\d{6}\]")
+"""What looks like a reference in the bytes of a record, and has no escape."""
+SHORTEST: Final = 80
+"""Runs of fewer characters, with a line break behind each line, cost fewer tokens than a reference to them."""
 _ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
 
 
@@ -103,7 +105,7 @@ def _ordinal(number: int) -> str:
 
 def parse_reference(line: str) -> Reference | None:
     """The reference that a line spells, if it is one and nothing else."""
-    if not line.startswith(PREFIX):
+    if not line.startswith(PREFIX) or line.startswith(ESCAPE, len(PREFIX)):
         return None
     match = _REFERENCE.fullmatch(line)
     if match is None:

@@ -11,7 +11,7 @@ from ..tokens import Counter
 from .excerpt import above, describe_numbering, describe_place
 from .lines import Lines, Shape
 from .matching import ITSELF, Run, disjoint
-from .references import ABOVE, Address, Reference, reference_hash
+from .references import ABOVE, SHORTEST, Address, Reference, reference_hash
 
 MIN_SAVING: Final = 12
 """A reference has to save so many tokens. With less, short references cut up runs that older texts could use: over
@@ -20,8 +20,6 @@ _NEAR: Final = 3
 """Counting further than this is asking much of a reader: each step has to save a token more."""
 _LONG: Final = 2_000
 """Characters of a run whose words are counted first: mostly they are enough."""
-_SHORTEST: Final = 80
-"""Runs of fewer characters cost fewer tokens than a reference to them."""
 
 
 class Sources(Protocol):
@@ -62,7 +60,7 @@ class WrittenText:
     def take(self, runs: Iterable[Run], address_of: Callable[[int], Address]) -> list[Run]:
         """Replace the runs that are worth it, longest first, and tell which they are."""
         taken: list[Run] = []
-        for run in disjoint(runs, self._sizes, self.fixed, _SHORTEST):
+        for run in disjoint(runs, self._sizes, self.fixed, SHORTEST):
             if run.source == ITSELF and 1 in self.gone[run.start : run.start + run.size]:
                 continue
             reference = self._reference(run, address_of)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..factor import AS_COUNTED, Factor
-from ..lossless.encode import with_blocks
+from ..lossless.proof import with_blocks
 from ..plurals import plural
 from ..transcript import Transcript
 from ..validity import BOUND_THINKING, Violation, validate

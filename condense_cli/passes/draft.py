@@ -12,7 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..formats import format_named
-from ..lossless.encode import Encoded, Positions, with_blocks
+from ..lossless.encode import Encoded
+from ..lossless.proof import Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS, Counter
 from ..transcript import Block, Family, Message, Role, Text, Transcript
 from .prelude import BlockKey, Writer, key_of
@@ -119,8 +120,9 @@ class Draft:
         self._written = self._writer.write(self.messages, self._protection, self._originals)
         self._saved, self._all_saved = {}, 0
         for (position, number), block in self._written.blocks.items():
-            plain = self.messages[position].blocks[number]
-            self._save(position, number, self._less(plain, block))
+            # An escape takes a token.
+            self._saved[position, number] = self._less(self.messages[position].blocks[number], block)
+            self._all_saved += self._saved[position, number]
 
     def _save(self, position: int, number: int, tokens: int) -> None:
         """Note how many tokens a reference saves, where it saves any."""
@@ -190,8 +192,9 @@ class Draft:
             if (position, number) in self._written.restored:
                 plain = in_input[key_of(plain)]
             saved[key_of(plain)] += self._less(plain, block)
-        where = places(self._before)
-        return {where[key]: tokens for key, tokens in saved.items() if tokens}
+        where, now = places(self._before), places(self.messages)
+        # That an escape went with its block saved nothing by references.
+        return {where[key]: tokens for key, tokens in saved.items() if tokens < 0 or (tokens and key in now)}
 
     def _less(self, block: Block, smaller: Block) -> int:
         return self.count.block(block) - self.count.block(smaller)

@@ -7,12 +7,15 @@ survived. References that the input holds already are read at the start and writ
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 
 from ..config.models import Configuration
+from ..formats.coming_back import ComingBack
 from ..lossless.decode import decode
-from ..lossless.encode import Encoded, Positions, encode, verified, with_blocks
+from ..lossless.encode import Encoded, encode
 from ..lossless.finders import Finders
+from ..lossless.proof import Positions, has_imitations, verified, with_blocks
 from ..lossless.reader import Reader
 from ..lossless.states import TAGS
 from ..models import binds_thinking
@@ -46,20 +49,27 @@ class Writer:
         self._prelude = configuration.lossless_prelude
         self.is_enabled = self._prelude.enabled
         self._finders = finders_of(configuration)
+        self._comes_back = ComingBack(transcript.source)
         self._first_free = _first_free(transcript, configuration)
         self._as_read: dict[BlockKey, Block] = {}
         self._texts: dict[BlockKey, Text] = {}
-        if decoded.resolved:
+        self._imitates = has_imitations(self.messages, self._reader)
+        if decoded.counted:
             for raw, message in zip(transcript.messages, decoded.messages, strict=True):
                 for old, new in zip(raw.blocks, message.blocks, strict=True):
                     if old is not new:
                         self._as_read[key_of(old)] = old
                         self._texts[key_of(old)] = new.content
 
+    @cached_property
+    def _witness(self) -> Place | None:
+        """A text that stays, so that the file still shows how it spells; others refer to it rather than it to them."""
+        return self._comes_back.witness(self.messages if self._prelude.keep == "earliest" else self.messages[::-1])
+
     @property
     def is_active(self) -> bool:
-        """Whether there may be anything to write: new references, or those of the input."""
-        return self.is_enabled or self.has_read_references
+        """Whether there may be anything to write: new references, those of the input, or escapes."""
+        return self.is_enabled or self.has_read_references or self._imitates
 
     @property
     def has_read_references(self) -> bool:
@@ -112,7 +122,8 @@ class Writer:
 
         def may_change(message: Message, block: Block) -> bool:
             is_free = protection.of(message, block) in (None, Kept.BEFORE_REQUEST)
-            return is_free and message.index >= self._first_free and message.index not in recent
+            is_free = is_free and message.index >= self._first_free and message.index not in recent
+            return is_free and block.place != self._witness
 
         if self.is_enabled:
             cut = {
@@ -129,8 +140,11 @@ class Writer:
                 keep=self._prelude.keep,
                 originals=cut,
                 reader=self._reader,
+                takes_part=self._comes_back,
                 proves=self._proves_all or self.has_read_references or self._has_imitations(messages, cut.values()),
             )
+        elif self._imitates:
+            encoded = Encoded(verified(messages, {}, {}, self._reader))
         blocks = encoded.blocks
         restored = encoded.restored
         if self._as_read:
@@ -170,7 +184,8 @@ class Writer:
             if key_of(block) in self._texts and str(self._texts[key_of(block)]) == block.text
         }
         # What they name may have been cut since; nothing gives way to those.
-        return verified(messages, read, {}, self._reader)
+        stay = verified(messages, read, {}, self._reader)
+        return {place: block for place, block in stay.items() if place in read}
 
     def _beside_read(
         self, messages: Sequence[Message], blocks: Mapping[Positions, Block], read: Mapping[Positions, Block]

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from ..config.models import ContentOperation, OperationParams, TruncateParams
 from ..exchanges import stretches
-from ..lossless.encode import Positions, with_blocks
+from ..lossless.proof import Positions, with_blocks
 from ..passes.operations import apply
 from ..transcript import Block, BlockKind, Message
 from .cases import Case, ToTarget, Way, fixed_messages
@@ -64,10 +64,10 @@ def mask(case: Case, target: int) -> list[Message]:
     return with_blocks(case.before.messages, {place: block for place, (block, _) in masked.items()})
 
 
-def mask_but_newest(case: Case) -> list[Message]:
+def mask_but_newest(case: Case, keep: int = _KEPT_RESULTS) -> list[Message]:
     """Markers in place of all tool results but the newest."""
     results = [found for found in _open_blocks(case) if found[1].kind is BlockKind.TOOL_RESULT]
-    masked = {place: _masked(case, block) for place, block in results[:-_KEPT_RESULTS]}
+    masked = {place: _masked(case, block) for place, block in results[:-keep]}
     return with_blocks(case.before.messages, {place: block for place, block in masked.items() if block is not None})
 
 

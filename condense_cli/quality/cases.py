@@ -15,6 +15,7 @@ from ..tokens import Counter
 from ..transcript import STANDING_ROLES, BlockKind, Message, Role, Transcript
 from .asked import Reading
 from .recall import Questions
+from .witnesses.measures import Witnesses
 
 SMALLEST: Final = 8_000
 """Transcripts of fewer tokens are left out: nobody condenses them, and few questions make a noisy share."""
@@ -24,14 +25,28 @@ MOST_FIXED: Final = 0.5
 
 
 class Case:
-    """One cut. `before` is the conversation up to it, of `tokens` tokens; `questions` are what the rest asks."""
+    """One cut. `before` is the conversation up to it, of `tokens` tokens; `questions` are what the rest, `after`, asks.
 
-    def __init__(self, before: Transcript, questions: Questions, count: Counter, at: float) -> None:
+    Targets are shares of `whole`: of other tokens where some of the conversation was condensed before.
+    """
+
+    def __init__(
+        self,
+        before: Transcript,
+        questions: Questions,
+        count: Counter,
+        at: float,
+        *,
+        after: Sequence[Message] = (),
+        whole: int | None = None,
+    ) -> None:
         self.before = before
         self.questions = questions
         self.count = count
         self.at = at
+        self.witnesses = Witnesses(before.messages, after, questions, count)
         self.tokens = count.transcript(before)
+        self.whole = self.tokens if whole is None else whole
         self.remembered: dict[object, object] = {}
         """What ways work out once and use again at another size."""
 
@@ -90,9 +105,10 @@ def cases_of(
         if fixed > MOST_FIXED * total:
             left_out.append(LeftOut(at, "most of what is before it are standing instructions and the first request"))
             continue
-        questions = Questions(before, messages[position:], read)
+        after = messages[position:]
+        questions = Questions(before, after, read)
         if questions.asked.facts:
-            cases.append(Case(replace(transcript, messages=before), questions, count, at))
+            cases.append(Case(replace(transcript, messages=before), questions, count, at, after=after))
         else:
             left_out.append(LeftOut(at, "nothing after it asks for a fact from before it"))
     return cases, left_out

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import fmean
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
 from .evaluation import Cut, Point
-from .recall import Score
-
-Measure = Literal["facts", "edits", "files"]
-MEASURES: Final[tuple[Measure, ...]] = ("facts", "edits", "files")
+from .recall import RECALLS
 
 _CLOSE: Final = 0.005
 """So near to a point its recall is taken as it is."""
@@ -33,7 +30,8 @@ class Mean(Struct, frozen=True):
 class Setting(Struct, frozen=True):
     """The means of one setting of a way. `named` is the share of the facts that only stand in other words.
 
-    `tokens` and `seconds` are sums over all cuts; `failed` counts those where the way could not do it.
+    `tokens` and `seconds` are sums over all cuts; `failed` counts those where the way could not do it. `witnesses` has
+    the means of those that were measured.
     """
 
     way: str
@@ -48,9 +46,10 @@ class Setting(Struct, frozen=True):
     facts: Mean | None
     edits: Mean | None
     files: Mean | None
+    witnesses: dict[str, Mean | None] = {}
 
-    def mean(self, measure: Measure) -> Mean | None:
-        found: Mean | None = getattr(self, measure)
+    def mean(self, measure: str) -> Mean | None:
+        found: Mean | None = getattr(self, measure) if measure in RECALLS else self.witnesses.get(measure)
         return found
 
 
@@ -63,7 +62,7 @@ def settings_of(cuts: Iterable[Cut]) -> list[Setting]:
     return [_setting(points) for points in groups.values()]
 
 
-def recall_at(settings: Sequence[Setting], way: str, measure: Measure, size: float) -> float | None:
+def recall_at(settings: Sequence[Setting], way: str, measure: str, size: float) -> float | None:
     """Recall of a way at a size, between the settings beside it; None where it does not get so small."""
     points = curve(settings, way, measure)
     if not points or size < points[0].size - _CLOSE:
@@ -76,9 +75,22 @@ def recall_at(settings: Sequence[Setting], way: str, measure: Measure, size: flo
     return below.recall + share * (above.recall - below.recall)
 
 
-def curve(settings: Iterable[Setting], way: str, measure: Measure) -> list[Mean]:
+def curve(settings: Iterable[Setting], way: str, measure: str) -> list[Mean]:
     """The points of a way's curve from the smallest on; empty where nothing was asked."""
-    means = [mean for setting in settings if setting.way == way and (mean := setting.mean(measure)) is not None]
+    return _joined([mean for setting in settings if setting.way == way and (mean := setting.mean(measure)) is not None])
+
+
+def line_of(settings: Sequence[Setting], way: str, measure: str) -> tuple[list[Mean], list[Mean]]:
+    """The points of a way's curve that a line joins in a picture, and those beside it: a setting without a target is
+    no step between two targets, and a line through it would go to and fro."""
+    found = [(setting, mean) for setting in settings if setting.way == way and (mean := setting.mean(measure))]
+    with_target = [mean for setting, mean in found if setting.budget is not None]
+    without = [mean for setting, mean in found if setting.budget is None]
+    return (_joined(with_target), without) if with_target else (_joined(without), [])
+
+
+def _joined(means: Sequence[Mean]) -> list[Mean]:
+    """From the smallest size on, up to what nobody condensed."""
     if not means:
         return []
     return sorted([*means, Mean(1.0, 1.0, max(mean.cuts for mean in means))], key=lambda mean: (mean.size, mean.recall))
@@ -97,16 +109,15 @@ def _setting(points: Sequence[Point]) -> Setting:
         sum(point.seconds for point in points),
         len(points) - len(done),
         fmean(named) if named else None,
-        *(_mean(done, measure) for measure in MEASURES),
+        facts=_mean(done, "facts"),
+        edits=_mean(done, "edits"),
+        files=_mean(done, "files"),
+        witnesses={name: _mean(done, name) for name in (done[0].witnesses if done else ())},
     )
 
 
-def _mean(points: Iterable[Point], measure: Measure) -> Mean | None:
-    found: list[tuple[float, float]] = []
-    for point in points:
-        score: Score | None = getattr(point.recall, measure)
-        if score is not None and score.share is not None:
-            found.append((point.size, score.share))
+def _mean(points: Iterable[Point], measure: str) -> Mean | None:
+    found = [(point.size, share) for point in points if (share := point.share(measure)) is not None]
     if not found:
         return None
     return Mean(fmean(size for size, _ in found), fmean(share for _, share in found), len(found))

@@ -13,6 +13,9 @@ from ..tokens import Counter
 from ..transcript import Message, Transcript
 from .cases import SMALLEST, Case, LeftOut, Way, cases_of
 from .recall import Recall
+from .rounds import after_rounds
+from .witnesses.condensed import Condensed
+from .witnesses.measures import Shares
 
 BUDGETS: Final = (0.7, 0.5, 0.3)
 CUTS: Final = (0.5, 0.75)
@@ -26,6 +29,7 @@ class Point(Struct, frozen=True):
 
     `size` is the share of the tokens before the cut that it left.
     `seconds` are those of the processor that condensing took; a way that could not do it has an `error`.
+    `witnesses` are shares of those that were asked for; rules are those of five rounds.
     """
 
     way: str
@@ -36,6 +40,12 @@ class Point(Struct, frozen=True):
     recall: Recall | None
     seconds: float
     error: str = ""
+    witnesses: Shares = {}
+
+    def share(self, measure: str) -> float | None:
+        """A recall or witness from 0 to 1; None where the cut asks for nothing."""
+        recalls = self.recall.shares() if self.recall else {}
+        return (recalls | self.witnesses).get(measure)
 
 
 class Cut(Struct, frozen=True):
@@ -67,6 +77,7 @@ def evaluate(
     budgets: Sequence[float] = BUDGETS,
     cuts: Sequence[float] = CUTS,
     smallest: int = SMALLEST,
+    witnesses: Sequence[str] = (),
     name: str = "",
     count: Counter | None = None,
     clock: Callable[[], float] = lambda: 0.0,
@@ -74,7 +85,8 @@ def evaluate(
 ) -> Evaluated:
     """Measure the ways at every cut. `clock` gives seconds; `done` is told the share of the work that is done.
 
-    Budgets are shares of the tokens before a cut, cuts shares of the messages, each above 0 and below 1.
+    Budgets are shares of the tokens before a cut, cuts shares of the messages, each above 0 and below 1. `witnesses`
+    are names of WITNESSES, which take their time.
     """
     count = count or Counter.of(transcript)
     factor = factor_of(transcript, count)
@@ -84,7 +96,7 @@ def evaluate(
     for number, case in enumerate(cases):
         points = []
         for step, run in enumerate(runs):
-            points.append(_point(case, run, factor, clock))
+            points.append(_point(case, run, factor, clock, witnesses))
             done((number + (step + 1) / len(runs)) / len(cases))
         asked = case.questions.asked
         found.append(
@@ -118,12 +130,12 @@ def _runs(way: Way, budgets: Sequence[float]) -> list[_Run]:
 
 def _to_share(name: str, condense: Callable[[Case, int], Sequence[Message]], budget: float) -> _Run:
     def to_share(case: Case) -> Sequence[Message]:
-        return condense(case, max(1, int(case.tokens * budget)))
+        return condense(case, max(1, int(case.whole * budget)))
 
     return _Run(name, f"to {100 * budget:.4g} %", budget, to_share)
 
 
-def _point(case: Case, run: _Run, factor: Factor, clock: Callable[[], float]) -> Point:
+def _point(case: Case, run: _Run, factor: Factor, clock: Callable[[], float], witnesses: Sequence[str] = ()) -> Point:
     started = clock()
     try:
         messages = run.condense(case)
@@ -140,5 +152,26 @@ def _point(case: Case, run: _Run, factor: Factor, clock: Callable[[], float]) ->
         )
     seconds = clock() - started
     tokens = case.size_of(messages)
-    size, recall = tokens / case.tokens, case.questions(messages)
-    return Point(run.way, run.setting, run.budget, factor.shown(tokens), size, recall, seconds)
+    kept = Condensed(messages, case.questions)
+    shares = case.witnesses(kept, [name for name in witnesses if name != "rules"])
+    if "rules" in witnesses:
+        shares["rules"] = _rules(case, run)
+    return Point(
+        run.way,
+        run.setting,
+        run.budget,
+        factor.shown(tokens),
+        tokens / case.tokens,
+        kept.recall,
+        seconds,
+        witnesses=shares,
+    )
+
+
+def _rules(case: Case, run: _Run) -> float | None:
+    """The user's own sentences that stand after five rounds; None where the way cannot go on with what it left."""
+    try:
+        kept = after_rounds(case, run.condense, run.budget)
+    except CondenseError:
+        return None
+    return case.witnesses(Condensed(kept, case.questions), ("rules",))["rules"]

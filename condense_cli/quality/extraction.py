@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ..extractive.parts import Key
 from ..extractive.survey import Survey
 from ..extractive.together import shorten_together, summarize
-from ..lossless.encode import Positions, with_blocks
+from ..lossless.proof import Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS
 from ..tools import with_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Place, Role

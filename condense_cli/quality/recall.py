@@ -46,6 +46,10 @@ class Score(Struct, frozen=True):
         return self.named / self.asked if self.asked else None
 
 
+RECALLS: Final = ("facts", "edits", "files")
+"""The measures that are always worked out; witnesses come on top of them."""
+
+
 class Recall(Struct, frozen=True):
     """Fact, edit and ledger recall: facts that the assistant later wrote, lines that its later edits had to match, and
     files that were touched, each with what became of it."""
@@ -53,6 +57,9 @@ class Recall(Struct, frozen=True):
     facts: Score
     edits: Score
     files: Score
+
+    def shares(self) -> dict[str, float | None]:
+        return {"facts": self.facts.share, "edits": self.edits.share, "files": self.files.share}
 
 
 class Standing(Struct, frozen=True):

@@ -12,8 +12,10 @@ import msgspec
 
 from .. import __version__
 from ..quality.cases import LeftOut
-from ..quality.curves import MEASURES, Mean, Setting, curve, recall_at, settings_of
+from ..quality.curves import Mean, Setting, curve, recall_at, settings_of
 from ..quality.evaluation import Cut, Evaluated
+from ..quality.recall import RECALLS
+from ..quality.witnesses.measures import Shares
 from .facts import SHAPE
 
 
@@ -25,6 +27,11 @@ class AtSize(msgspec.Struct, frozen=True):
     facts: float | None
     edits: float | None
     files: float | None
+    witnesses: Shares = {}
+
+    def share(self, measure: str) -> float | None:
+        found: float | None = getattr(self, measure) if measure in RECALLS else self.witnesses.get(measure)
+        return found
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -34,6 +41,11 @@ class Curve(msgspec.Struct, frozen=True):
     facts: list[Mean]
     edits: list[Mean]
     files: list[Mean]
+    witnesses: dict[str, list[Mean]] = {}
+
+    def points(self, measure: str) -> list[Mean]:
+        found: list[Mean] = getattr(self, measure) if measure in RECALLS else self.witnesses.get(measure, [])
+        return found
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -66,7 +78,8 @@ class NotRead(msgspec.Struct, frozen=True):
 
 
 class Evaluation(msgspec.Struct, frozen=True):
-    """`ways` are all that was measured; those of `compared` are there to compare the others with."""
+    """`ways` are all that was measured; those of `compared` are there to compare the others with. `measures` are those
+    that tables and pictures show."""
 
     version: int
     condense: str
@@ -77,6 +90,7 @@ class Evaluation(msgspec.Struct, frozen=True):
     total: Summary
     transcripts: list[Measured]
     unread: list[NotRead]
+    measures: list[str]
 
     def left_out(self) -> list[tuple[str, int]]:
         """Why transcripts and cuts were left out, and how many for each reason."""
@@ -96,6 +110,7 @@ def build(
     compared: Sequence[str],
     budgets: Sequence[float],
     cuts: Sequence[float],
+    measures: Sequence[str] = RECALLS,
 ) -> Evaluation:
     """The facts. `unread` are names and reasons; `compared` the ways among `ways` that are no configurations."""
     return Evaluation(
@@ -108,6 +123,7 @@ def build(
         _summary([cut for found in evaluated for cut in found.cuts], budgets),
         [measured(found, budgets) for found in evaluated],
         [NotRead(name, reason) for name, reason in unread],
+        list(measures),
     )
 
 
@@ -127,6 +143,7 @@ def _summary(cuts: Iterable[Cut], budgets: Sequence[float]) -> Summary:
     cuts = list(cuts)
     settings = settings_of(cuts)
     ways = list(dict.fromkeys(setting.way for setting in settings))
+    names = list(dict.fromkeys(name for setting in settings for name in setting.witnesses))
     return Summary(
         len(cuts),
         sum(cut.tokens for cut in cuts),
@@ -135,9 +152,25 @@ def _summary(cuts: Iterable[Cut], budgets: Sequence[float]) -> Summary:
         sum(cut.files for cut in cuts),
         settings,
         [
-            AtSize(way, size, *(recall_at(settings, way, measure, size) for measure in MEASURES))
+            AtSize(
+                way,
+                size,
+                facts=recall_at(settings, way, "facts", size),
+                edits=recall_at(settings, way, "edits", size),
+                files=recall_at(settings, way, "files", size),
+                witnesses={name: recall_at(settings, way, name, size) for name in names},
+            )
             for way in ways
             for size in budgets
         ],
-        [Curve(way, *(curve(settings, way, measure) for measure in MEASURES)) for way in ways],
+        [
+            Curve(
+                way,
+                facts=curve(settings, way, "facts"),
+                edits=curve(settings, way, "edits"),
+                files=curve(settings, way, "files"),
+                witnesses={name: curve(settings, way, name) for name in names},
+            )
+            for way in ways
+        ],
     )

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ..plurals import plural
-from ..quality.curves import MEASURES, Mean
+from ..quality.curves import Mean
 from .evaluation import Evaluation
 from .fitted_table import GAP, column_widths, fitted_table
 from .token_text import OF_SEVERAL
@@ -63,21 +63,21 @@ def _at_size(found: Evaluation, width: int) -> Iterator[RenderableType]:
     """The measures side by side; where that is too wide, one below the other."""
     sizes = [_size(size) for size in found.budgets]
     rows = [
-        [way, *(_percent(getattr(at, measure)) for measure in MEASURES for at in found.total.at_size if at.way == way)]
+        [way, *(_percent(at.share(name)) for name in found.measures for at in found.total.at_size if at.way == way)]
         for way in found.ways
     ]
-    columns = ["at the same size", *sizes * len(MEASURES)]
+    columns = ["at the same size", *sizes * len(found.measures)]
     name, *widths = column_widths(columns, rows)
     rest = sum(widths) + GAP * len(widths)
     if rest + min(name, _SHORTEST_NAME) <= width:
         titles = ""
-        for number, measure in enumerate(MEASURES):
+        for number, measure in enumerate(found.measures):
             first, *others = widths[number * len(sizes) : (number + 1) * len(sizes)]
             titles += f"{'':{GAP}}{measure:>{first}}{'':{sum(others) + GAP * len(others)}}"
         yield Text(" " * min(name, width - rest) + titles.rstrip(), style="dim")
         yield fitted_table(columns, rows, range(1, len(columns)), width, flexible=0)
         return
-    for number, measure in enumerate(MEASURES):
+    for number, measure in enumerate(found.measures):
         start = 1 + number * len(sizes)
         part = [[row[0], *row[start : start + len(sizes)]] for row in rows]
         if number:
@@ -86,12 +86,12 @@ def _at_size(found: Evaluation, width: int) -> Iterator[RenderableType]:
 
 
 def _settings(found: Evaluation, width: int) -> Iterator[RenderableType]:
-    columns = ["setting", "size", *MEASURES, "named", "failed", "seconds"]
+    columns = ["setting", "size", *found.measures, "named", "failed", "seconds"]
     rows = [
         [
             f"{setting.way}, {setting.setting}",
             _percent(setting.size),
-            *(_recall(setting.mean(measure)) for measure in MEASURES),
+            *(_recall(setting.mean(measure)) for measure in found.measures),
             _percent(setting.named),
             str(setting.failed),
             f"{setting.seconds:.1f}",
@@ -109,10 +109,11 @@ def _recall(mean: Mean | None) -> str:
 
 
 def _transcripts(found: Evaluation, width: int) -> Iterator[RenderableType]:
-    """Fact recall of every transcript at the size in the middle, of as many ways as there is room for."""
+    """The first measure of every transcript at the size in the middle, of as many ways as there is room for."""
     size = sorted(found.budgets)[len(found.budgets) // 2]
+    measure = found.measures[0]
     shown = [one for one in found.transcripts if one.cuts][:_MOST_TRANSCRIPTS]
-    columns = [f"facts at {_size(size)}", "tokens", "asked"]
+    columns = [f"{measure} at {_size(size)}", "tokens", "asked"]
     rows = [[one.name, f"{one.tokens:,}", f"{one.summary.facts:,}"] for one in shown]
     room = width - 2 * _SHORTEST_NAME - sum(column_widths(columns, rows)[1:]) - 2 * GAP
     for way in found.ways:
@@ -121,24 +122,38 @@ def _transcripts(found: Evaluation, width: int) -> Iterator[RenderableType]:
             break
         columns.append(way)
         for row, one in zip(rows, shown, strict=True):
-            row.append(
-                _percent(next((at.facts for at in one.summary.at_size if (at.way, at.size) == (way, size)), None))
-            )
+            at = next((at for at in one.summary.at_size if (at.way, at.size) == (way, size)), None)
+            row.append(_percent(at.share(measure) if at else None))
     yield fitted_table(columns, rows, range(1, len(columns)), width, flexible=0, is_path=True)
     missing = sum(bool(one.cuts) for one in found.transcripts) - len(shown)
     if missing:
         yield Text(f"and {missing} more, which --json has", style="dim")
 
 
+_MEANINGS = {
+    "facts": "names and numbers that the assistant wrote after the cut",
+    "edits": "lines that later edits had to match",
+    "files": "files whose fate is still told",
+    "substrings": "facts, also inside longer ones",
+    "old_strings": "texts that later edits replaced, whole",
+    "bits": "of what the full context tells of the next words and calls, by a compressor",
+    "bits_calls": "bits of calls alone",
+    "bits_words": "bits of words alone",
+    "grounding": "of the next 20 calls those with all they took from before the cut",
+    "rereads": "of the tokens of the files that anything came from, those not to be read again",
+    "rules": "sentences of the user after five rounds of condensing",
+}
+
+
 def _notes(found: Evaluation) -> Iterator[str]:
     if found.total.cuts:
+        meanings = "; ".join(f"{measure}: {_MEANINGS[measure]}" for measure in found.measures)
+        yield f"Percent still present in the condensed part, averaged over all cuts: {meanings}."
         yield (
-            "Facts that the assistant wrote after the cut, lines that its edits had to match, files with what became "
-            "of them: percent that still stand before it, means over all cuts. named: facts that do not stand, but are "
-            "in a ledger or in the words of a summary. size: percent of the tokens. seconds: of the processor. "
-            f"{OF_SEVERAL}"
+            "named: facts that are only in a ledger or in the words of a summary. size: percent of the tokens. "
+            f"seconds: of the processor. {OF_SEVERAL}"
         )
-        if any(getattr(at, measure) is None for at in found.total.at_size for measure in MEASURES):
+        if any(at.share(measure) is None for at in found.total.at_size for measure in found.measures):
             yield f"{_NONE} is where a way does not get so small, or nothing was asked."
     for reason, number in found.left_out():
         yield f"Left out ({number}): {reason}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -14,7 +14,7 @@ from .. import todos
 from ..errors import CondenseError, UsageError
 from ..formats import format_named
 from ..lossless.decode import decode
-from ..markers import content_hash, gaps_in, short
+from ..markers import ELLIPSIS, content_hash, gaps_in, parse_gap, short
 from ..passes.batch import said_by_summaries
 from ..plurals import plural
 from ..tools import arguments_of, string_values
@@ -105,7 +105,8 @@ def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
     for look in (_said, _behind_references, _in_summaries, _shown, _summarized, _marked):
         hits = look(transcript, wanted)
         if hits:
-            return hits
+            # A marker that names it by mistake, or by intent, may stand for any other text.
+            return hits if look is _marked else [*hits, *_marked_otherwise(transcript, wanted, hits)]
     raise CondenseError(
         f"Nothing in the transcript has the hash {wanted}, and no marker names it.",
         "Look in the original: the file from which the one with the marker was condensed.",
@@ -129,6 +130,21 @@ def _marked(transcript: Transcript, wanted: str) -> list[Hit]:
         Hit(hit.message, hit.number, hit.block, Found.MARKER, readable(hit.block))
         for hit in {hit.position: hit for hit in hits}.values()
     ]
+
+
+def _marked_otherwise(transcript: Transcript, wanted: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Blocks with a marker that names the hash although they were not cut from what has it."""
+    if hits[0].found not in (Found.CONTENT, Found.ARGUMENT):
+        return []
+    whole = hits[0].text
+    return [hit for hit in _marked(transcript, wanted) if not _is_cut_from(hit.text, whole)]
+
+
+def _is_cut_from(text: str, whole: str) -> bool:
+    """Whether what stands around the markers of a text may be what was left of another; a summary says anything."""
+    gaps = gaps_in(text)
+    kept = (line.strip(ELLIPSIS) for line in text.split("\n") if not parse_gap(line))
+    return any(gap.is_summary for gap in gaps) or all(line in whole for line in kept)
 
 
 def _behind_references(transcript: Transcript, wanted: str) -> list[Hit]:

@@ -21,8 +21,9 @@ with atheris.instrument_imports(include=["condense_cli"]):
     from condense_cli.errors import CondenseError
     from condense_cli.formats import format_named, parse, serialize
     from condense_cli.lossless.decode import decode
-    from condense_cli.lossless.encode import encode, with_blocks
+    from condense_cli.lossless.encode import encode
     from condense_cli.lossless.finders import Finders
+    from condense_cli.lossless.proof import with_blocks
     from condense_cli.tokens import Counter
     from condense_cli.tools import arguments_of
     from condense_cli.transcript import BlockKind, Message, Transcript

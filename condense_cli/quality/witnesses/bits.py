@@ -2,7 +2,8 @@
 
 The assistant's words and calls after the cut are compressed with a context in front of them, each piece after all that
 came before it. What the tools and the user said in between is in front of it as well, and costs nothing. The full
-context saves bytes against no context at all; the measure is the share of these bytes that a condensed context saves.
+context saves bytes against none but the standing instructions; the measure is the share of these bytes that a condensed
+context saves.
 
 It sees whatever repeats, names and phrasing alike, wherever it stands, and needs no idea of what a fact is. It does not
 see what is said in other words, and a context that repeats the right words in the wrong order is worth as much.
@@ -62,11 +63,12 @@ class Bits(Struct, frozen=True):
 class Continuation:
     """What came after a cut, put behind as many contexts as wanted.
 
-    `before` are all texts of the full context, of which no condensed one explains more than all.
+    `before` are all texts of the full context, `always` those of them that are sent with every request.
     """
 
-    def __init__(self, before: Iterable[str], after: Sequence[Message]) -> None:
+    def __init__(self, before: Iterable[str], after: Sequence[Message], always: Iterable[str] = ()) -> None:
         self._before = before
+        self._always = always
         self._pieces = [(kind, _encoded(text)) for kind, text in _pieces(after)]
         self._size = sum(len(piece) for _, piece in self._pieces)
 
@@ -80,7 +82,7 @@ class Continuation:
 
     @cached_property
     def _with_nothing(self) -> Lengths:
-        return self._lengths(())
+        return self._lengths(self._always)
 
     @cached_property
     def _with_all(self) -> Lengths:

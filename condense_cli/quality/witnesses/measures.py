@@ -8,9 +8,9 @@ from typing import Final
 
 from ...lossless.decode import decode
 from ...tokens import Counter
-from ...transcript import Message
+from ...transcript import STANDING_ROLES, Message
 from ..asked import texts_in
-from ..recall import Questions
+from ..recall import RECALLS, Questions
 from .bits import Continuation
 from .condensed import Condensed
 from .grounding import grounded
@@ -23,6 +23,8 @@ WITNESSES: Final = (
     "substrings", "old_strings", "bits", "bits_calls", "bits_words", "grounding", "rereads", "rules"
 )  # fmt: skip
 """Their names, everywhere. `bits_calls` and `bits_words` are the two parts of `bits`."""
+
+MEASURES: Final = (*RECALLS, *WITNESSES)
 
 Shares = dict[str, float | None]
 """By the names of measures shares from 0 to 1, or None where a cut asks for nothing."""
@@ -61,13 +63,21 @@ class Witnesses:
             found["rules"] = self._rules(kept.messages)
         return {name: found[name] for name in WITNESSES if name in wanted}
 
+    def measure(self, kept: Sequence[Message], names: Iterable[str] = MEASURES) -> Shares:
+        """Recalls and witnesses of a condensed form; rules are those of one round."""
+        names = tuple(names)
+        condensed = Condensed(kept, self.questions)
+        recalls = condensed.recall.shares()
+        return {name: recalls[name] for name in RECALLS if name in names} | self(condensed, names)
+
     @cached_property
     def _substrings(self) -> Substrings:
         return Substrings(self.questions)
 
     @cached_property
     def _continuation(self) -> Continuation:
-        return Continuation(list(texts_in(self.before)), self.after)
+        always = (message for message in self.before if message.role in STANDING_ROLES)
+        return Continuation(list(texts_in(self.before)), self.after, list(texts_in(always)))
 
     @cached_property
     def _old_strings(self) -> OldStrings:
@@ -88,18 +98,15 @@ def measure(
     after: tuple[Message, ...],
     *,
     count: Counter | None = None,
-    names: Iterable[str] = ("facts", "edits", "files", *WITNESSES),
+    names: Iterable[str] = MEASURES,
 ) -> Shares:
-    """Every measure of one condensed form: `kept` in place of `before`, asked by `after`.
+    """Every measure of one condensed form: `kept` in place of `before`, asked by `after`; rules are those of one round.
 
-    What the cut alone decides is worked out once for the same two tuples. Rules are those of one round.
+    What the cut alone decides is worked out once for the same two tuples (`is`, not `==`). Who has a case has it in
+    `case.witnesses`.
     """
     witnesses = _witnesses(_Same(before, after), count or _COUNT)
-    condensed = Condensed(kept, witnesses.questions)
-    names = tuple(names)
-    recall = condensed.recall
-    scores = {"facts": recall.facts, "edits": recall.edits, "files": recall.files}
-    return {name: score.share for name, score in scores.items() if name in names} | witnesses(condensed, names)
+    return witnesses.measure(kept, names)
 
 
 _COUNT: Final = Counter()

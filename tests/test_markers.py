@@ -1,0 +1,173 @@
+"""How markers are spelled and read: what is not spelled as we spell it is text."""
+
+from __future__ import annotations
+
+import pytest
+
+from condense_cli.markers import (
+    SPELLED,
+    Gap,
+    SummaryMark,
+    begins_as_summary,
+    content_hash,
+    find_stretch,
+    gaps_in,
+    is_marked,
+    parse_gap,
+    parse_summary,
+    stretch_hash,
+    with_escape,
+    without_escape,
+    without_escapes,
+)
+
+HASH = "0a1b2c3d"
+GAPS = {
+    "[condense: 1 line left out #0a1b2c3d]": Gap(HASH, 1),
+    "[condense: 68 lines left out #0a1b2c3d]": Gap(HASH, 68),
+    "[condense: 1 character left out #0a1b2c3d]": Gap(HASH, 0, 1),
+    "[condense: 300 characters left out #0a1b2c3d]": Gap(HASH, 0, 300),
+    "[condense: 2 lines, 1 character left out #0a1b2c3d]": Gap(HASH, 2, 1),
+    "[condense: image left out #0a1b2c3d]": Gap(HASH, is_image=True),
+    "[condense: summary of 70 lines #0a1b2c3d]": Gap(HASH, 70, is_summary=True),
+    "[condense: summary of 2 lines, 3 characters #0a1b2c3d]": Gap(HASH, 2, 3, is_summary=True),
+    "[condense: 999999999999999 lines left out #0a1b2c3d]": Gap(HASH, 999_999_999_999_999),
+}
+
+
+@pytest.mark.parametrize("spelled", GAPS)
+def test_what_is_written_is_read(spelled: str) -> None:
+    assert str(GAPS[spelled]) == spelled
+    assert parse_gap(spelled) == GAPS[spelled]
+    assert SPELLED.fullmatch(spelled.encode())
+    assert is_marked(f"a text\n{spelled}\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[condense: 1 lines left out #0a1b2c3d]",
+        "[condense: 2 line left out #0a1b2c3d]",
+        "[condense: 02 lines left out #0a1b2c3d]",
+        "[condense: 0 lines left out #0a1b2c3d]",
+        "[condense: 0 characters left out #0a1b2c3d]",
+        "[condense:  left out #0a1b2c3d]",
+        "[condense: 3 lines #0a1b2c3d]",
+        "[condense: summary of 3 lines left out #0a1b2c3d]",
+        "[condense: 3 lines left out #0A1B2C3D]",
+        "[condense: 3 lines left out #0a1b2c3]",
+        "[condense: 3 lines left out #0a1b2c3d] ",
+        " [condense: 3 lines left out #0a1b2c3d]",
+        "[condense: 3 lines left out #0a1b2c3d]\n",
+        "[condense: ٣ lines left out #0a1b2c3d]",
+        "[condense: image left out #0a1b2c3]",
+        "[Condense: 3 lines left out #0a1b2c3d]",
+        "[condense: 3 lines, left out #0a1b2c3d]",
+        "",
+    ],
+)
+def test_what_is_spelled_in_another_way_is_text(text: str) -> None:
+    assert parse_gap(text) is None
+
+
+def test_the_gaps_of_a_text_in_order() -> None:
+    lines = ["def f():", *GAPS, "  [condense: 3 lines left out #0a1b2c3d]", "end"]
+    assert gaps_in("\n".join(lines)) == [*GAPS.values()]
+    assert gaps_in("no marker") == []
+
+
+def test_gaps_add_up_under_the_first_hash() -> None:
+    assert Gap(HASH, 2, 3).plus(Gap("ffffffff", 40, 500)) == Gap(HASH, 42, 503)
+
+
+@pytest.mark.parametrize(
+    ("mark", "spelled"),
+    [
+        (SummaryMark(1, 0, HASH), "[condense: summary of 1 message, 0 follow #0a1b2c3d]"),
+        (SummaryMark(70, 12, HASH), "[condense: summary of 70 messages, 12 follow #0a1b2c3d]"),
+        (SummaryMark(2, 3, HASH, "4d5e6f70"), "[condense: summary of 2 messages, 3 follow, after #4d5e6f70 #0a1b2c3d]"),
+    ],
+)
+def test_marks_of_summaries(mark: SummaryMark, spelled: str) -> None:
+    assert str(mark) == spelled
+    assert parse_summary(f"{spelled}\nWhat happened.") == mark
+    assert parse_summary(spelled) == mark
+    assert parse_gap(spelled) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[condense: summary of 1 messages, 0 follow #0a1b2c3d]",
+        "[condense: summary of 2 message, 0 follow #0a1b2c3d]",
+        "[condense: summary of 02 messages, 0 follow #0a1b2c3d]",
+        "[condense: summary of 70 lines #0a1b2c3d]",
+        "[condense: summary of 2 messages, 0 follow #0a1b2c3d] and more",
+        "What happened.\n[condense: summary of 2 messages, 0 follow #0a1b2c3d]",
+        "\n[condense: summary of 2 messages, 0 follow #0a1b2c3d]",
+        "",
+    ],
+)
+def test_what_begins_otherwise_is_no_summary(text: str) -> None:
+    assert parse_summary(text) is None
+    assert not begins_as_summary(text)
+
+
+# Each layer of escapes is taken off as it was put on; what has none is left as it is.
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "[condense: summary of 2 messages, 0 follow #0a1b2c3d]",
+        "[condense: summary of 1 message, 0 follow #0a1b2c3d]\nWhat",
+    ],
+)
+def test_escaped_marks(mark: str) -> None:
+    once = with_escape(mark)
+    twice = with_escape(once)
+    assert (once, twice) == (f"[\\{mark[1:]}", f"[\\\\{mark[1:]}")
+    assert without_escape(twice) == once
+    assert without_escape(once) == without_escape(mark) == mark
+    assert without_escapes(twice) == without_escapes(once) == without_escapes(mark) == mark
+    assert all(map(begins_as_summary, (mark, once, twice)))
+    assert parse_summary(once) is None
+
+
+def test_escapes_elsewhere_stay() -> None:
+    assert without_escapes("[\\a [\\\\b") == "[a [\\\\b"
+    assert without_escape("a [\\b") == without_escapes("a [\\b") == "a [\\b"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a [condense: 3 lines left out #0a1b2c3d] b", True),
+        ("a [see lines 3-9 above #401752] b", True),
+        ("[see lines 3-9 above]", False),
+        ("[see a\nb #401752]", False),
+        ("see lines 3-9 above #401752]", False),
+        ("[condensed: 3 lines #0a1b2c3d]", False),
+        ("", False),
+    ],
+)
+def test_whether_something_may_be_missing(text: str, expected: bool) -> None:
+    assert is_marked(text) is expected
+
+
+def test_hashes() -> None:
+    assert content_hash("") == "e3b0c442"
+    assert content_hash("é") == "4a99557e"
+    assert content_hash("a\ud800") == "25819b9b"
+    assert stretch_hash("aabbccdd", "11223344") == "aa" + content_hash("aabbccdd11223344")[2:]
+
+
+def test_a_stretch_is_found_by_its_ends() -> None:
+    hashes = [content_hash(str(number)) for number in range(40)]
+    for first, last in ((0, 0), (0, 39), (5, 9), (39, 39)):
+        assert find_stretch(hashes, stretch_hash(hashes[first], hashes[last])) == (first, last)
+    assert find_stretch(hashes, stretch_hash(hashes[9], hashes[5])) is None
+    assert find_stretch([], stretch_hash("aa", "bb")) is None
+
+
+def test_the_first_of_equal_stretches_is_the_one() -> None:
+    a, b, c = "aa111111", "aa222222", "cc333333"
+    assert find_stretch([b, a, c, a, c], stretch_hash(a, c)) == (1, 2)

@@ -1,0 +1,223 @@
+"""What a selection takes and what is protected from every pass, worked out for single messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from build import anthropic, assistant, conversation, thinking, user
+from msgspec.structs import replace
+
+from condense_cli.config.models import Configuration, IndexRange, Predicates, Selection
+from condense_cli.errors import ConfigurationError
+from condense_cli.passes.receipts import Kept
+from condense_cli.passes.selection import Selected, no_selectors, protect, select
+from condense_cli.passes.untouched import why_untouched
+from condense_cli.tokens import Counter
+from condense_cli.transcript import Message
+
+COMMAND = "<command-name>/init</command-name>"
+REMINDER = "<system-reminder>Be brief.</system-reminder>"
+Messages = list[dict[str, Any]]
+
+
+def read(*messages: dict[str, Any]) -> tuple[Message, ...]:
+    return anthropic(*messages).messages
+
+
+def selected(messages: tuple[Message, ...], **selection: Any) -> Selected:
+    return select(Selection(**selection), messages, Counter())
+
+
+# --- What a selection takes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("selection", "end", "preserved", "reason"),
+    [
+        ({"type": "custom"}, 14, None, "selected by the pass"),
+        ({"type": "preserve_recent", "keep_recent_count": 1}, 13, 1, "older than the last 1 turn"),
+        ({"type": "preserve_recent", "keep_recent_count": 5}, 9, 5, "older than the last 5 turns"),
+        ({"type": "preserve_recent", "keep_recent_count": 14}, 0, 14, "older than the last 14 turns"),
+        ({"type": "preserve_recent"}, 14, 0, "older than the last 0 turns"),
+        ({"type": "preserve_percent", "keep_percentage": 50}, 7, 7, "older than the newest 50 %"),
+        ({"type": "preserve_percent", "keep_percentage": 0.5}, 13, 1, "older than the newest 0.5 %"),
+        ({"type": "preserve_percent", "keep_percentage": 100}, 0, 14, "older than the newest 100 %"),
+        ({"type": "preserve_percent"}, 14, 0, "older than the newest 0 %"),
+    ],
+)
+def test_where_a_selection_ends(selection: dict[str, Any], end: int, preserved: int | None, reason: str) -> None:
+    found = selected(read(*conversation()), **selection)
+    assert (found.end, found.preserved_turns, found.reason) == (end, preserved, reason)
+
+
+# It goes when its thinking goes; were it counted, the window would move then.
+def test_a_message_of_thinking_alone_takes_no_room() -> None:
+    messages = read(user("a"), assistant("b"), user("c"), assistant([thinking()]), user("d"), assistant("e"))
+    assert len(messages) == 6
+    assert selected(messages, type="preserve_recent", keep_recent_count=3).end == 2
+
+
+def test_a_percentage_is_of_turns() -> None:
+    messages = read(user("a"), assistant("b"), user("c"), assistant([thinking()]), user("d"), assistant("e"))
+    assert selected(messages, type="preserve_percent", keep_percentage=60).preserved_turns == 3
+    assert selected(messages, type="preserve_percent", keep_percentage=61).preserved_turns == 4
+
+
+def test_a_percentage_is_a_hundredth() -> None:
+    many = read(*conversation(60))
+    assert len(many) > 101
+    assert selected(many, type="preserve_percent", keep_percentage=100).preserved_turns == len(many)
+
+
+# An earlier summary: whatever it says, but not from outside of the range, and not where only some tools are meant.
+@pytest.mark.parametrize(
+    ("selection", "taken"),
+    [
+        ({"regex": "no such text"}, [0, 1, 2, 3]),
+        ({"roles": ("tool",)}, [0, 1, 2, 3]),
+        ({"range": IndexRange(start=1, end=3)}, [1, 2]),
+        ({"only_tools": ("read",)}, [1, 2]),
+        ({"only_tools": ("bash",)}, []),
+    ],
+)
+def test_which_summaries_a_selection_takes_in(selection: dict[str, Any], taken: list[int]) -> None:
+    messages = read(*conversation(1))
+    found = selected(messages, type="custom", **selection)
+    assert [message.index for message in messages if found.takes_in(message, message.blocks[0])] == taken
+
+
+def test_a_selector_narrows_down_what_predicates_leave() -> None:
+    messages = read(user("a"), assistant("b"), user("c"))
+    asked: list[tuple[str, int]] = []
+
+    def find(name: str) -> Any:
+        def look(messages: tuple[Message, ...], count: Counter) -> Any:
+            asked.append((name, len(messages)))
+            assert isinstance(count, Counter)
+            return lambda message, block: block.text != "a"
+
+        return look
+
+    found = select(Selection(type="custom", selector="mine", roles=("user",)), messages, Counter(), find)
+    assert asked == [("mine", 3)]
+    assert [message.index for message in messages if found.test(message, message.blocks[0])] == [2]
+
+
+def test_a_selector_that_nobody_brings_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="There is no selector named 'mine'") as caught:
+        no_selectors("mine")
+    assert caught.value.hint == "An installed package may bring one."
+
+
+# --- What is protected ------------------------------------------------------------------------------------------------
+
+
+def protected(messages: tuple[Message, ...], **settings: Any) -> dict[int, Kept]:
+    return protect(Configuration(**{"keep_first": 0, **settings}), messages, Counter()).messages
+
+
+def test_standing_instructions_and_the_first_messages() -> None:
+    messages = read(
+        {"role": "system", "content": "s"}, assistant("a"), user("b"), {"role": "developer", "content": "d"}
+    )
+    assert protected(messages) == {0: Kept.STANDING, 2: Kept.FIRST_REQUEST, 3: Kept.STANDING}
+    assert protected(messages, keep_first=1) == {
+        0: Kept.STANDING,
+        1: Kept.FIRST,
+        2: Kept.FIRST_REQUEST,
+        3: Kept.STANDING,
+    }
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        (
+            [user(REMINDER), assistant("a"), user("b"), assistant("c"), user("d")],
+            {0: Kept.BEFORE_REQUEST, 2: Kept.FIRST_REQUEST},
+        ),
+        ([assistant("a"), user("b"), assistant("c")], {1: Kept.FIRST_REQUEST}),
+        ([user(COMMAND), assistant("a"), user("b")], {0: Kept.FIRST_REQUEST}),
+        ([user(COMMAND), assistant("a")], {0: Kept.FIRST_REQUEST}),
+        ([user(REMINDER), assistant("a")], {}),
+        ([assistant("a")], {}),
+        ([], {}),
+    ],
+)
+def test_the_first_request(messages: Messages, expected: dict[int, Kept]) -> None:
+    assert protected(read(*messages)) == expected
+
+
+# Nobody answered it: what the user types next is the request.
+def test_a_command_that_nobody_answered_is_no_request() -> None:
+    messages = read(user(COMMAND), {"role": "system", "content": "s"}, user("b"), assistant("c"))
+    assert protected(messages)[2] is Kept.FIRST_REQUEST
+    assert protected(messages)[0] is Kept.BEFORE_REQUEST
+
+
+def test_what_is_kept_at_the_start_keeps_that_reason_before_the_request() -> None:
+    messages = read(user(REMINDER), assistant("a"), user("b"))
+    assert protected(messages, keep_first=1) == {0: Kept.FIRST, 2: Kept.FIRST_REQUEST}
+
+
+def test_a_demonstration_is_not_the_start() -> None:
+    shown, asked = read(user("an example"), assistant("a"), user("b"))[::2]
+    shown = replace(shown, blocks=(replace(shown.blocks[0], demonstrates=True, injected=True),))
+    found = protected((shown, asked), keep_first=1)
+    assert found == {asked.index: Kept.FIRST_REQUEST}
+
+
+def test_why_a_block_is_protected() -> None:
+    (message,) = read(user("PIN it"))
+    (block,) = message.blocks
+    pinned = protect(Configuration(keep_first=0, pins=(Predicates(regex="PIN"),)), (), Counter())
+    nothing = protect(Configuration(keep_first=0), (), Counter())
+    first = protect(Configuration(keep_first=1, pins=(Predicates(regex="PIN"),)), (message,), Counter())
+    assert pinned.of(message, block) is Kept.PINNED
+    assert nothing.of(message, block) is None
+    assert first.of(message, block) is Kept.FIRST_REQUEST
+    anchor = replace(block, anchors=True)
+    assert first.of(replace(message, blocks=(anchor,)), anchor) is Kept.ANCHOR
+
+
+# A client's own summary goes into the next one, unless it is pinned; that it stands first is no reason.
+def test_a_summary_is_protected_by_pins_alone() -> None:
+    (message,) = read(user("PIN it"))
+    block = replace(message.blocks[0], summarizes=True)
+    summary = replace(message, blocks=(block,))
+    pinned = protect(Configuration(keep_first=1, pins=(Predicates(regex="PIN"),)), (message,), Counter())
+    first = protect(Configuration(keep_first=1), (message,), Counter())
+    assert first.of(message, message.blocks[0]) is Kept.FIRST_REQUEST
+    assert first.of(summary, block) is Kept.SUMMARY
+    assert pinned.of(summary, block) is Kept.PINNED
+
+
+def test_a_pin_of_several_is_enough() -> None:
+    (message,) = read(user("PIN it"))
+    pins = (Predicates(regex="no"), Predicates(regex="PIN"))
+    assert protect(Configuration(keep_first=0, pins=pins), (), Counter()).of(message, message.blocks[0]) is Kept.PINNED
+
+
+# --- What a pass leaves alone -----------------------------------------------------------------------------------------
+
+
+def test_why_a_pass_leaves_a_block_alone() -> None:
+    messages = read(user("a"), assistant("b"), user("c"), assistant("d"), user("e"))
+    found = selected(messages, type="preserve_recent", keep_recent_count=1, roles=("assistant",))
+    protection = protect(Configuration(keep_first=0), messages, Counter())
+    why = [
+        why_untouched(position, message, message.blocks[0], found, protection)
+        for position, message in enumerate(messages)
+    ]
+    assert why == [Kept.FIRST_REQUEST, None, Kept.NOT_SELECTED, None, Kept.RECENT]
+
+
+# Positions are those of the messages that are there, whatever index they had before others went.
+def test_the_position_decides_what_is_too_new() -> None:
+    messages = read(user("a"), assistant("b"), user("c"), assistant("d"))[2:]
+    found = selected(messages, type="preserve_recent", keep_recent_count=1)
+    nothing = protect(Configuration(keep_first=0), (), Counter())
+    assert [
+        why_untouched(position, message, message.blocks[0], found, nothing) for position, message in enumerate(messages)
+    ] == [None, Kept.RECENT]

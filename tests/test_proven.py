@@ -1,0 +1,159 @@
+"""Results that would be wrong: gentler runs take their place, and where none helps, the error names the line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from build import changed_messages, configuration, conversation, one_pass
+
+from condense_cli import api, formats
+from condense_cli.errors import BrokenOutputError
+from condense_cli.passes.condensation import Condensation
+from condense_cli.transcript import Transcript
+
+LINES = b"".join(json.dumps(message).encode() + b"\n" for message in conversation(12))
+"""26 lines; in every second one from the third on is a result."""
+
+Damage = Callable[[list[bytes], set[int]], None]
+"""Lets something go wrong in the lines that are written, of which some hold changed messages."""
+
+
+@pytest.fixture
+def damage(monkeypatch: pytest.MonkeyPatch) -> Callable[[Damage], list[int]]:
+    """Lets something go wrong when a transcript is written. The list that comes back grows with each writing."""
+    serialize = formats.serialize
+
+    def set_up(go_wrong: Damage) -> list[int]:
+        writings: list[int] = []
+
+        def written(transcript: Transcript) -> bytes:
+            lines = serialize(transcript).splitlines(keepends=True)
+            changed = {block.place.record for _, block in transcript.blocks() if block.changed}
+            writings.append(len(changed))
+            go_wrong(lines, changed)
+            return b"".join(lines)
+
+        monkeypatch.setattr(formats, "serialize", written)
+        return writings
+
+    return set_up
+
+
+def run(*passes: dict[str, Any], proves: bool = True) -> Condensation:
+    transcript = api.loads(LINES, format="anthropic")
+    return api.condense(transcript, configuration(*(passes or (one_pass(),))), proves=proves)
+
+
+def nothing(lines: list[bytes], changed: set[int]) -> None:
+    pass
+
+
+def lost(*records: int) -> Damage:
+    """Lines are lost where their messages changed."""
+
+    def go_wrong(lines: list[bytes], changed: set[int]) -> None:
+        for record in sorted(changed.intersection(records), reverse=True):
+            del lines[record]
+
+    return go_wrong
+
+
+def last_lost(lines: list[bytes], changed: set[int]) -> None:
+    del lines[-1:]
+
+
+def last_doubled(lines: list[bytes], changed: set[int]) -> None:
+    lines.append(lines[-1])
+
+
+def renamed(lines: list[bytes], changed: set[int]) -> None:
+    """A result answers another call."""
+    lines[8] = lines[8].replace(b"toolu_3", b"toolu_1")
+
+
+def reworded(lines: list[bytes], changed: set[int]) -> None:
+    lines[:] = [line.replace(b"[condense", b"[refined").replace(b"value", b"worth") for line in lines]
+
+
+def summary_doubled(lines: list[bytes], changed: set[int]) -> None:
+    if any(b"[condense: summary of" in line for line in lines):
+        lines.append(lines[-1])
+
+
+# What is right is written and read once, and given as it was read.
+def test_a_result_is_proven_once(damage: Callable[[Damage], list[int]]) -> None:
+    writings = damage(nothing)
+    result = run()
+    assert api.dump(result) == api.dump(result)
+    assert len(writings) == 1
+    assert changed_messages(result) == [*range(2, 25, 2)]
+    assert not run(proves=False).proof
+
+
+# A message at which the result would be wrong stays as it is, with its neighbours, and the rest is condensed.
+def test_what_would_be_wrong_is_left_alone(damage: Callable[[Damage], list[int]]) -> None:
+    damage(lost(8))
+    result = run()
+    assert changed_messages(result) == [2, 4, 6, *range(10, 25, 2)]
+    (warning,) = result.warnings
+    assert "At line 9, a result of Read would read as a call of Read otherwise." in warning
+    assert json.loads(api.dump(result).splitlines()[8]) == conversation(12)[8]
+    assert sum(change.tokens_before - change.tokens_after for change in result.changes) == (
+        result.tokens_before - result.tokens_after
+    )
+
+
+# Faults far from one another are all left alone.
+def test_what_would_be_wrong_in_several_places_is_left_alone(damage: Callable[[Damage], list[int]]) -> None:
+    damage(lost(4, 22))
+    result = run()
+    assert changed_messages(result) == [2, *range(6, 21, 2), 24]
+    assert api.dump(result)
+
+
+# Where a summary is wrong wherever it is put, none is written, and texts are cut in their places.
+def test_without_summaries_the_rest_is_condensed(damage: Callable[[Damage], list[int]]) -> None:
+    summary = {"id": "older", "mode": "batch", "selection": {"type": "preserve_recent", "keep_recent_count": 9}}
+    summary |= {"batch_config": {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}}}
+    serialize = formats.serialize
+    damage(summary_doubled)
+    result = run(one_pass(selection={"type": "preserve_recent", "keep_recent_count": 6}), summary)
+    assert not any(message.is_summary for message in result.transcript.messages)
+    assert changed_messages(result)
+    assert api.dump(result) == serialize(result.transcript)
+
+
+# Where nothing helps, nothing is left alone, and the error names the line and what is wrong with it.
+@pytest.mark.parametrize(
+    ("go_wrong", "line", "said"),
+    [
+        (lost(*range(26)), 3, "a result of Read would read as a call of Read"),
+        (last_lost, 26, "a text of the assistant would be missing"),
+        (last_doubled, 26, "a text of the assistant would follow it"),
+        (renamed, 9, "a result of Read would belong to another call"),
+        (reworded, 3, "a result of Read would read differently"),
+    ],
+)
+def test_the_error_names_the_line(
+    damage: Callable[[Damage], list[int]], go_wrong: Damage, line: int, said: str
+) -> None:
+    writings = damage(go_wrong)
+    result = run()
+    assert (result.proof, result.warnings) == (None, ())
+    assert changed_messages(result) == [*range(2, 25, 2)]
+    assert len(writings) < 7
+    with pytest.raises(BrokenOutputError, match=f"^The result would be wrong at line {line}: .*{said}$"):
+        api.dump(result)
+
+
+# So does the error where nobody tried to be gentler.
+def test_what_was_not_proven_is_checked_when_it_is_written(damage: Callable[[Damage], list[int]]) -> None:
+    damage(lost(8))
+    result = run(proves=False)
+    with pytest.raises(BrokenOutputError, match="wrong at line 9"):
+        api.dump(result)
+    with pytest.raises(BrokenOutputError, match="wrong at line 9"):
+        api.dump(result.transcript)
