@@ -13,14 +13,14 @@ from pictures import picture
 
 from condense_cli import api
 from condense_cli.errors import ConfigurationError
-from condense_cli.markers import Gap, content_hash, gaps_in, parse_gap
+from condense_cli.markers import Gap, content_hash, gap_hash, gaps_in, parse_gap
 from condense_cli.passes import cutting
 from condense_cli.passes.receipts import Kept
 from condense_cli.report.diff import What
 from condense_cli.transcript import BlockKind, ContentType
 
 DATA = picture(800, 600)
-MARKER = f"[condense: image left out #{content_hash(DATA)}]"
+MARKER = f"[… image #{gap_hash(DATA)}]"
 SUPPRESS: dict[str, Any] = {
     "id": "images",
     "selection": {"type": "preserve_recent", "keep_recent_count": 1},
@@ -52,7 +52,7 @@ def test_a_text_takes_the_place_of_an_image() -> None:
     result = build.condense(build.anthropic(*messages), SUPPRESS)
     first, second, words = build.written(result)[2]["content"]
     assert first == {"type": "text", "text": MARKER}
-    assert second == {"type": "text", "text": f"[condense: image left out #{content_hash(picture(640, 480))}]"}
+    assert second == {"type": "text", "text": f"[… image #{gap_hash(picture(640, 480))}]"}
     assert words == build.text("this way")
     laws.check_all(result.before, build.configuration(SUPPRESS))
 

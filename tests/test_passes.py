@@ -53,7 +53,7 @@ def test_parameters_are_treated_value_by_value() -> None:
     assert after["edits"][1] == {"old": "short", "flag": True}
     assert after["edits"][0]["n"] == 3
     assert after["content"] == after["edits"][0]["old"] != LONG
-    assert after["content"].startswith("[condense: 40 lines left out #")
+    assert after["content"].startswith("[… 40 lines #")
     assert after["big"] == 2**70
 
 
