@@ -54,8 +54,8 @@ _MOST: Final = 9_999_999_999
 PREFIX: Final = "[condense: "
 PREFIXES: Final = ("[… ", PREFIX)
 """How the lines begin that are markers."""
-SPELLED: Final = re.compile(rb"\[(?:condense:|\xe2\x80\xa6|\\u2026) [a-z0-9#, ]{1,80} #(?:\d{6}|[0-9a-f]{8})\]")
-"""What looks like a marker in the bytes of a record."""
+SPELLED: Final = re.compile(rb"\[(?:condense:|\xe2\x80\xa6|\\{1,2}u2026) [a-z0-9#, ]{1,80} #(?:\d{6}|[0-9a-f]{8})\]")
+"""What looks like a marker in the bytes of a record, also where JSON is in a string of it."""
 REFERENCE_PREFIX: Final = "[see "
 """How references begin, the lossless markers; `lossless.references` writes and reads them."""
 
@@ -81,9 +81,20 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
+_DIGITS: Final = 6
+
+
 def short(hash: str) -> str:
-    """Six digits for a hash: a marker with them takes 8 tokens, and where two texts share them a reader is told."""
-    return f"{int(hash, 16) % 1_000_000:06}"
+    """Six digits for a hash: a marker with them takes 8 tokens, and where two texts share them a reader is told.
+
+    Six digits stay as they are.
+    """
+    return hash if len(hash) == _DIGITS else f"{int(hash, 16) % 10**_DIGITS:06}"
+
+
+def is_same(hash: str, other: str) -> bool:
+    """Whether two hashes may name the same content: whole ones are equal, or one is the six digits of the other."""
+    return hash == other or (len(hash) != len(other) and short(hash) == short(other))
 
 
 def gap_hash(text: str) -> str:
@@ -109,9 +120,6 @@ def find_stretch(messages: Sequence[str], wanted: str) -> tuple[int, int] | None
             if stretch_hash(first, messages[end]) == wanted:
                 return start, end
     return None
-
-
-_DIGITS: Final = 6
 
 
 class Gap(Struct, frozen=True):

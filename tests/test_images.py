@@ -13,7 +13,7 @@ from pictures import picture
 
 from condense_cli import api
 from condense_cli.errors import ConfigurationError
-from condense_cli.markers import Gap, content_hash, gap_hash, gaps_in, parse_gap
+from condense_cli.markers import Gap, gap_hash, gaps_in, parse_gap
 from condense_cli.passes import cutting
 from condense_cli.passes.receipts import Kept
 from condense_cli.report.diff import What
@@ -202,7 +202,7 @@ def test_an_image_that_the_user_pasted() -> None:
 
 
 def test_the_marker_is_read_back() -> None:
-    assert parse_gap(MARKER) == Gap(content_hash(DATA), is_image=True)
+    assert parse_gap(MARKER) == Gap(gap_hash(DATA), is_image=True)
     assert str(parse_gap(MARKER)) == MARKER
     assert parse_gap(MARKER + " ") is None
     assert parse_gap(MARKER.replace("image", "images")) is None
@@ -217,8 +217,8 @@ def test_no_operation_cuts_the_marker() -> None:
 # Among other lines the marker is quoted by somebody: it is a line, and its hash names nothing of that text.
 def test_a_quoted_marker_is_a_line_like_any_other() -> None:
     text = f"they wrote\n{MARKER}\nthere\nand here"
-    assert gaps_in(cutting.suppress(text)) == [Gap(content_hash(text), 4)]
-    assert cutting.truncate(text, cutting.Limits(max_lines=2)).startswith(f"they wrote\n{MARKER}\n[condense: 2 lines ")
+    assert gaps_in(cutting.suppress(text)) == [Gap(gap_hash(text), 4)]
+    assert cutting.truncate(text, cutting.Limits(max_lines=2)).startswith(f"they wrote\n{MARKER}\n[… 2 lines ")
 
 
 def test_a_diff_pairs_the_marker_with_its_image() -> None:

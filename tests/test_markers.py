@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from msgspec import Raw
 
 from condense_cli.markers import (
+    PREFIX,
     SPELLED,
     Gap,
     SummaryMark,
     begins_as_summary,
     content_hash,
     find_stretch,
+    gap_hash,
     gaps_in,
     is_marked,
+    is_same,
     parse_gap,
     parse_summary,
+    short,
     stretch_hash,
     with_escape,
     without_escape,
     without_escapes,
 )
+from condense_cli.spelled import Spelled
 
 HASH = "0a1b2c3d"
+SHORT = "012345"
 GAPS = {
     "[condense: 1 line left out #0a1b2c3d]": Gap(HASH, 1),
     "[condense: 68 lines left out #0a1b2c3d]": Gap(HASH, 68),
@@ -31,7 +40,15 @@ GAPS = {
     "[condense: image left out #0a1b2c3d]": Gap(HASH, is_image=True),
     "[condense: summary of 70 lines #0a1b2c3d]": Gap(HASH, 70, is_summary=True),
     "[condense: summary of 2 lines, 3 characters #0a1b2c3d]": Gap(HASH, 2, 3, is_summary=True),
-    "[condense: 999999999999999 lines left out #0a1b2c3d]": Gap(HASH, 999_999_999_999_999),
+    "[condense: 9999999999 lines left out #0a1b2c3d]": Gap(HASH, 9_999_999_999),
+    "[… 1 line #012345]": Gap(SHORT, 1),
+    "[… 68 lines #012345]": Gap(SHORT, 68),
+    "[… 1 character #012345]": Gap(SHORT, 0, 1),
+    "[… 300 characters #012345]": Gap(SHORT, 0, 300),
+    "[… 2 lines, 1 character #012345]": Gap(SHORT, 2, 1),
+    "[… image #012345]": Gap(SHORT, is_image=True),
+    "[condense: summary of 70 lines #012345]": Gap(SHORT, 70, is_summary=True),
+    "[condense: summary of 2 lines, 3 characters #012345]": Gap(SHORT, 2, 3, is_summary=True),
 }
 
 
@@ -63,6 +80,15 @@ def test_what_is_written_is_read(spelled: str) -> None:
         "[condense: image left out #0a1b2c3]",
         "[Condense: 3 lines left out #0a1b2c3d]",
         "[condense: 3 lines, left out #0a1b2c3d]",
+        "[condense: 99999999999 lines left out #0a1b2c3d]",
+        "[condense: 3 lines left out #012345]",
+        "[… 3 lines #0a1b2c3d]",
+        "[… 1 lines #012345]",
+        "[… 99999999999 lines #012345]",
+        "[… image left out #012345]",
+        "[… summary of 3 lines #012345]",
+        "[… 3 lines #012345] ",
+        "[... 3 lines #012345]",
         "",
     ],
 )
@@ -124,7 +150,8 @@ def test_what_begins_otherwise_is_no_summary(text: str) -> None:
 def test_escaped_marks(mark: str) -> None:
     once = with_escape(mark)
     twice = with_escape(once)
-    assert (once, twice) == (f"[\\{mark[1:]}", f"[\\\\{mark[1:]}")
+    words = mark.removeprefix(PREFIX)
+    assert (once, twice) == (f"{PREFIX}\\{words}", f"{PREFIX}\\\\{words}")
     assert without_escape(twice) == once
     assert without_escape(once) == without_escape(mark) == mark
     assert without_escapes(twice) == without_escapes(once) == without_escapes(mark) == mark
@@ -133,14 +160,16 @@ def test_escaped_marks(mark: str) -> None:
 
 
 def test_escapes_elsewhere_stay() -> None:
-    assert without_escapes("[\\a [\\\\b") == "[a [\\\\b"
-    assert without_escape("a [\\b") == without_escapes("a [\\b") == "a [\\b"
+    assert without_escapes("[see \\a [\\\\b") == "[see a [\\\\b"
+    assert without_escape("[see a \\b") == without_escapes("[see a \\b") == "[see a \\b"
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("a [condense: 3 lines left out #0a1b2c3d] b", True),
+        ("a [… 3 lines #012345] b", True),
+        ("a […] b", False),
         ("a [see lines 3-9 above #401752] b", True),
         ("[see lines 3-9 above]", False),
         ("[see a\nb #401752]", False),
@@ -157,7 +186,35 @@ def test_hashes() -> None:
     assert content_hash("") == "e3b0c442"
     assert content_hash("é") == "4a99557e"
     assert content_hash("a\ud800") == "25819b9b"
+    assert gap_hash("") == short(content_hash("")) == f"{0xE3B0C442 % 1_000_000:06}"
+    assert gap_hash("81") == "002460"
+    assert short("012345") == "012345"
     assert stretch_hash("aabbccdd", "11223344") == "aa" + content_hash("aabbccdd11223344")[2:]
+
+
+def test_hashes_of_the_same_content() -> None:
+    whole = content_hash("a")
+    assert is_same(whole, whole)
+    assert is_same(whole, short(whole))
+    assert is_same(short(whole), whole)
+    assert is_same("012345", "012345")
+    other = f"{int(whole, 16) + 1_000_000:08x}"
+    assert short(other) == short(whole)
+    assert not is_same(whole, other)
+    assert not is_same("012345", "012346")
+
+
+# A file may spell the ellipsis as an escape, and long texts are held as they are spelled.
+@pytest.mark.parametrize("ascii", [False, True])
+def test_a_marker_in_a_long_text_as_json_spells_it(ascii: bool) -> None:
+    def spelled(text: str) -> Spelled:
+        return Spelled(Raw(json.dumps("x" * 600 + text, ensure_ascii=ascii).encode()))
+
+    assert is_marked(spelled("\n[… 3 lines #012345]"))
+    assert not is_marked(spelled("\n[…] 3 lines #012345]"))
+    assert not is_marked(spelled("\n[\\u2026 3 lines #012345]"))
+    line = json.dumps(json.dumps({"a": "[… 3 lines #012345]"}, ensure_ascii=ascii), ensure_ascii=ascii).encode()
+    assert SPELLED.search(line)
 
 
 def test_a_stretch_is_found_by_its_ends() -> None:

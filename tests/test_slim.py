@@ -18,7 +18,7 @@ from condense_cli.config.presets import load_preset
 from condense_cli.formats import format_named, parse
 from condense_cli.jsontext import parse as parse_json
 from condense_cli.lossless.decode import decode
-from condense_cli.markers import content_hash, gap_hash
+from condense_cli.markers import gap_hash
 from condense_cli.passes.condensation import Condensation
 from condense_cli.report.lookup import Found, find
 from condense_cli.report.slimming import slim_of
@@ -107,7 +107,7 @@ def _only_what_is_receipted(result: Condensation, again: Transcript) -> None:
         for path, (before, after) in differences(parse_json(old), parse_json(new)).items():
             places.remove((record, path))
             assert type(before) is type(after)
-            assert after == [] or f"#{content_hash(before)}]" in after
+            assert after == [] or f"#{gap_hash(before)}]" in after
     assert not places
 
 
@@ -267,7 +267,7 @@ def test_records_outside_the_conversation_are_slimmed_and_their_hash_is_found() 
     transcript = session(*records)
     after = records_of(api.dump(slim(transcript)))
     assert after[1] == {**records[1], "toolUseResult": {"originalFile": MARKER_OF_OLD}}
-    (hit,) = find(transcript, content_hash(OLD))
+    (hit,) = find(transcript, gap_hash(OLD))
     assert (hit.found, hit.text, hit.position, hit.message) == (Found.DISPLAY, OLD, "record 1", None)
 
 
@@ -277,7 +277,7 @@ def test_show_finds_what_a_marker_stands_for() -> None:
         claude_line("assistant", "2", "1", [call("x")], reply="m"),
         claude_line("user", "3", "2", [result("x", "ok")], toolUseResult={"originalFile": OLD}),
     )
-    (hit,) = find(transcript, content_hash(OLD))
+    (hit,) = find(transcript, gap_hash(OLD))
     assert (hit.found, hit.text, hit.position) == (Found.DISPLAY, OLD, "2:0")
     assert hit.path == ("toolUseResult", "originalFile")
 

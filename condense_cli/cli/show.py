@@ -24,7 +24,7 @@ EXAMPLES = (
     "condense show session.jsonl 12              all of message 12\n"
     "condense show session.jsonl 12:0            its first block\n"
     "condense show session.jsonl -1              the last message\n"
-    "condense show session.jsonl 5f2c91d8        what the marker stands for\n"
+    "condense show session.jsonl 406167          what the marker stands for\n"
     "condense show session.jsonl 13:0 --raw | jq .message.usage\n"
     "condense show --session latest 12"
 )

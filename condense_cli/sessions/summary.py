@@ -86,8 +86,8 @@ def _is_mark(found: re.Match[bytes]) -> bool:
     """Whether it is a whole line of a text, as JSON spells that: else somebody only speaks of it."""
     data, (start, end) = found.string, found.span()
     is_line = data.endswith((b'"', b"\\n"), max(0, start - 2), start) and data.startswith((b'"', b"\\"), end)
-    line = found[0].replace(b"\\u2026", b"\xe2\x80\xa6").decode("utf-8", "replace")
-    return is_line and (line.startswith(markers.PREFIXES) or references.parse_reference(line) is not None)
+    line = found[0].decode("utf-8", "replace")
+    return is_line and (not line.startswith(markers.REFERENCE_PREFIX) or references.parse_reference(line) is not None)
 
 
 def _read(data: bytes, name: str) -> Transcript:
