@@ -24,7 +24,9 @@ FUZZ_SECONDS ?= 20
 fuzz: .venv/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
 	if $(BIN)/python -c 'import atheris' 2>/dev/null; then \
-	    $(BIN)/python tests/fuzz/readers.py -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0; \
+	    for target in readers words; do \
+	        $(BIN)/python tests/fuzz/$$target.py -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 || exit 1; \
+	    done; \
 	else echo 'atheris has no wheel for this machine: the readers were not fuzzed'; fi
 
 freeze: .venv/.dev

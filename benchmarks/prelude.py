@@ -39,7 +39,8 @@ from condense_cli.exchanges import calls_by_id
 from condense_cli.lossless.addresses import Addresses, Place
 from condense_cli.lossless.decode import Decoded, decode
 from condense_cli.lossless.lines import Lines, read_lines
-from condense_cli.lossless.references import Reference, reference_hash
+from condense_cli.lossless.references import Reference
+from condense_cli.markers import short_hash
 from condense_cli.models import binds_thinking
 from condense_cli.tokens import Counter, encoding_for
 from condense_cli.tools import arguments_of, has_failed, main_argument, path_argument, reads_a_file, string_values
@@ -177,7 +178,7 @@ def savings(messages: Sequence[Message], targets: dict[Place, Place], count: Cou
     saved = {}
     for place, target in targets.items():
         text = block_at(messages, place).text
-        marker = str(Reference("", addresses.address(place, target), reference_hash(text)))
+        marker = str(Reference("", addresses.address(place, target), short_hash(text)))
         if count(marker) < count(text):
             saved[place] = count(text) - count(marker)
     return saved

@@ -32,7 +32,7 @@ from condense_cli.parallel import in_order, usable_processors
 from condense_cli.plurals import plural
 from condense_cli.quality.baselines import mask_but_newest
 from condense_cli.quality.cases import AsIs, Way
-from condense_cli.quality.curves import Setting, recall_at, settings_of
+from condense_cli.quality.curves import Setting, settings_of
 from condense_cli.quality.evaluation import Cut, Evaluated, evaluate
 from condense_cli.quality.witnesses.measures import MEASURES, WITNESSES
 
@@ -49,6 +49,8 @@ LEFT_OUT: Final = "Projects that nothing was fitted to"
 PRESETS: Final = ("balanced", "cost", "max", "quality")
 SIZES: Final = (0.5, 0.3)
 CUTS: Final = (0.6,)
+_NEAR: Final = 0.03
+"""Who leaves more than so much above the size is not compared there."""
 
 
 def ways(presets: Sequence[str]) -> list[Way]:
@@ -85,10 +87,15 @@ def projects_of(paths: Sequence[Path]) -> dict[str, list[Path]]:
     """The files by project: the repository that an index beside their folder names, otherwise the folder."""
     found: dict[str, list[Path]] = {}
     for top in paths:
-        known = _indexed(top / "INDEX.tsv")
+        known = _indexed(top / "INDEX.tsv") | _indexed(top.parent / "INDEX.tsv")
         for path in files_in(top) if top.is_dir() else [top]:
             found.setdefault(known.get(path.name, path.parent.name), []).append(path)
     return found
+
+
+def _folders(path: Path) -> list[Path]:
+    """The folders of recorded transcripts, without what was made from others of them."""
+    return sorted(each for each in path.iterdir() if each.is_dir() and each.name != "derived") if path.is_dir() else []
 
 
 def _indexed(index: Path) -> dict[str, str]:
@@ -123,33 +130,45 @@ def measured_group(
 
 
 def table(settings: Sequence[Setting], measures: Sequence[str], size: float) -> Iterator[str]:
-    """Percent of every measure at one size; the best of each is bold."""
-    rows = {
-        way: [recall_at(settings, way, measure, size) for measure in measures]
+    """Percent of every measure, of each way in the setting for one size; the best of those that got there is bold."""
+    rows = [
+        _setting_for(size, [setting for setting in settings if setting.way == way])
         for way in dict.fromkeys(setting.way for setting in settings)
-    }
-    rows = {way: shares for way, shares in rows.items() if any(share is not None for share in shares)}
-    best = [
-        max((share for share in column if share is not None), default=None)
-        for column in zip(*rows.values(), strict=True)
     ]
-    yield f"| at {size:.0%} | {' | '.join(measures)} |"
-    yield f"| --- |{' ---: |' * len(measures)}"
-    for way, shares in rows.items():
-        cells = (_cell(share, share == top) for share, top in zip(shares, best, strict=True))
-        yield f"| {way} | {' | '.join(cells)} |"
+    small = [row for row in rows if row.size <= size + _NEAR]
+    best = {measure: max((_share(row, measure) or 0.0 for row in small), default=0.0) for measure in measures}
+    yield f"| to {size:.0%} | size | {' | '.join(measures)} |"
+    yield f"| --- | ---: |{' ---: |' * len(measures)}"
+    for row in rows:
+        name = row.way if row.budget is not None else f"{row.way}, {row.setting}"
+        cells = (_cell(_share(row, measure), best[measure] if row in small else None) for measure in measures)
+        yield f"| {name} | {100 * row.size:.1f} | {' | '.join(cells)} |"
+    asked = (max(mean.cuts if (mean := row.mean(measure)) else 0 for row in rows) for measure in measures)
+    yield f"| cuts that ask | | {' | '.join(map(str, asked))} |"
 
 
-def _cell(share: float | None, is_best: bool) -> str:
+def _setting_for(size: float, settings: Sequence[Setting]) -> Setting:
+    """The setting with this target; of a way that takes none the one that comes nearest."""
+    with_target = (setting for setting in settings if setting.budget == size)
+    return next(with_target, None) or min(settings, key=lambda setting: abs(setting.size - size))
+
+
+def _share(setting: Setting, measure: str) -> float | None:
+    mean = setting.mean(measure)
+    return mean.recall if mean else None
+
+
+def _cell(share: float | None, best: float | None) -> str:
     if share is None:
         return "–"
-    return f"**{100 * share:.1f}**" if is_best else f"{100 * share:.1f}"
+    return f"**{100 * share:.1f}**" if share == best else f"{100 * share:.1f}"
 
 
 def tables(groups: dict[str, dict[str, list[Evaluated]]], measures: Sequence[str]) -> str:
     today = datetime.now(UTC).date().isoformat()
     lines = [
-        f"Measured on {today} with condense {condense_cli.__version__}. Percent; in bold the best of a column.",
+        f"Measured on {today} with condense {condense_cli.__version__}. Percent. In bold the best of a column among "
+        "those that got to the size.",
         "",
     ]
     for group, projects in groups.items():
@@ -176,7 +195,7 @@ def written(page: str, text: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    fitted, left_out = ([path] if path.is_dir() else [] for path in RECORDED)
+    fitted, left_out = (_folders(path) for path in RECORDED)
     parser.add_argument("--fitted", type=Path, nargs="*", default=fitted, metavar="PATH")
     parser.add_argument("--left-out", type=Path, nargs="*", default=left_out, metavar="PATH")
     parser.add_argument("--sample", type=int, metavar="N", help="so many sessions of each group")

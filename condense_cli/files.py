@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,17 +16,31 @@ from msgspec import Struct
 from .errors import OutputError, UnreadableError, UsageError
 
 STDIO: Final = "-"
+LARGEST_STREAM: Final = 1 << 30
+"""Bytes that are read of a pipe or a device, which may have no end; a file of any size is read."""
 _PIECE: Final = 1 << 20
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Bytes of a file, or of standard input for "-". Raises UnreadableError."""
+    """Bytes of a file, or of standard input for "-". Raises UnreadableError, also for a pipe that gives too much."""
     if not str(path):
         raise UnreadableError("The name of the file is empty.", "Name a transcript, or use - for standard input.")
     if str(path) == STDIO:
-        return sys.stdin.buffer.read()
-    with input_errors(path):
-        return Path(path).read_bytes()
+        return _read_stream(sys.stdin.buffer, "Standard input")
+    with input_errors(path), Path(path).open("rb") as file:
+        has_an_end = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        return file.read() if has_an_end else _read_stream(file, str(path))
+
+
+def _read_stream(stream: BinaryIO, name: str) -> bytes:
+    whole = io.BytesIO()
+    while piece := stream.read(_PIECE):
+        whole.write(piece)
+        if whole.tell() > LARGEST_STREAM:
+            raise UnreadableError(
+                f"{name} gives more than {LARGEST_STREAM:,} bytes, and may have no end.", "Save it, and name the file."
+            )
+    return whole.getvalue()
 
 
 @contextlib.contextmanager

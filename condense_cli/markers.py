@@ -12,7 +12,7 @@ a model summarized begins with `[condense: summary of 70 lines #406167]`.
 
 A summary of several messages begins with a line of its own:
 
-    [condense: summary of 70 messages, 12 follow, after #0c41d7e2 #5f2c91d8]
+    [condense: summary of 70 messages, 12 follow, after #073811 #5f2c91d8]
 
 The last hash names the first and the last of them, the one before it the request in front of the summary, by which a
 mark is told from text that imitates one (`formats.own_summaries`). The second number tells whether the conversation
@@ -21,7 +21,7 @@ went on since.
 Text of others that would be read as a summary's mark or a reference of ours gets an escape where a file is written, one
 backslash before its words, and so does text that has escapes already; reading takes one away:
 
-    [condense: \\summary of 70 messages, 12 follow, after #0c41d7e2 #5f2c91d8]
+    [condense: \\summary of 70 messages, 12 follow, after #073811 #5f2c91d8]
     [see \\lines 3-75 of the next Read of src/app.py #520917]
 
 Version 0.1.0 wrote `[condense: 68 lines left out #5f2c91d8]`, which is read, and written again, as it is.
@@ -85,21 +85,18 @@ _DIGITS: Final = 6
 
 
 def short(hash: str) -> str:
-    """Six digits for a hash: a marker with them takes 8 tokens, and where two texts share them a reader is told.
-
-    Six digits stay as they are.
-    """
+    """Six digits for a hash: two tokens, and where two texts share them a reader is told. Six stay as they are."""
     return hash if len(hash) == _DIGITS else f"{int(hash, 16) % 10**_DIGITS:06}"
+
+
+def short_hash(text: str) -> str:
+    """Six digits for a text: a marker names by them what it was cut from."""
+    return short(content_hash(text))
 
 
 def is_same(hash: str, other: str) -> bool:
     """Whether two hashes may name the same content: whole ones are equal, or one is the six digits of the other."""
     return hash == other or (len(hash) != len(other) and short(hash) == short(other))
-
-
-def gap_hash(text: str) -> str:
-    """The hash by which a marker names the text that it was cut from."""
-    return short(content_hash(text))
 
 
 _OF_FIRST: Final = 2
@@ -174,7 +171,7 @@ def gaps_in(text: str) -> list[Gap]:
 
 _SUMMARY: Final = re.compile(
     r"\[condense: summary of (?P<messages>\d{1,9}) messages?, (?P<following>\d{1,9}) follow"
-    r"(?:, after #(?P<after>[0-9a-f]{8}))? #(?P<hash>[0-9a-f]{8})\]",
+    r"(?:, after #(?P<after>\d{6}))? #(?P<hash>[0-9a-f]{8})\]",
     re.ASCII,
 )
 GO_ON: Final = "[condense: the conversation goes on after this summary]"
@@ -184,7 +181,7 @@ GO_ON: Final = "[condense: the conversation goes on after this summary]"
 class SummaryMark(Struct, frozen=True):
     """First line of a summary: how many messages it stands for, and how many stood behind it when it was written.
 
-    `after` is the hash of the request in front of it; version 0.1.0 wrote none.
+    `after` is the short hash of the request in front of it; version 0.1.0 wrote none.
     """
 
     messages: int

@@ -164,7 +164,7 @@ def writes_a_file(call: Block) -> bool:
 def patched_paths(call: Block) -> list[str]:
     """Files that a call changes by a patch: that of `apply_patch`, or one in a command that runs it."""
     name = name_of(call)
-    if patches.BEGIN not in call.text or not (name == "apply_patch" or name in SHELLS):
+    if not (name == "apply_patch" or name in SHELLS) or patches.BEGIN not in call.text:
         return []
     if call.is_free_text:
         return patches.paths(call.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
@@ -54,9 +55,15 @@ def test_the_name_of_a_backup(path: Path) -> None:
     assert backups_of(path) == [Backup(backup, "backup", NOW, len(OLD), len(NEW), digest(NEW))]
 
 
-def test_the_time_in_a_name_is_that_of_greenwich(path: Path) -> None:
-    there = NOW.astimezone(timezone(timedelta(hours=9)))
-    assert TIME in replaced(path, now=there).name
+def test_the_time_in_a_name_is_that_of_greenwich(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        there = NOW.astimezone(timezone(timedelta(hours=5)))
+        assert TIME in replaced(path, now=there).name
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_file_that_is_not_as_it_was_read_is_left_alone(path: Path) -> None:
@@ -90,6 +97,34 @@ def test_an_error_in_the_last_moment_leaves_no_backup(force: bool, path: Path, m
     with pytest.raises(KeyboardInterrupt):
         replaced(path, force=force)
     assert (path.read_bytes(), names(path)) == (OLD, ["session.jsonl"])
+
+
+def test_a_copy_goes_with_an_error_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("no")
+
+    monkeypatch.setattr(os, "link", fail)
+    monkeypatch.setattr(backups, "write_bytes", fail)
+    with pytest.raises(OutputError):
+        replaced(path)
+    assert (path.read_bytes(), names(path)) == (OLD, ["session.jsonl"])
+
+
+def test_a_file_that_changes_while_its_backup_is_made_is_left_alone(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = backups._keep
+
+    def keep_and_change(*arguments: object) -> Path:
+        kept = keep(*arguments)  # type: ignore[arg-type]
+        with path.open("ab") as file:
+            file.write(b"more")
+        return kept
+
+    monkeypatch.setattr(backups, "_keep", keep_and_change)
+    with pytest.raises(OutputError, match="changed while it was condensed"):
+        replaced(path)
+    assert (path.read_bytes(), names(path)) == (OLD + b"more", ["session.jsonl"])
 
 
 # The backup is the old file itself, so what comes late is in it.

@@ -175,12 +175,13 @@ def test_the_benchmark_of_witnesses_puts_every_measure_beside_each_other(
         ]
     )
     printed = capsys.readouterr().out
-    assert headings(printed) == {f"| at {size} | {' | '.join(shown)} |" for size in ("50%", "30%")}
+    assert headings(printed) == {f"| to {size} | size | {' | '.join(shown)} |" for size in ("50%", "30%")}
     assert "**Projects that nothing was fitted to**: 1 session of 1 project, 1 cut." in printed
     assert witnesses["FITTED"] not in printed
-    rows = re.findall(r"^\| (speed|drop the oldest|clear old results) \|(.*) \|$", printed, re.MULTILINE)
-    assert {name for name, _ in rows} == {"speed", "drop the oldest", "clear old results"}
-    assert {cells.count("|") for _, cells in rows} == {len(shown) - 1}
+    rows = re.findall(r"^\| (speed|drop the oldest|clear old results, keep \d+) \|(.*) \|$", printed, re.MULTILINE)
+    assert {name.partition(",")[0] for name, _ in rows} == {"speed", "drop the oldest", "clear old results"}
+    assert {cells.count("|") for _, cells in rows} == {len(shown)}
+    assert printed.count("| cuts that ask | | 1 | 1 | 1 |") == 2
     (settings,) = json.loads(means.read_bytes())[witnesses["LEFT_OUT"]].values()
     assert {setting["way"] for setting in settings} >= {"speed", "clear old results"}
 

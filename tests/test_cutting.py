@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from condense_cli.markers import Gap, content_hash, gap_hash, gaps_in, parse_gap
+from condense_cli.markers import Gap, content_hash, gaps_in, parse_gap, short_hash
 from condense_cli.passes.cutting import Limits, suppress, truncate
 
 LIMITS = st.builds(
@@ -36,14 +36,14 @@ TEN = "\n".join(f"line {n}" for n in range(10))
     ],
 )
 def test_what_a_cut_looks_like(limits: Limits, expected: str) -> None:
-    assert truncate(TEN, limits) == expected.format(gap_hash(TEN))
+    assert truncate(TEN, limits) == expected.format(short_hash(TEN))
 
 
 # A cut in the middle of one line leaves both its ends.
 def test_both_ends_of_a_long_line() -> None:
     text = "a" * 50 + "b" * 50
     cut = truncate(text, Limits(max_chars=10, keep="both"))
-    assert cut == f"aaaaa…\n[… 90 characters #{gap_hash(text)}]\n…bbbbb"
+    assert cut == f"aaaaa…\n[… 90 characters #{short_hash(text)}]\n…bbbbb"
 
 
 # A text within its limits is the very same text.
@@ -80,7 +80,7 @@ def test_kept_and_missing_add_up(text: str, limits: Limits) -> None:
     if limits.max_chars is not None:
         assert sum(len(line.strip("…")) for line in kept) <= limits.max_chars
         assert all(gap.lines or gap.characters for gap in gaps)
-    assert {gap.hash for gap in gaps} == {gap_hash(text)}
+    assert {gap.hash for gap in gaps} == {short_hash(text)}
 
 
 # Cutting further merges the gaps, keeps the hash of the whole text, and counts everything missing.
@@ -88,7 +88,7 @@ def test_gaps_merge_when_cut_further() -> None:
     once = truncate(TEN, Limits(max_lines=5))
     twice = truncate(once, Limits(max_lines=2))
     assert twice == truncate(TEN, Limits(max_lines=2))
-    assert suppress(twice) == suppress(TEN) == f"[… 10 lines #{gap_hash(TEN)}]"
+    assert suppress(twice) == suppress(TEN) == f"[… 10 lines #{short_hash(TEN)}]"
 
 
 # A text that version 0.1.0 cut has its marker still when it is cut further: the whole hash is the better one.
@@ -110,7 +110,7 @@ def test_suppressing(text: str) -> None:
 
 
 def test_a_suppressed_line_is_counted_in_characters() -> None:
-    assert suppress("x" * 300) == f"[… 300 characters #{gap_hash('x' * 300)}]"
+    assert suppress("x" * 300) == f"[… 300 characters #{short_hash('x' * 300)}]"
 
 
 # Only what a marker says exactly is a marker; text that merely looks like one is text.

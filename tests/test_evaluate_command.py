@@ -104,6 +104,8 @@ def test_only_the_measures_that_are_named_are_shown(folder: Path) -> None:
     assert re.search(r"^ +facts +grounding$", done.text, re.MULTILINE)
     assert "grounding: of the next 20 calls" in re.sub(r"\s+", " ", done.text)
     assert "lines that later edits" not in done.text
+    assert "named" in done.text
+    assert "named" not in condense("evaluate", folder, *QUICK, "--measure", "bits").text
     assert "--measure knows no 'bytes'" in condense("evaluate", folder, *QUICK, "--measure", "bytes").message
 
 

@@ -20,7 +20,7 @@ from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.together import Together, shorten_together, summarize
 from condense_cli.extractive.units import LONG_LINE, pieces, render, split
 from condense_cli.extractive.weights import FACTS, LINES
-from condense_cli.markers import ELLIPSIS, Gap, gap_hash, gaps_in, parse_gap
+from condense_cli.markers import ELLIPSIS, Gap, gaps_in, parse_gap, short_hash
 from condense_cli.tokens import Counter
 
 COUNT = Counter()
@@ -124,7 +124,7 @@ def test_a_marker_names_the_text_that_was_cut_first() -> None:
     (key,) = _results(survey)
     once = shorten_each(survey, {key: 400})[key]
     twice = shorten_each(_survey(once), {key: 200})[key]
-    assert {gap.hash for gap in gaps_in(once)} == {gap.hash for gap in gaps_in(twice)} == {gap_hash(text)}
+    assert {gap.hash for gap in gaps_in(once)} == {gap.hash for gap in gaps_in(twice)} == {short_hash(text)}
     for shortened in (once, twice):
         assert len(_originals(shortened)) + sum(gap.lines for gap in gaps_in(shortened)) == 200
 

@@ -196,11 +196,14 @@ def test_a_file_that_is_read_only_is_not_replaced(tmp_path: Path, monkeypatch: p
         return False
 
     monkeypatch.setattr(os, "access", access)
-    with pytest.raises(OutputError, match="the file is read-only"):
+    with pytest.raises(OutputError, match=r"Cannot write .*: the file is read-only\.$"):
         write_bytes(path, b"new")
     assert asked == [(path, os.W_OK)]
+    with pytest.raises(PermissionError) as caught:
+        check_replaceable(path)
+    assert caught.value.args == (0, "the file is read-only")
     check_replaceable(tmp_path / "gone")
-    assert len(asked) == 1
+    assert len(asked) == 2
 
 
 # --- New files --------------------------------------------------------------------------------------------------------
@@ -243,8 +246,9 @@ def test_where_there_are_no_second_names_a_file_is_moved(tmp_path: Path, monkeyp
     name_new(tmp_path / "old", tmp_path / "new")
     assert names(tmp_path) == ["new"]
     (tmp_path / "old").write_bytes(b"more")
-    with pytest.raises(FileExistsError, match="it exists"):
+    with pytest.raises(FileExistsError) as caught:
         name_new(tmp_path / "old", tmp_path / "new")
+    assert caught.value.args == (0, "it exists")
     assert ((tmp_path / "new").read_bytes(), names(tmp_path)) == (b"content", ["new", "old"])
 
 

@@ -172,3 +172,27 @@ def test_a_rule_that_the_input_kept_is_named_before_anything_else(condensed: Con
     assert fault is not None
     assert (fault.first, fault.last, fault.line) == (1, 1, 1)
     assert fault.said.startswith("it would be refused: messages.1: `tool_use` ids were found without")
+
+
+def test_the_line_is_that_of_the_message_that_breaks_the_rule() -> None:
+    done = replace(api.condense(read(), {}), proof=None)
+    broken = replace(done, transcript=replace(read(), messages=(*read().messages[:2], read().messages[3])))
+    fault = fault_of(broken, b"")
+    assert fault is not None
+    assert (fault.first, fault.last, fault.line) == (1, 1, 2)
+
+
+# A message left empty begins nowhere; the file is named from its first line.
+def test_a_message_without_blocks_is_named_by_the_first_line() -> None:
+    done = replace(api.condense(read(), {}), proof=None)
+    messages = [*read().messages]
+    messages[2] = replace(messages[2], blocks=())
+    fault = fault_of(replace(done, transcript=replace(read(), messages=tuple(messages))), b"")
+    assert fault is not None
+    assert fault.line == 2
+    blank = replace(messages[1], blocks=())
+    fault = fault_of(
+        replace(done, transcript=replace(read(), messages=(messages[0], blank, *read().messages[3:]))), b""
+    )
+    assert fault is not None
+    assert (fault.first, fault.line) == (1, 1)

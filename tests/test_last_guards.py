@@ -78,5 +78,6 @@ def test_a_conversion_that_the_api_would_refuse_is_not_given(monkeypatch: pytest
     assert before in good.data
     wrong = replace(good, data=good.data.replace(before, after))
     monkeypatch.setattr(converting, "convert", lambda *_: wrong)
-    with pytest.raises(BrokenOutputError, match="would be refused"):
+    with pytest.raises(BrokenOutputError, match="would be refused") as caught:
         api.convert(anthropic(*conversation()), "anthropic")
+    assert caught.value.hint == proven.REPORT

@@ -252,8 +252,11 @@ def test_how_a_command_ended(answer: str, is_error: bool, outcome: str, error: s
 )
 def test_what_the_user_denied_did_not_fail(answer: str, said: str) -> None:
     ledger = _ledger("Bash", answer, True, command="rm x")
-    assert ledger == Ledger(commands=(Command("rm x", "denied", 1, 0, said),))
-    assert render(ledger).split("\n")[2:-1] == ["- denied: rm x", f"! {said}"][: 1 + bool(said)]
+    assert ledger.commands == (Command("rm x", "denied", 1, 0, said),)
+    assert [request.text for request in ledger.requests] == ([said] if said else [])
+    assert (
+        render(Ledger(commands=ledger.commands)).split("\n")[2:-1] == ["- denied: rm x", f"! {said}"][: 1 + bool(said)]
+    )
     edited = _ledger("Edit", answer, True, file_path="a.py").changed
     assert edited == (FileEntry("a.py", state="denied"),)
     assert render(Ledger(changed=edited)).split("\n")[2] == "- last change denied: a.py"

@@ -68,6 +68,8 @@ def test_what_is_added_loses_nothing() -> None:
 def test_lines_may_stand_apart() -> None:
     assert lost(read(), saying(read(), 2, "Ask before you push.\n[…]\nNever touch the tests.")) == []
     assert lost(read(), saying(read(), 2, "Never touch the tests.")) == [(2, 0)]
+    shuffled = " ".join(sorted(RULE.split()))
+    assert lost(read(), saying(read(), 2, shuffled)) == [(2, 0)]
 
 
 def test_what_is_pasted_may_go() -> None:

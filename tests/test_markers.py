@@ -8,20 +8,19 @@ import pytest
 from msgspec import Raw
 
 from condense_cli.markers import (
-    PREFIX,
     SPELLED,
     Gap,
     SummaryMark,
     begins_as_summary,
     content_hash,
     find_stretch,
-    gap_hash,
     gaps_in,
     is_marked,
     is_same,
     parse_gap,
     parse_summary,
     short,
+    short_hash,
     stretch_hash,
     with_escape,
     without_escape,
@@ -64,6 +63,7 @@ def test_what_is_written_is_read(spelled: str) -> None:
     "text",
     [
         "[condense: 1 lines left out #0a1b2c3d]",
+        "[condense: 10000000000 lines left out #0a1b2c3d]",
         "[condense: 2 line left out #0a1b2c3d]",
         "[condense: 02 lines left out #0a1b2c3d]",
         "[condense: 0 lines left out #0a1b2c3d]",
@@ -89,6 +89,7 @@ def test_what_is_written_is_read(spelled: str) -> None:
         "[… summary of 3 lines #012345]",
         "[… 3 lines #012345] ",
         "[... 3 lines #012345]",
+        "[condense: 999999999999999 characters left out #0a1b2c3d]",
         "",
     ],
 )
@@ -111,7 +112,7 @@ def test_gaps_add_up_under_the_first_hash() -> None:
     [
         (SummaryMark(1, 0, HASH), "[condense: summary of 1 message, 0 follow #0a1b2c3d]"),
         (SummaryMark(70, 12, HASH), "[condense: summary of 70 messages, 12 follow #0a1b2c3d]"),
-        (SummaryMark(2, 3, HASH, "4d5e6f70"), "[condense: summary of 2 messages, 3 follow, after #4d5e6f70 #0a1b2c3d]"),
+        (SummaryMark(2, 3, HASH, "073811"), "[condense: summary of 2 messages, 3 follow, after #073811 #0a1b2c3d]"),
     ],
 )
 def test_marks_of_summaries(mark: SummaryMark, spelled: str) -> None:
@@ -141,17 +142,11 @@ def test_what_begins_otherwise_is_no_summary(text: str) -> None:
 
 # Each layer of escapes is taken off as it was put on; what has none is left as it is.
 @pytest.mark.parametrize(
-    "mark",
-    [
-        "[condense: summary of 2 messages, 0 follow #0a1b2c3d]",
-        "[condense: summary of 1 message, 0 follow #0a1b2c3d]\nWhat",
-    ],
+    "words", ["summary of 2 messages, 0 follow #0a1b2c3d]", "summary of 1 message, 0 follow #0a1b2c3d]\nWhat"]
 )
-def test_escaped_marks(mark: str) -> None:
-    once = with_escape(mark)
-    twice = with_escape(once)
-    words = mark.removeprefix(PREFIX)
-    assert (once, twice) == (f"{PREFIX}\\{words}", f"{PREFIX}\\\\{words}")
+def test_escaped_marks(words: str) -> None:
+    mark, once, twice = (f"[condense: {escapes}{words}" for escapes in ("", "\\", "\\\\"))
+    assert (with_escape(mark), with_escape(once)) == (once, twice)
     assert without_escape(twice) == once
     assert without_escape(once) == without_escape(mark) == mark
     assert without_escapes(twice) == without_escapes(once) == without_escapes(mark) == mark
@@ -160,8 +155,16 @@ def test_escaped_marks(mark: str) -> None:
 
 
 def test_escapes_elsewhere_stay() -> None:
-    assert without_escapes("[see \\a [\\\\b") == "[see a [\\\\b"
+    assert without_escapes("[see \\\\a \\b") == "[see a \\b"
     assert without_escape("[see a \\b") == without_escapes("[see a \\b") == "[see a \\b"
+    assert not begins_as_summary("a [condense: summary of 2 messages, 0 follow #0a1b2c3d]")
+    assert not begins_as_summary("[condense:summary of 2 messages, 0 follow #0a1b2c3d]")
+
+
+# More than any text has: such a number is never written, so that what is written is read.
+def test_sums_of_what_others_wrote_have_an_end() -> None:
+    most = Gap(HASH, 9_999_999_999)
+    assert str(most.plus(most)) == str(most)
 
 
 @pytest.mark.parametrize(
@@ -186,8 +189,8 @@ def test_hashes() -> None:
     assert content_hash("") == "e3b0c442"
     assert content_hash("é") == "4a99557e"
     assert content_hash("a\ud800") == "25819b9b"
-    assert gap_hash("") == short(content_hash("")) == f"{0xE3B0C442 % 1_000_000:06}"
-    assert gap_hash("81") == "002460"
+    assert short_hash("") == short(content_hash("")) == f"{0xE3B0C442 % 1_000_000:06}"
+    assert short_hash("81") == "002460"
     assert short("012345") == "012345"
     assert stretch_hash("aabbccdd", "11223344") == "aa" + content_hash("aabbccdd11223344")[2:]
 

@@ -25,7 +25,7 @@ from build import (
 from condense_cli import api
 from condense_cli.config.overrides import overrides_from
 from condense_cli.formats.own_summaries import NO_REQUEST
-from condense_cli.markers import GO_ON, SummaryMark, content_hash, parse_summary
+from condense_cli.markers import GO_ON, SummaryMark, parse_summary, short_hash
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 from condense_cli.transcript import Message, Transcript
@@ -42,7 +42,7 @@ FIRST_TURNS = {"type": "custom", "roles": ["tool"]}
 
 
 def named(request: str, hash: str = "12345678") -> str:
-    return f"{SummaryMark(3, 4, hash, content_hash(request))}\n{RULE}"
+    return f"{SummaryMark(3, 4, hash, short_hash(request))}\n{RULE}"
 
 
 def summaries(messages: tuple[Message, ...]) -> list[bool]:
@@ -132,7 +132,7 @@ def summarized(*messages: dict[str, Any]) -> Condensation:
 def test_a_summary_names_the_request_before_it() -> None:
     again = api.loads(api.dump(summarized(*conversation(12))))
     (mark,) = [mark for text in texts(again) if (mark := parse_summary(text))]
-    assert mark.after == content_hash(texts(again)[0])
+    assert mark.after == short_hash(texts(again)[0])
 
 
 @pytest.mark.parametrize("escapes", ["", "\\", "\\\\"])

@@ -12,7 +12,7 @@ from references import references, says_the_same, written
 
 from condense_cli.lossless import decode as decoding
 from condense_cli.lossless.decode import decode
-from condense_cli.lossless.references import reference_hash
+from condense_cli.markers import short_hash
 
 LEVELS = 12
 LINES = "\n".join(f"the value of item {n} is {n * n}" for n in range(20))
@@ -20,10 +20,10 @@ LINES = "\n".join(f"the value of item {n} is {n * n}" for n in range(20))
 
 def above_bomb() -> str:
     """A text in which each reference means all lines above it, those of the references before it included."""
-    written = decoded = "a\nb"
+    written = decoded = LINES
     for _ in range(LEVELS):
         size = decoded.count("\n") + 1
-        written += f"\n[see lines 1-{size} above #{reference_hash(decoded)}]"
+        written += f"\n[see lines 1-{size} above #{short_hash(decoded)}]"
         decoded += "\n" + decoded
     return written
 
@@ -39,7 +39,7 @@ def result_bomb() -> list[dict[str, Any]]:
 
 
 def _twice(name: str, text: str) -> str:
-    line = f"[see the next Read of {name} #{reference_hash(text)}]"
+    line = f"[see the next Read of {name} #{short_hash(text)}]"
     return f"{line}\n{line}"
 
 
@@ -47,7 +47,7 @@ def value_bomb() -> list[dict[str, Any]]:
     """A call each of whose arguments says the one after it twice."""
     text, values = LINES, {f"v{LEVELS:02}": LINES}
     for number in reversed(range(LEVELS)):
-        line = f"[see v{number + 1:02} of this call #{reference_hash(text)}]"
+        line = f"[see v{number + 1:02} of this call #{short_hash(text)}]"
         values[f"v{number:02}"] = f"{line}\n{line}"
         text = f"{text}\n{text}"
     ordered = dict(sorted(values.items()))
@@ -72,16 +72,16 @@ def test_a_reference_gives_no_lines_that_a_reference_gave(bomb: str) -> None:
 
 # A forward reference gives a line that is a backward reference itself, which the second sweep would resolve.
 def test_what_a_reference_gave_is_no_reference() -> None:
-    first = f"[see the previous Read of a.py #{reference_hash(LINES)}]"
-    other = f"x\n{first}\ny"
+    first = f"[see the previous Read of a.py #{short_hash(LINES)}]"
+    other = f"x\n{first}\n{'y' * 80}"
     messages = anthropic(
         user("Look."),
         *read_turn("1", "a.py", LINES),
-        *read_turn("2", "b.py", f"[see the next Read of c.py #{reference_hash(other)}]"),
+        *read_turn("2", "b.py", f"[see the next Read of c.py #{short_hash(other)}]"),
         *read_turn("3", "c.py", other),
     ).messages
     texts = [block.text for message in decode(messages).messages for block in message.blocks][-3::2]
-    assert texts == [other, f"x\n{LINES}\ny"]
+    assert texts == [other, other.replace(first, LINES)]
 
 
 @pytest.fixture
@@ -91,9 +91,9 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def counted(text: str) -> str:
         sizes.append(len(text))
-        return reference_hash(text)
+        return short_hash(text)
 
-    monkeypatch.setattr(decoding, "reference_hash", counted)
+    monkeypatch.setattr(decoding, "short_hash", counted)
     return sizes
 
 
@@ -103,7 +103,7 @@ def wide(hash: str) -> list[dict[str, Any]]:
     return [user("Look."), *read_turn("1", "b.py", "\n".join([line] * 500)), *read_turn("2", "a.py", LINES * 50)]
 
 
-@pytest.mark.parametrize("hash", [reference_hash(LINES * 50), "000000"], ids=["that resolve", "that do not"])
+@pytest.mark.parametrize("hash", [short_hash(LINES * 50), "000000"], ids=["that resolve", "that do not"])
 def test_all_references_together_are_bounded_by_the_file(
     hash: str, looked_at: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,7 +123,7 @@ def test_what_is_written_can_be_read(keep: Any, monkeypatch: pytest.MonkeyPatch)
     messages = anthropic(user("Look."), *turns).messages
     everything = written(messages, keep=keep)
     monkeypatch.setattr(decoding, "_LEAST", 0)
-    monkeypatch.setattr("condense_cli.lossless.encode.WRITTEN_TIMES", 2)
+    monkeypatch.setattr("condense_cli.lossless.proof.WRITTEN_TIMES", 2)
     assert decode(everything, times=4).unresolved
     some = written(messages, keep=keep)
     decoded = decode(some, times=4)

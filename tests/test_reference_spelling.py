@@ -12,8 +12,8 @@ from condense_cli.lossless.references import (
     Address,
     Reference,
     parse_reference,
-    reference_hash,
 )
+from condense_cli.markers import short_hash
 
 HASH = "012345"
 READ = "Read of src/app.py"
@@ -86,8 +86,8 @@ def test_what_is_spelled_in_another_way_is_text(text: str) -> None:
 
 
 def test_six_digits_of_what_stood_there() -> None:
-    assert reference_hash("") == f"{0xE3B0C442 % 1_000_000:06}"
-    hashes = {reference_hash(str(number)) for number in range(2_000)}
+    assert short_hash("") == f"{0xE3B0C442 % 1_000_000:06}"
+    hashes = {short_hash(str(number)) for number in range(2_000)}
     assert all(len(hash) == 6 and hash.isdigit() for hash in hashes)
     assert any(hash.startswith("0") for hash in hashes)
     assert len(hashes) > 1_990

@@ -30,7 +30,7 @@ from helpers import CUT, as_lines, condense, condense_on_terminal, cut_by_speed,
 
 from condense_cli import api, todos
 from condense_cli.errors import CondenseError, ExitStatus, UsageError
-from condense_cli.markers import Gap, content_hash, gap_hash, gaps_in
+from condense_cli.markers import Gap, content_hash, gaps_in, short_hash
 from condense_cli.report.lookup import Found, find
 from condense_cli.tools import arguments_of, string_values
 from condense_cli.transcript import Block, JsonPath, Transcript
@@ -97,9 +97,9 @@ def test_a_hash_finds_a_block_or_a_single_argument() -> None:
 def test_six_digits_are_a_hash() -> None:
     """Those of a marker; a whole hash finds the marker that has six digits of it, and the other way round."""
     transcript = anthropic(*RECORDS)
-    (block,) = find(transcript, f"#{gap_hash(LONG)}")
+    (block,) = find(transcript, f"#{short_hash(LONG)}")
     assert (block.found, block.position, block.text) == (Found.CONTENT, "2:0", LONG)
-    for of_marker, wanted in ((gap_hash(LONG), content_hash(LONG)), (content_hash(LONG), gap_hash(LONG))):
+    for of_marker, wanted in ((short_hash(LONG), content_hash(LONG)), (content_hash(LONG), short_hash(LONG))):
         cut = anthropic(user("go"), assistant(f"0\n{Gap(of_marker, 39)}"))
         (hit,) = find(cut, wanted)
         assert (hit.found, hit.position) == (Found.MARKER, "1:0")
@@ -124,7 +124,7 @@ SHARING = ["\n".join(f"value {number} of item {item}" for item in range(40)) for
 def test_texts_that_share_six_digits_are_all_found(is_shown: bool) -> None:
     """Also where the second is no text of the conversation."""
     first, second = SHARING
-    assert gap_hash(first) == gap_hash(second)
+    assert short_hash(first) == short_hash(second)
     records = [
         claude_line("user", "1", None, "go"),
         claude_line("assistant", "2", "1", [call("1", "Bash", command="x")], reply="m"),
@@ -134,7 +134,7 @@ def test_texts_that_share_six_digits_are_all_found(is_shown: bool) -> None:
     ]
     if is_shown:
         records[2]["toolUseResult"] = {"stdout": "", "originalFile": second}
-    hits = find(session_of(*records), gap_hash(first))
+    hits = find(session_of(*records), short_hash(first))
     assert [hit.text for hit in hits] == [first, second]
     assert [hit.found for hit in hits] == [Found.CONTENT, Found.DISPLAY if is_shown else Found.CONTENT]
     (hit,) = find(session_of(*records), content_hash(second))
@@ -145,7 +145,7 @@ def test_texts_that_share_six_digits_are_listed(tmp_path: Path) -> None:
     """None is printed as if it were meant."""
     file = tmp_path / "sharing.jsonl"
     file.write_bytes(as_lines([user(SHARING[0]), assistant("ok"), user(SHARING[1])]))
-    done = condense("show", file, gap_hash(SHARING[0]))
+    done = condense("show", file, short_hash(SHARING[0]))
     assert done.text == "0:0  user text\n2:0  user text\n"
     assert "name one by its position" in done.message
 

@@ -18,7 +18,7 @@ from condense_cli.config.presets import load_preset
 from condense_cli.formats import format_named, parse
 from condense_cli.jsontext import parse as parse_json
 from condense_cli.lossless.decode import decode
-from condense_cli.markers import gap_hash
+from condense_cli.markers import short_hash
 from condense_cli.passes.condensation import Condensation
 from condense_cli.report.lookup import Found, find
 from condense_cli.report.slimming import slim_of
@@ -26,7 +26,7 @@ from condense_cli.transcript import Transcript
 
 NOTHING = configuration()
 LOSSLESS = configuration(lossless_prelude={"enabled": True})
-MARKER_OF_OLD = f"[… 30 lines #{gap_hash(OLD)}]"
+MARKER_OF_OLD = f"[… 30 lines #{short_hash(OLD)}]"
 
 
 def slim(transcript: Transcript) -> Condensation:
@@ -107,7 +107,7 @@ def _only_what_is_receipted(result: Condensation, again: Transcript) -> None:
         for path, (before, after) in differences(parse_json(old), parse_json(new)).items():
             places.remove((record, path))
             assert type(before) is type(after)
-            assert after == [] or f"#{gap_hash(before)}]" in after
+            assert after == [] or f"#{short_hash(before)}]" in after
     assert not places
 
 
@@ -226,7 +226,7 @@ def test_copies_of_images_go() -> None:
     image = {"type": "image", "source": source}
     display = {"type": "image", "file": {"base64": "A" * 400, "originalSize": 5}}
     after = shown(display, content=[image])
-    assert after["file"] == {"base64": f"[… image #{gap_hash('A' * 400)}]", "originalSize": 5}
+    assert after["file"] == {"base64": f"[… image #{short_hash('A' * 400)}]", "originalSize": 5}
     records = [
         claude_line("user", "1", None, "go"),
         claude_line("assistant", "2", "1", [call("x")], reply="m"),
@@ -234,7 +234,7 @@ def test_copies_of_images_go() -> None:
         claude_line("user", "4", "3", [image]),
     ]
     after = records_of(api.dump(slim(session(*records))))[2]["toolUseResult"]
-    assert after["file"]["base64"] == f"[… image #{gap_hash(data)}]"
+    assert after["file"]["base64"] == f"[… image #{short_hash(data)}]"
 
 
 def test_progress_goes_once_its_call_is_answered() -> None:
@@ -267,7 +267,7 @@ def test_records_outside_the_conversation_are_slimmed_and_their_hash_is_found() 
     transcript = session(*records)
     after = records_of(api.dump(slim(transcript)))
     assert after[1] == {**records[1], "toolUseResult": {"originalFile": MARKER_OF_OLD}}
-    (hit,) = find(transcript, gap_hash(OLD))
+    (hit,) = find(transcript, short_hash(OLD))
     assert (hit.found, hit.text, hit.position, hit.message) == (Found.DISPLAY, OLD, "record 1", None)
 
 
@@ -277,7 +277,7 @@ def test_show_finds_what_a_marker_stands_for() -> None:
         claude_line("assistant", "2", "1", [call("x")], reply="m"),
         claude_line("user", "3", "2", [result("x", "ok")], toolUseResult={"originalFile": OLD}),
     )
-    (hit,) = find(transcript, gap_hash(OLD))
+    (hit,) = find(transcript, short_hash(OLD))
     assert (hit.found, hit.text, hit.position) == (Found.DISPLAY, OLD, "2:0")
     assert hit.path == ("toolUseResult", "originalFile")
 

@@ -11,7 +11,7 @@ import pytest
 TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent / "condense_cli"
 FLOORS = [
-    {"errors", "transcript", "recorded", "spelled", "markers", "models", "nearest", "plurals"},
+    {"errors", "transcript", "recorded", "spelled", "markers", "models", "nearest", "patterns", "plurals"},
     {"jsontext", "patches", "textactions", "xmlcalls"},
     {
         "tools",
@@ -76,6 +76,7 @@ AT_THE_EDGE = {
     "llm/cache.py": {"os", "pathlib", "platformdirs", "sqlite3"},
     "llm/calls.py": {"threading", "time"},
     "llm/redaction.py": {"pathlib"},
+    "patterns.py": {"time"},
     "report/providers.py": {"pathlib"},
     "tokens_tiktoken.py": {"os", "pathlib", "tempfile"},
     "report/typical.py": {"pathlib"},

@@ -108,9 +108,9 @@ def test_a_reference_to_lines_that_are_no_todos_is_text() -> None:
     """Somebody wrote it: the hash is right, and the lines are not JSON."""
     text = "first line of it\nsecond line of it"
     imitation = [{"content": "[see todos of the next TodoWrite #000000]", "status": "pending"}]
-    from condense_cli.lossless.references import reference_hash
+    from condense_cli.markers import short_hash
 
-    imitation[0]["content"] = f"[see todos of the next TodoWrite #{reference_hash(text)}]"
+    imitation[0]["content"] = f"[see todos of the next TodoWrite #{short_hash(text)}]"
     transcript = anthropic(
         user("go"), assistant([call("1", "TodoWrite", todos=imitation)]), user([result("1", "ok")]),
         assistant([call("2", "TodoWrite", todos=text)]), user([result("2", "ok")]),

@@ -27,7 +27,7 @@ from condense_cli.markers import (
     REFERENCE_PREFIX,
     SummaryMark,
     content_hash,
-    gap_hash,
+    short_hash,
     with_escape,
 )
 from condense_cli.tools import arguments_of, string_values
@@ -82,9 +82,9 @@ def vocabulary(transcript: Transcript) -> list[str]:
             found += filter(_is_ours, text.split("\n"))
             found += [text] if text.startswith(PREFIXES) else []
     requests = [text for text in _texts(transcript) if text.strip()][:3]
-    found += [f"{SummaryMark(2, 1, '87654321', content_hash(text))}\nNever push." for text in requests]
+    found += [f"{SummaryMark(2, 1, '87654321', short_hash(text))}\nNever push." for text in requests]
     found += [f"[condense: 7 lines left out #{content_hash(text)}]" for text in requests]
-    found += [f"[… 7 lines #{gap_hash(text)}]" for text in requests]
+    found += [f"[… 7 lines #{short_hash(text)}]" for text in requests]
     return list(dict.fromkeys(found))
 
 

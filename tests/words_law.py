@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, ExtractConfig, Selection
+from condense_cli.extractive.answers import words_in
 from condense_cli.extractive.pasted import is_typed
 from condense_cli.ledger.written import parse
 from condense_cli.lossless.decode import decode
@@ -41,7 +42,7 @@ def users_words_go_last(result: Condensation, configuration: Configuration, coun
     stays = {(receipt.message, receipt.block) for receipt in result.last_receipts if receipt.kept is Kept.NEWEST_STATE}
     for message in after:
         for number, block in enumerate(message.blocks):
-            if block.summarizes or is_typed(message, block) or protection.of(message, block):
+            if block.summarizes or is_typed(message, block) or words_in(block) or protection.of(message, block):
                 continue
             if (message.index, number) in stays:
                 continue

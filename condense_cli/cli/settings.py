@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import UsageError
+from ..errors import ConfigurationError, UsageError
 from .console import say
 
 if TYPE_CHECKING:
@@ -78,7 +78,11 @@ def _files(no_config: bool, presets: Presets) -> list[Layer | None]:
 
         found.append(load_user_settings(own, presets))
     if project is not None:
-        found.append(load_with_positions(Path(os.path.relpath(project)), presets))
+        project = Path(os.path.relpath(project))
+        # Reading it could wait for ever, and nobody asked for it.
+        if project.exists() and not (project.is_file() or project.is_dir()):
+            raise ConfigurationError(f"The project's {project} leads to a device or a pipe.", "Make it a file.")
+        found.append(load_with_positions(project, presets))
     return found
 
 

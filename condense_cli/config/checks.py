@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import assert_never
 
+from .. import patterns
 from .models import (
     Configuration,
     ContentOperation,
@@ -141,8 +142,8 @@ def _execution(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Prob
 def _predicates(predicates: Predicates, path: tuple[str | int, ...]) -> Iterator[Problem]:
     if predicates.regex is not None:
         try:
-            re.compile(predicates.regex)
-        except re.error as error:
+            patterns.check(predicates.regex)
+        except patterns.PatternError as error:
             yield (*path, "regex"), f"not a regular expression ({error})", ""
 
 

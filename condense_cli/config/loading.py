@@ -22,6 +22,8 @@ from .positions import KeyPath, Positions, is_at, value_at
 if TYPE_CHECKING:
     from .presets import Presets
 
+LARGEST: Final = 1_000_000
+"""Characters of a configuration; a device or a pipe may have no end."""
 _PATH_STEP: Final = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
 """A step of a path in a message of msgspec. `[...]` is a value of a mapping; which one is not told."""
 _ANY: Final = -1
@@ -125,10 +127,16 @@ def _parsed(path: Path, folder: Path | None, presets: Presets | None) -> Loaded:
 def read_text(path: Path) -> str:
     """Text of a configuration file. Raises ConfigurationError."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig", newline=None) as file:
+            text = file.read(LARGEST + 1)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigurationError(f"Cannot read the configuration {path}: {reason}.") from None
+    if len(text) > LARGEST:
+        raise ConfigurationError(
+            f"The configuration {path} has more than {LARGEST:,} characters.", "Is it the file that was meant?"
+        )
+    return text
 
 
 def parse_configuration(text: str, name: str = "configuration") -> Configuration:

@@ -15,6 +15,7 @@ from typing import Final, assert_never
 from msgspec import Struct, structs
 
 from ..errors import UsageError
+from ..patterns import PatternError, searcher
 from .models import Configuration, Globs, IndexRange, PassConfig, Predicates, Selection
 
 _RANGE: Final = re.compile(r"\s*([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?\s*", re.ASCII)
@@ -142,8 +143,8 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
 
 def _check_pin(pattern: str) -> None:
     try:
-        matches_all = re.search(pattern, "") is not None
-    except re.error as error:
+        matches_all = searcher(pattern)("")
+    except PatternError as error:
         raise UsageError(f"--pin {pattern!r} is not a regular expression ({error}).") from None
     if matches_all:
         raise UsageError(f"--pin {pattern!r} matches every text and would protect everything.")

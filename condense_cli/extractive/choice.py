@@ -137,10 +137,12 @@ class Choice:
         self._too_large = []
         while budget - self.spent > rest and (found := queue.pop()) is not None:
             before, unit = found
+            if before <= 0:
+                break  # What adds nothing, such as a blank line, is chosen only to close a gap; so is all that follows.
             if self.kept[unit]:
                 continue
             ratio = self._ratio(unit)
-            if ratio < least:
+            if ratio < least or not ratio:
                 continue
             if ratio < before * _SAME:
                 queue.push(ratio, unit)
@@ -180,6 +182,8 @@ class Choice:
                 value += weights[key]
             elif times < 3:
                 value += weights[key] * _AGAIN**times
+        if not value:
+            return 0.0
         if self.all.stops[unit] - self.all.starts[unit] == 1:
             return value / max(1, self._cost_of_one(unit, 0))
         return value / max(1, self._cost(self._with_ends(unit)))

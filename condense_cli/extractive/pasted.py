@@ -11,6 +11,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from ..transcript import QUEUED, Block, BlockKind, Message, Role
+from .answers import is_all_words, lines_with_words
 from .units import Units, split
 
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})((?<=~).*|[^`]*)$")
@@ -39,7 +40,10 @@ def pasted_units(units: Units, shown: Container[Window] = frozenset()) -> set[in
 
 
 def own_units(messages: Sequence[Message]) -> dict[Address, tuple[int, ...] | None]:
-    """For every text that the user typed the numbers of its own units, or None where nothing of it is pasted."""
+    """For every text with words of the user the numbers of their units, or None where they are all of it.
+
+    Of what was typed that is all but what is pasted; in the result of a call it is what the user answered there.
+    """
     typed = {
         (position, number): split(block.text)
         for position, message in enumerate(messages)
@@ -53,6 +57,12 @@ def own_units(messages: Sequence[Message]) -> dict[Address, tuple[int, ...] | No
         pasted = pasted_units(units, earlier)
         own = tuple(unit for unit in range(len(units.texts)) if unit not in pasted)
         found[address] = own if pasted else None
+    for position, message in enumerate(messages):
+        for number, block in enumerate(message.blocks):
+            if lines := lines_with_words(block):
+                words = set(split("\n".join(lines)).texts)
+                own = tuple(unit for unit, text in enumerate(split(block.text).texts) if text in words)
+                found[position, number] = None if is_all_words(block) else own
     return found
 
 

@@ -18,7 +18,7 @@ from ..facts import facts_of
 from ..spelled import Text
 from ..tokens import Counter
 from ..tools import command_lines, writes_a_file
-from ..transcript import Message
+from ..transcript import Block, Message
 from . import likelihood
 from .editable import Conversation, of_line, of_text
 from .headings import Headings
@@ -66,6 +66,8 @@ class Survey:
         self.facts: list[str] = []
         self._of_body: dict[str, tuple[int, ...]] = {}
         self._mentions = Mentions()
+        self._kinds: dict[int, tuple[bool, bool]] = {}
+        """Whether a call runs commands, and whether it writes a file, by its identity: its parts may be thousands."""
         self._read()
         self.weights: list[float] = likelihoods(self.fact_features(), model.facts)
         self.lines = editable_lines(
@@ -167,7 +169,8 @@ class Survey:
     def _flags(self, part: Part) -> int:
         """What is true of the facts that a part mentions."""
         flags = 0
-        if not (part.is_result and part.call is not None and command_lines(part.call)):
+        runs_commands, writes = self._kind(part.call)
+        if not (part.is_result and runs_commands):
             flags |= SHOWN
         if part.is_request:
             flags |= REQUESTED
@@ -175,9 +178,17 @@ class Survey:
             flags |= IN_NEWEST_REQUEST
         if part.is_written:
             flags |= ARGUMENT if part.is_argument else SAID
-            if part.is_argument and part.call is not None and writes_a_file(part.call):
+            if part.is_argument and writes:
                 flags |= IN_EDIT
         return flags
+
+    def _kind(self, call: Block | None) -> tuple[bool, bool]:
+        if call is None:
+            return False, False
+        known = self._kinds.get(id(call))
+        if known is None:
+            known = self._kinds[id(call)] = bool(command_lines(call)), writes_a_file(call)
+        return known
 
     def _number_lines(self, weights: Sequence[float]) -> None:
         numbers = count_up(len(self.weights))

@@ -16,7 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..lossless.lines import read_lines
-from ..markers import ELLIPSIS, PREFIXES, Gap, gap_hash, may_be_marked, parse_gap
+from ..markers import ELLIPSIS, PREFIXES, Gap, may_be_marked, parse_gap, short_hash
 
 LONG_LINE: Final = 480
 """Lines of more characters are taken in pieces."""
@@ -56,7 +56,7 @@ def split(text: str, known: dict[str, str] | None = None) -> Units:
         bodies = lines if bodies is read.lines else bodies[:-1]
     marks = _marks(lines) if may_be_marked(text) else {}
     own = {gap.hash for gap in marks.values()}
-    hash = own.pop() if len(own) == 1 else gap_hash(text)
+    hash = own.pop() if len(own) == 1 else short_hash(text)
     starts, stops, gaps = *_whole(len(lines)), _NO_GAPS
     if marks or (len(text) > LONG_LINE and max(map(len, lines)) > LONG_LINE):
         lines, bodies, starts, gaps = _taken_apart(lines, bodies, marks, hash)

@@ -7,13 +7,12 @@ back is spelled as the file spells its strings otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
 
 from .. import jsontext
 from ..jsontext import Style
-from ..transcript import IN_STRING, Block, JsonPath, Message, Place, Source
+from ..transcript import IN_STRING, Block, JsonPath, Place, Source
 from .base import Values
 
 _ODD_RAW: Final = (re.compile(rb"\\/"), re.compile(rb"\\u(?!00(?:0[0-7bef]|1[0-9a-f]))"))
@@ -33,6 +32,7 @@ class ComingBack:
         self._source = source
         self._values = Values(source)
         self._known: dict[Place, bool] = {}
+        self._showing: dict[Place, bool] = {}
 
     def __call__(self, block: Block) -> bool:
         place = block.place
@@ -42,15 +42,17 @@ class ComingBack:
             self._known[place] = self._comes_back(place)
         return self._known[place]
 
-    def witness(self, messages: Iterable[Message]) -> Place | None:
-        """The first text that shows how the file spells what is not ASCII: were none left, nobody could tell.
+    def shows_spelling(self, block: Block) -> bool:
+        """Whether the text shows how the file spells what is not ASCII, where the file holds such characters."""
+        if not self._has_more_than_ascii or not block.place.path:
+            return False
+        if block.place not in self._showing:
+            self._showing[block.place] = not block.text.isascii() and self(block)
+        return self._showing[block.place]
 
-        The other copy of a text does not do for that: a listing's arrows need not be in it.
-        """
-        if self._source.data.isascii() and not self._style.escapes_non_ascii:
-            return None
-        blocks = (block for message in messages for block in message.blocks if block.place.path)
-        return next((block.place for block in blocks if not block.text.isascii() and self(block)), None)
+    @cached_property
+    def _has_more_than_ascii(self) -> bool:
+        return not self._source.data.isascii() or self._style.escapes_non_ascii
 
     @cached_property
     def _style(self) -> Style:

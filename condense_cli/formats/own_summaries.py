@@ -16,13 +16,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..markers import GO_ON, PREFIX, content_hash, parse_summary, with_escape, without_escape, without_escapes
+from ..markers import GO_ON, PREFIX, parse_summary, short_hash, with_escape, without_escape, without_escapes
 from ..transcript import Block, BlockKind, Message, Role
 from .injected import is_command
 
 _ROLES: Final = (Role.USER, Role.ASSISTANT)
 _END_OF_LEDGER: Final = "\n</ledger>"
-NO_REQUEST: Final = content_hash("")
+NO_REQUEST: Final = short_hash("")
 """What a mark names where there is no request in front of it."""
 
 
@@ -81,7 +81,7 @@ class _Marks:
         if self.request == NO_REQUEST and message.role is Role.USER:
             for block in message.blocks:
                 if block.kind is BlockKind.TEXT and _is_request(block):
-                    self.request = content_hash(block.text)
+                    self.request = short_hash(block.text)
                     self._is_behind_request = True
                     break
         leads_on = any(block.leads_on for block in message.blocks)

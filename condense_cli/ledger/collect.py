@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import Any, Final, assert_never
 
 from .. import patches, todos, tools
+from ..extractive.answers import words_in
 from ..extractive.pasted import is_typed, pasted_units
 from ..extractive.units import render, split
 from ..transcript import Block, BlockKind, Message
@@ -34,6 +35,8 @@ def collect(messages: Sequence[Message]) -> Ledger:
                 entries += _of_call(block, results.get(id(block), Results()))
             elif is_typed(message, block):
                 entries.append(Ledger(requests=(Request(_request(block.text)),)))
+            elif words := words_in(block):
+                entries.append(Ledger(requests=(Request(words),)))
             elif block.kind is BlockKind.IMAGE:
                 entries.append(Ledger(left_out=LeftOut(images=1)))
             elif block.kind is BlockKind.OPAQUE and block.estimate and not block.injected:

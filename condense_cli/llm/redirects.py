@@ -39,7 +39,7 @@ def destination(response: httpx2.Response) -> str:
     following = response.next_request
     if following is None:
         return ""
-    url = following.url.copy_with(username=None, password=None, query=None, fragment=None)
+    url = following.url.copy_with(userinfo=b"", query=None, fragment=None)
     return f"(It names {url}.)"
 
 

@@ -44,6 +44,7 @@ class Addresses:
         names = {} if names is None else names
         self._calls: dict[str, list[Place]] = {}
         self._others: dict[str, list[Place]] = {}
+        self._states: dict[str, list[Place]] | None = None
         self._names: dict[Place, str] = {}
         self._call_of: dict[Place, Place] = {}
         self._result_of: dict[Place, Place] = {}
@@ -98,16 +99,22 @@ class Addresses:
     def _places(self, what: str, is_call: bool) -> list[Place]:
         if is_call:
             return self._calls.get(what, [])
-        if what not in self._others and (tag := tag_of(what)):
-            self._others[what] = [
-                Place(position, number, element.part)
-                for position, message in enumerate(self._messages)
-                if message.role is Role.USER
-                for number, block in enumerate(message.blocks)
-                if block.kind is BlockKind.TEXT
-                for element in states.elements(block.text, tag)
-            ]
-        return self._others.get(what, [])
+        tag = tag_of(what)
+        if not tag or what in self._others:
+            return self._others.get(what, [])
+        if self._states is None:
+            self._states = self._all_states()
+        return self._states.get(tag, [])
+
+    def _all_states(self) -> dict[str, list[Place]]:
+        """Every element of the user's texts by its tag."""
+        found: dict[str, list[Place]] = {}
+        for position, message in enumerate(self._messages):
+            for number, block in enumerate(message.blocks) if message.role is Role.USER else ():
+                if block.kind is BlockKind.TEXT:
+                    for tag, elements in states.by_tag(block.text).items():
+                        found.setdefault(tag, []).extend(Place(position, number, each.part) for each in elements)
+        return found
 
 
 def tag_of(what: str) -> str:

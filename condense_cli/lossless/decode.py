@@ -10,24 +10,26 @@ has an escape, where `proof` wrote it; it counts as the reference would, and los
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .. import todos
-from ..markers import REFERENCE_PREFIX, gaps_in, without_escape, without_escapes
-from ..spelled import size_of
+from ..markers import REFERENCE_PREFIX, gaps_in, short_hash, without_escape, without_escapes
+from ..spelled import compact, size_of
 from ..tools import arguments_of, string_values, with_values
-from ..transcript import Block, BlockKind, Message, Role, Text
+from ..transcript import Block, BlockKind, JsonPath, Message, Role, Text
 from . import states
 from .addresses import Addresses, Place, field_of, tag_of
 from .excerpt import find_above, find_place, readings
 from .lines import Lines
 from .listed import is_said_in, list_in, list_of, text_of
 from .reader import Reader
-from .references import ABOVE, ABOVE_WORD, SHORTEST, THIS_CALL, Address, Reference, parse_reference, reference_hash
+from .references import ABOVE, ABOVE_WORD, SHORTEST, THIS_CALL, Address, Reference, parse_reference
+from .sources import Allowance, Sources
 
 READ_TIMES: Final = 32
 """All references together may give so many times the characters of the messages as they are read."""
@@ -127,11 +129,11 @@ class _Decoder:
         self, messages: Sequence[Message], reader: Reader, expected: Mapping[tuple[int, int], Text], limit: int
     ) -> None:
         self.messages = list(messages)
-        self._left = limit
-        """Characters that references may still give, or be compared with."""
+        self._allowance = Allowance(limit)
+        self._sources = Sources(reader, self._allowance)
         self._given: dict[tuple[int, int, str], bytes] = {}
         """Marks for the lines of a block, or of a field of it, that references gave: no reference gives them again."""
-        self._reader, self._expected = reader, expected
+        self._expected = expected
         self._written = messages
         self.resolved = 0
         self.plain = 0
@@ -139,7 +141,8 @@ class _Decoder:
         self.counted: dict[tuple[int, int], list[tuple[str, int]]] = {}
         self.named: dict[tuple[int, int], set[tuple[int, int]]] = {}
         self._addresses = Addresses(messages, reader.names)
-        self._last: tuple[Block, dict[str, str]] | None = None
+        self._own: tuple[Block, dict[str, Text]] | None = None
+        """The call that is being decoded, and its values as far as they are."""
 
     def sweep(self, holders: Iterable[Place], is_backward: bool) -> list[Place]:
         """Decode blocks that may hold references; those that still may. What references gave is not looked at again."""
@@ -154,7 +157,7 @@ class _Decoder:
             if text != written:
                 known = self._expected.get(place[:2])
                 is_known = known is not None and str(known) == text
-                self._put(place, block.with_text(known if known is not None and is_known else text))
+                self._put(place, block.with_text(known if known is not None and is_known else compact(text)))
             return REFERENCE_PREFIX in text
         listed = list_in(block)
         values = [
@@ -162,12 +165,18 @@ class _Decoder:
             for path, value in string_values(arguments_of(block))
             if not (listed and path[:1] == listed[0] and is_said_in(value, listed[0]))
         ]
+        # All are put at once, as each time takes as long as the call is; until then they stand among its fields.
+        decoded: dict[JsonPath, str] = {}
+        self._own = (block, {**self._sources.values(block)})
         # A value may refer to one after it (forward) or before it, which therefore comes first.
         for path, value in values if is_backward else reversed(values):
             text = self._text(place, value, is_backward, field=field_of(path)) if REFERENCE_PREFIX in value else value
             if text != value:
-                block = with_values(block, {path: text})
-                self._put(place, block)
+                decoded[path] = self._own[1][field_of(path)] = text
+        self._own = None
+        if decoded:
+            block = with_values(block, decoded)
+            self._put(place, block)
         if listed and REFERENCE_PREFIX in block.content:
             block = self._listed(place, block, is_backward)
         return REFERENCE_PREFIX in block.content
@@ -204,6 +213,9 @@ class _Decoder:
         lines = text.split("\n")
         given = bytearray(self._given.get((*place[:2], field), b"")[: len(lines)].ljust(len(lines), b"\0"))
         is_changed, has_moved = False, _GIVEN in given
+        is_open = not is_user_text or self._is_clients(place)
+        elements: dict[str, list[states.Element]] | None = None
+        offsets: list[int] = []
         # From the end, where elements before a line still stand as they did.
         for number in reversed([number for number, line in enumerate(lines) if line.startswith(REFERENCE_PREFIX)]):
             reference = None if given[number] else parse_reference(without_escapes(lines[number]))
@@ -212,13 +224,14 @@ class _Decoder:
             here, is_inside = place, False
             tag = tag_of(reference.address.what)
             if is_user_text:
-                offset = sum(map(len, lines[:number])) + number
-                elements = states.elements(text, tag) if tag else []
-                part = sum(element.start <= offset for element in elements) - 1
-                is_inside = part >= 0 and offset < elements[part].end
+                if elements is None:
+                    elements, offsets = states.by_tag(text), [*accumulate((len(line) + 1 for line in lines), initial=0)]
+                same, offset = elements.get(tag, []), offsets[number]
+                part = bisect_right(same, offset, key=lambda element: element.start) - 1
+                is_inside = part >= 0 and offset < same[part].end
                 here = place._replace(part=part)
             # State refers to state, and nothing else in what a person typed refers to anything.
-            if is_inside != bool(tag) or (is_user_text and not tag and not self._is_clients(place)):
+            if is_inside != bool(tag) or not (tag or is_open):
                 continue
             before = lines[number - 1] if number else ""
             after = lines[number + 1].partition("\n")[0] if number + 1 < len(lines) else ""
@@ -232,7 +245,7 @@ class _Decoder:
             marked = zip(given, lines, strict=True)
             given = bytearray().join(bytes((mark,)) * (line.count("\n") + 1) for mark, line in marked)
             text = "\n".join(lines)
-        if not is_user_text or self._is_clients(place):
+        if is_open:
             text, given = self._from_above(place, field, text, given)
         if any(given):
             self._given[*place[:2], field] = bytes(given)
@@ -280,13 +293,12 @@ class _Decoder:
 
     def _may_give(self, given: bytes | bytearray, start: int, size: int) -> bool:
         """Whether a reference may give `size` lines of a text: if no other one gave any of them, which are marked."""
-        self._left -= size
-        return self._left >= 0 and given.find(_GIVEN, start, start + size) < 0
+        return self._allowance.covers(size) and given.find(_GIVEN, start, start + size) < 0
 
     def _is_meant(self, found: str, reference: Reference) -> bool:
-        """Whether lines are those that a reference means, and worth one. Looking at them uses up what is left."""
-        self._left -= len(found)
-        return self._left >= 0 and len(found) >= SHORTEST - 1 and reference_hash(found) == reference.hash
+        """Whether lines are those that a reference means, and worth one."""
+        is_covered = self._allowance.covers(len(found)) and len(found) >= SHORTEST - 1
+        return is_covered and short_hash(found) == reference.hash
 
     def _resolve(self, here: Place, reference: Reference, before: str, after: str) -> str | None:
         there = self._addresses.find(here, reference.address)
@@ -297,7 +309,7 @@ class _Decoder:
             and self._addresses.address(here, there, field=reference.address.field, tag=tag_of(reference.address.what))
             == reference.address
         )
-        if there is None or not is_own_name or self._left < 0:
+        if there is None or not is_own_name or self._allowance.left < 0:
             return None
         source, given = self._source(here, there, reference)
         place = find_place(source.shape, reference.where) if source is not None else None
@@ -317,19 +329,9 @@ class _Decoder:
         text: Text | None = block.content
         given = b"" if is_own_call else self._given.get((*there[:2], address.field), b"")
         if address.field:
-            text = self._fields(block).get(address.field)
+            values = self._own[1] if self._own and self._own[0] is block else self._sources.values(block)
+            text = values.get(address.field)
         elif tag := tag_of(address.what):
-            whole = block.text
-            found = states.elements(whole, tag)[there.part : there.part + 1]
-            text = whole[found[0].start : found[0].end] if found else None
-            given = given[whole.count("\n", 0, found[0].start) :] if found else b""
-        return None if text is None else self._reader.lines(text), given
-
-    def _fields(self, call: Block) -> dict[str, str]:
-        """The values of a call by the names that references use; those of the last call asked for are remembered."""
-        if self._last is None or self._last[0] is not call:
-            fields = {field_of(path): value for path, value in string_values(arguments_of(call))}
-            if listed := list_in(call):
-                fields[field_of(listed[0])] = todos.text_of(listed[1])
-            self._last = (call, fields)
-        return self._last[1]
+            text, first = self._sources.element(block, tag, there.part) or (None, 0)
+            given = given[first:]
+        return None if text is None else self._sources.lines(text), given

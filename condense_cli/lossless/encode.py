@@ -123,15 +123,18 @@ class _Encoder:
     def blocks(self) -> dict[Positions, Block]:
         """Every block that has references, as it is written."""
         waiting: list[int] = []
+        allowed: dict[Positions, bool] = {}
         for number, piece in enumerate(self.pieces):
             # Results refer to their calls once those are written, and before anything older looks at either.
             while waiting and piece.place.message < self._call_of(waiting[0]).message:
                 self._refer_to_call(waiting.pop(0))
             if piece.path and piece.category is not Category.TODOS:
                 self.values.setdefault(piece.place[:2], []).append(number)
-            message = self.messages[piece.place.message]
-            written: WrittenText | None = None
-            if self.sources[piece.category] and self.may_change(message, message.blocks[piece.place.block]):
+            place, written = piece.place[:2], None
+            if place not in allowed:  # Asked once for each block, as a text may have thousands of pieces.
+                message = self.messages[place[0]]
+                allowed[place] = self.may_change(message, message.blocks[place[1]])
+            if self.sources[piece.category] and allowed[place]:
                 written = self._encode(number, piece)
                 if not piece.path and self.finders.file_reads and self.addresses.call_of(piece.place):
                     waiting.append(number)
@@ -260,11 +263,13 @@ class _Encoder:
         elif parts[0][0].span is None:
             new = block.with_text(parts[0][1])
         else:
-            text = block.text
-            for piece, written in sorted(parts, key=lambda part: part[0].span or (0, 0), reverse=True):
+            text, behind = block.text, 0
+            said: list[str] = []  # Put together once: a text may have thousands of states.
+            for piece, written in sorted(parts, key=lambda part: part[0].span or (0, 0)):
                 start, end = piece.span or (0, 0)
-                text = text[:start] + str(written) + text[end:]
-            new = block.with_text(text)
+                said += text[behind:start], str(written)
+                behind = end
+            new = block.with_text("".join([*said, text[behind:]]))
         return new if self.count.block(new) < self.count.block(block) else None
 
 

@@ -52,6 +52,10 @@ class Reader:
         self._lines.clear()
         self._size = 0
 
+    def remembers(self, text: Text) -> bool:
+        """Whether the lines of a text need not be read again."""
+        return compact(text) in self._lines
+
     def lines(self, text: Text) -> Lines:
         text = compact(text)
         found = self._lines.get(text)

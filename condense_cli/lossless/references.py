@@ -19,11 +19,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..markers import ESCAPE, content_hash
+from ..markers import ESCAPE
 from ..markers import REFERENCE_PREFIX as PREFIX
-
-_HASH: Final = 1_000_000
-"""Hashes are smaller. They only tell a reference from text that looks like one; three digits are one token."""
 
 _REFERENCE: Final = re.compile(
     r"""\[see\ (?:
@@ -93,13 +90,8 @@ class Reference(Struct, frozen=True):
         return f"{PREFIX}{where}{self.address}{numbering} #{self.hash}]"
 
 
-def reference_hash(text: str) -> str:
-    """Six digits, from the hash of the text that lossy markers use."""
-    return f"{int(content_hash(text), 16) % _HASH:06}"
-
-
 def _ordinal(number: int) -> str:
-    ending = "th" if 10 < number % 100 < 20 else _ENDINGS.get(number % 10, "th")
+    ending = "th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "th")
     return f"{number}{ending}"
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
 
 TAGS: Final = ("environment_details", "system-reminder")
+_ENDS: Final = re.compile(r"<(/?)([^\s<>/]+)>")
 
 
 class Element(Struct, frozen=True):
@@ -28,6 +30,20 @@ def elements(text: str, tag: str) -> list[Element]:
         end += len(closing)
         found.append(Element(tag, start, end, len(found)))
         start = text.find(opening, end)
+    return found
+
+
+def by_tag(text: str) -> dict[str, list[Element]]:
+    """What `elements` finds for every tag in a text, in one go: a text may have as many tags as it likes."""
+    opened: dict[str, int] = {}
+    found: dict[str, list[Element]] = {}
+    for match in _ENDS.finditer(text):
+        is_closing, tag = match.groups()
+        if not is_closing:
+            opened.setdefault(tag, match.start())
+        elif (start := opened.pop(tag, None)) is not None:
+            others = found.setdefault(tag, [])
+            others.append(Element(tag, start, match.end(), len(others)))
     return found
 
 

@@ -7,11 +7,12 @@ from typing import Final, Protocol
 
 from msgspec.structs import replace
 
+from ..markers import short_hash
 from ..tokens import Counter
 from .excerpt import above, describe_numbering, describe_place
 from .lines import Lines, Shape
 from .matching import ITSELF, Run, disjoint
-from .references import ABOVE, SHORTEST, Address, Reference, reference_hash
+from .references import ABOVE, SHORTEST, Address, Reference
 
 MIN_SAVING: Final = 12
 """A reference has to save so many tokens. With less, short references cut up runs that older texts could use: over
@@ -80,12 +81,12 @@ class WrittenText:
         """The reference for a run, if it has words and saves enough."""
         text = self.lines.text(run.at, run.size)
         if run.source == ITSELF:
-            reference = Reference(above(run.start, run.size), ABOVE, reference_hash(text))
+            reference = Reference(above(run.start, run.size), ABOVE, short_hash(text))
         else:
             where = describe_place(self._sources.shape_of(run.source), run.start, run.size)
             if where is None:
                 return None
-            reference = Reference(where, address_of(run.source), reference_hash(text))
+            reference = Reference(where, address_of(run.source), short_hash(text))
         return reference if self._is_worth_it(text, reference) else None
 
     def _is_worth_it(self, text: str, reference: Reference) -> bool:

@@ -38,7 +38,7 @@ user said may be more, and leaves half of these to the rest; of a target's room 
 _RENEWED: Final = 16
 """Tokens that a summary of an earlier one alone has to save: that its figures are shorter is no reason for another."""
 
-_FRAME: Final = 30
+_FRAME: Final = 36
 """Tokens of the mark, and of what stands between summary and ledger."""
 
 

@@ -12,7 +12,7 @@ from typing import Literal, assert_never
 
 from msgspec import Struct
 
-from ..markers import ELLIPSIS, Gap, gap_hash, gaps_in, may_be_marked, parse_gap
+from ..markers import ELLIPSIS, Gap, gaps_in, may_be_marked, parse_gap, short_hash
 
 Side = Literal["head", "tail", "both"]
 
@@ -36,7 +36,7 @@ def suppress(text: str) -> str:
             return text
         # A single line says more by its length; what follows a last line break is no line.
         amounts = (0, len(text)) if lines == 1 else (lines - text.endswith("\n"), 0)
-        return str(Gap(gap_hash(text), *amounts))
+        return str(Gap(short_hash(text), *amounts))
     items = _parse(text)
     if not any(isinstance(item, str) and item for item in items):
         return text
@@ -71,12 +71,12 @@ def _cut_whole_lines(text: str, limit: int, keep: Side) -> str:
         return text
     start = text.split("\n", head)[:head]
     end = text.rsplit("\n", tail)[1:] if tail else []
-    return "\n".join([*start, str(Gap(gap_hash(text), gone)), *end])
+    return "\n".join([*start, str(Gap(short_hash(text), gone)), *end])
 
 
 def _hash_of(text: str) -> str:
     earlier = {gap.hash for gap in gaps_in(text) if not gap.is_image}
-    return earlier.pop() if len(earlier) == 1 else gap_hash(text)
+    return earlier.pop() if len(earlier) == 1 else short_hash(text)
 
 
 def _parse(text: str) -> _Items:

@@ -16,6 +16,7 @@ from ..config.models import (
     PartialOperations,
     PassConfig,
 )
+from ..extractive.answers import words_in
 from ..transcript import Block, BlockKind, ContentType, Message, Role
 from . import operations
 from .draft import Draft
@@ -183,12 +184,14 @@ def _candidates(
         for override in individual.overrides
     }
     for position, message in enumerate(draft.messages):
-        override = overrides.get(message.index)
+        override, own_name = overrides.get(message.index), _own_name(message)
         for number, block in enumerate(message.blocks):
-            tokens, names = draft.count.block(block), _names(message, block.content_type)
+            tokens, names = draft.count.block(block), _names(own_name, block.content_type)
             why = why_untouched(position, message, block, selected, protection)
             if why is None and not names:
                 why = Kept.NO_CONTENT_TYPE
+            if why is None and words_in(block):  # Whoever wants results cut does not mean these.
+                why = Kept.WORDS
             if why is not None:
                 yield kept(config.id, message, number, tokens, why)
             else:
@@ -204,13 +207,16 @@ def _operation(
     return operation
 
 
-def _names(message: Message, content_type: ContentType | None) -> tuple[str, ...]:
+def _own_name(message: Message) -> str:
+    """What a configuration calls the text of such a message, apart from that of any other; empty where nothing."""
+    if message.role is Role.ASSISTANT and not message.has_calls:
+        return "assistant_reasoning"
+    return "user_messages" if message.role is Role.USER and not message.answers_calls else ""
+
+
+def _names(own_name: str, content_type: ContentType | None) -> tuple[str, ...]:
     """What a configuration calls content of a message: the closest name first, the content type last."""
     if content_type is None:
         return ()
-    if content_type is ContentType.MESSAGE_TEXT:
-        if message.role is Role.ASSISTANT and not message.has_calls:
-            return "assistant_reasoning", content_type.value
-        if message.role is Role.USER and not message.answers_calls:
-            return "user_messages", content_type.value
-    return (content_type.value,)
+    is_closer = own_name and content_type is ContentType.MESSAGE_TEXT
+    return (own_name, content_type.value) if is_closer else (content_type.value,)

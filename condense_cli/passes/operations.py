@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, assert_never
 
 from ..config.models import ContentOperation, ImageOperation, SummarizeParams, TruncateParams
-from ..markers import PREFIX, Gap, gap_hash, gaps_in, short
+from ..markers import PREFIX, Gap, gaps_in, short, short_hash
 from ..tokens import Counter
 from ..tools import PATH_ARGUMENTS, arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, JsonPath
@@ -115,7 +115,7 @@ def _marked(text: str, summary: Written) -> str:
     if summary.is_extract:
         return summary.text
     lines = text.removesuffix("\n").count("\n") + 1
-    return f"{Gap(gap_hash(text), lines, is_summary=True)}\n{summary.text}"
+    return f"{Gap(short_hash(text), lines, is_summary=True)}\n{summary.text}"
 
 
 def leave_out_image(

@@ -12,7 +12,7 @@ from ..config.checks import warnings as configuration_warnings
 from ..config.models import Configuration, PassConfig
 from ..factor import AS_COUNTED, Factor
 from ..tokens import Counter
-from ..transcript import ContentType, Message, Transcript
+from ..transcript import Message, Transcript
 from . import thinking
 from .approach import fitted
 from .condensation import Condensation, joined
@@ -136,7 +136,7 @@ class _Run:
                 tokens_before=self.tokens_before, tokens_after=self.tokens_before, target=self.target,
                 warnings=tuple(warnings),
             )  # fmt: skip
-        if any(receipt.is_change and receipt.content_type is ContentType.MESSAGE_TEXT for receipt in self.receipts):
+        if any(receipt.is_change for receipt in self.receipts):
             warnings += told(self.writer.messages, self.draft.messages, self.receipts, configuration, self.target)
         return Condensation(
             before=transcript, transcript=self.draft.finish(transcript),

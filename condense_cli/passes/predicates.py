@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter as Counts
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
@@ -10,6 +9,7 @@ from fnmatch import fnmatchcase
 from ..config.models import Globs, Predicates
 from ..exchanges import calls_by_id
 from ..markers import Gap, parse_gap, short
+from ..patterns import searcher
 from ..tokens import Counter
 from ..tools import has_failed, reads_a_file
 from ..transcript import Block, BlockKind, Message, Role
@@ -39,8 +39,8 @@ def compile_predicates(predicates: Predicates, messages: Sequence[Message], coun
     if (minimum := predicates.min_tokens) is not None:
         tests.append(lambda message, block: count.content(block) >= minimum)
     if predicates.regex is not None:
-        search = re.compile(predicates.regex).search
-        tests.append(lambda message, block: search(block.text) is not None)
+        search = searcher(predicates.regex)
+        tests.append(lambda message, block: search(block.text))
     if (failed := predicates.failed) is not None:
         tests.append(lambda message, block: _is_result(block) and has_failed(block) is failed)
     if (superseded := predicates.superseded) is not None:

@@ -7,7 +7,6 @@ survived. References that the input holds already are read at the start and writ
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from itertools import chain
 
 from ..config.models import Configuration
@@ -60,11 +59,6 @@ class Writer:
                     if old is not new:
                         self._as_read[key_of(old)] = old
                         self._texts[key_of(old)] = new.content
-
-    @cached_property
-    def _witness(self) -> Place | None:
-        """A text that stays, so that the file still shows how it spells; others refer to it rather than it to them."""
-        return self._comes_back.witness(self.messages if self._prelude.keep == "earliest" else self.messages[::-1])
 
     @property
     def is_active(self) -> bool:
@@ -122,8 +116,7 @@ class Writer:
 
         def may_change(message: Message, block: Block) -> bool:
             is_free = protection.of(message, block) in (None, Kept.BEFORE_REQUEST)
-            is_free = is_free and message.index >= self._first_free and message.index not in recent
-            return is_free and block.place != self._witness
+            return is_free and message.index >= self._first_free and message.index not in recent
 
         if self.is_enabled:
             cut = {
@@ -145,10 +138,11 @@ class Writer:
             )
         elif self._imitates:
             encoded = Encoded(verified(messages, {}, {}, self._reader))
-        blocks = encoded.blocks
-        restored = encoded.restored
+        meant = {place: originals[key_of(encoded.blocks[place])] for place in encoded.restored}
+        blocks = self._still_spelled(messages, encoded.blocks, meant)
+        restored = encoded.restored & blocks.keys()
         if self._as_read:
-            meant = {place: originals[key_of(blocks[place])] for place in restored}
+            meant = {place: text for place, text in meant.items() if place in restored}
             read = self._read(messages)
             beside = verified(messages, self._beside_read(messages, blocks, read), meant, self._reader)
             may_go = all(may_change(messages[place[0]], block) for place, block in read.items() if place not in blocks)
@@ -156,6 +150,25 @@ class Writer:
                 blocks = beside
             restored &= blocks.keys()
         return Encoded({place: self.as_read(block) for place, block in blocks.items()}, restored, encoded.is_proven)
+
+    def _still_spelled(
+        self, messages: Sequence[Message], blocks: dict[Positions, Block], meant: Mapping[Positions, Text]
+    ) -> dict[Positions, Block]:
+        """The blocks but for one, where none would be left that shows how the file spells what is not ASCII.
+
+        What it refers to does not do for that: a listing's arrows need not be in it.
+        """
+        showing = (
+            (position, number)
+            for position in reversed(range(len(messages) if blocks else 0))
+            for number, block in enumerate(messages[position].blocks)
+            if self._comes_back.shows_spelling(block)
+        )
+        newest = next(showing, None)
+        if newest is None or newest not in blocks or any(place not in blocks for place in showing):
+            return blocks
+        left = {place: block for place, block in blocks.items() if place != newest}
+        return verified(messages, left, meant, self._reader)
 
     def is_proven(self, messages: Sequence[Message], written: Encoded, originals: Mapping[BlockKey, Text]) -> bool:
         """Whether all that is written with references decodes to what it was made from."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from ..config.models import Configuration
+from ..extractive.answers import words_in
 from ..extractive.pasted import Address, is_typed, own_units
 from ..extractive.units import split
 from ..ledger.written import parse
 from ..plurals import plural
-from ..transcript import Block, Message
+from ..transcript import Block, BlockKind, Message
 from .prelude import key_of
 from .receipts import Receipt
 
@@ -49,20 +51,25 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
         (position, number)
         for position, message in enumerate(before)
         for number, block in enumerate(message.blocks)
-        if (block.summarizes or is_typed(message, block))
+        if (block.summarizes or is_typed(message, block) or words_in(block))
         and not ((same := now.get(key_of(block))) and same.reads_as(block))
     ]
     if not changed:
         return []
     own = own_units(before)
-    quoted = [words for message in after for block in message.blocks for words in _quoted(block)]
+    # By unit: to look for each text in each quotation would take the square of their number.
+    quoted = {
+        unit for message in after for block in message.blocks for words in _quoted(block) for unit in _units(words)
+    }
     found = []
     for position, number in changed:
         block = before[position].blocks[number]
         same = now.get(key_of(block))
-        texts = quoted if same is None else [*quoted, same.text]
-        said = [*_quoted(block)] if block.summarizes else [_own(block, own[position, number])]
-        if not all(any(_says(text, words) for text in texts) for words in said):
+        left = same.text if same else ""
+        kept = frozenset(_units(left))
+        said = chain(*map(_units, _quoted(block))) if block.summarizes else _own(block, own[position, number])
+        # In a line that was cut a unit may stand beside an ellipsis.
+        if not all(unit in quoted or unit in kept or unit in left for unit in said):
             found.append((before[position].index, number))
     return found
 
@@ -73,12 +80,12 @@ def _quoted(block: Block) -> Iterator[str]:
     yield from (request.text for request in ledger.requests) if ledger else ()
 
 
-def _own(block: Block, units: Sequence[int] | None) -> str:
-    if units is None:
-        return block.text
-    texts = split(block.text).texts
-    return "\n".join(texts[unit] for unit in units)
+def _own(block: Block, own: Sequence[int] | None) -> Iterable[str]:
+    if block.kind is BlockKind.TOOL_RESULT:
+        return _units(words_in(block))
+    units = _units(block.text)
+    return units if own is None else (units[unit] for unit in own)
 
 
-def _says(text: str, words: str) -> bool:
-    return words in text or all(line in text for line in words.split("\n"))
+def _units(text: str) -> Sequence[str]:
+    return split(text).texts

@@ -86,22 +86,19 @@ def _at_size(found: Evaluation, width: int) -> Iterator[RenderableType]:
 
 
 def _settings(found: Evaluation, width: int) -> Iterator[RenderableType]:
-    columns = ["setting", "size", *found.measures, "named", "failed", "seconds"]
-    rows = [
-        [
-            f"{setting.way}, {setting.setting}",
-            _percent(setting.size),
-            *(_recall(setting.mean(measure)) for measure in found.measures),
-            _percent(setting.named),
-            str(setting.failed),
-            f"{setting.seconds:.1f}",
-        ]
-        for setting in found.total.settings
-    ]
-    if not any(setting.failed for setting in found.total.settings):
-        columns.remove("failed")
-        rows = [[*row[:-2], row[-1]] for row in rows]
-    yield fitted_table(columns, rows, range(1, len(columns)), width, flexible=0)
+    settings = found.total.settings
+    cells: dict[str, list[str]] = {
+        "setting": [f"{setting.way}, {setting.setting}" for setting in settings],
+        "size": [_percent(setting.size) for setting in settings],
+        **{measure: [_recall(setting.mean(measure)) for setting in settings] for measure in found.measures},
+    }
+    if "facts" in found.measures:
+        cells["named"] = [_percent(setting.named) for setting in settings]
+    if any(setting.failed for setting in settings):
+        cells["failed"] = [str(setting.failed) for setting in settings]
+    cells["seconds"] = [f"{setting.seconds:.1f}" for setting in settings]
+    rows = list(zip(*cells.values(), strict=True))
+    yield fitted_table(list(cells), rows, range(1, len(cells)), width, flexible=0)
 
 
 def _recall(mean: Mean | None) -> str:
@@ -147,12 +144,11 @@ _MEANINGS = {
 
 def _notes(found: Evaluation) -> Iterator[str]:
     if found.total.cuts:
-        meanings = "; ".join(f"{measure}: {_MEANINGS[measure]}" for measure in found.measures)
-        yield f"Percent still present in the condensed part, averaged over all cuts: {meanings}."
-        yield (
-            "named: facts that are only in a ledger or in the words of a summary. size: percent of the tokens. "
-            f"seconds: of the processor. {OF_SEVERAL}"
-        )
+        meanings = [f"{measure}: {_MEANINGS[measure]}" for measure in found.measures]
+        if "facts" in found.measures:
+            meanings.append("named: facts that are only in a ledger or in the words of a summary")
+        yield "Percent still present in the condensed part, averaged over all cuts."
+        yield f"{'; '.join(meanings)}; size: percent of the tokens; seconds: of the processor. {OF_SEVERAL}"
         if any(at.share(measure) is None for at in found.total.at_size for measure in found.measures):
             yield f"{_NONE} is where a way does not get so small, or nothing was asked."
     for reason, number in found.left_out():

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ..compressed import ZSTD, is_compressed, reading
 from ..errors import UnreadableError
-from ..files import STDIO, input_errors
+from ..files import LARGEST_STREAM, STDIO, input_errors
 
 _HEAD_LINES: Final = 32
 _HEAD_BYTES: Final = 1 << 20
@@ -71,11 +71,13 @@ def _first_lines(stream: BinaryIO) -> list[bytes]:
     size = 0
     with suppress(EOFError):  # Of a compressed stream only the beginning may be there.
         while len(lines) < _HEAD_LINES and (size < _HEAD_BYTES or len(lines) < 2):
-            line = stream.readline()
+            line = stream.readline(LARGEST_STREAM)
             if not line:
                 break
             lines.append(line)
             size += len(line)
+            if len(line) == LARGEST_STREAM:
+                break  # It may have no end: whoever reads it all says so.
     return lines
 
 
@@ -104,6 +106,11 @@ def batches(stream: BinaryIO, name: str, size: int = _BATCH_BYTES) -> Iterator[L
     """All lines in batches of about `size` bytes. Only \\n ends a line: U+2028 does not. Raises UnreadableError."""
     first, lines, held = 1, list[bytes](), 0
     while line := _line(stream, name):
+        if len(line) == LARGEST_STREAM:
+            raise UnreadableError(
+                f"{name}:{first + len(lines)}: the line is longer than {LARGEST_STREAM:,} bytes, and may have no end.",
+                "A row is a line of its own.",
+            )
         lines.append(line)
         held += len(line)
         if held >= size:
@@ -115,7 +122,7 @@ def batches(stream: BinaryIO, name: str, size: int = _BATCH_BYTES) -> Iterator[L
 
 def _line(stream: BinaryIO, name: str) -> bytes:
     try:
-        return stream.readline()
+        return stream.readline(LARGEST_STREAM)
     except EOFError:
         raise  # A compressed file that is cut off: whoever opened it says so.
     except OSError as error:

@@ -46,8 +46,8 @@ _MYPY: Final = (
     *("--cache-dir", str(WORK / "mypy")),
 )
 
-Change = tuple[str, str]
-"""Lines of a module, and what they are in a mutant; without the blanks around them."""
+Change = tuple[str, str, str]
+"""A function, lines of it, and what they are in a mutant; without the blanks around them."""
 
 
 def table() -> dict[str, list[str]]:
@@ -62,7 +62,8 @@ def excused() -> dict[str, dict[Change, str]]:
     for module, survivors in tomllib.loads((HERE / "survivors.toml").read_text()).items():
         for survivor in survivors:
             assert survivor["why"].strip(), f"{module}: {survivor['was']} has no reason"
-            found.setdefault(module, {})[survivor["was"].strip(), survivor["becomes"].strip()] = survivor["kind"]
+            change = survivor["function"], survivor["was"].strip(), survivor["becomes"].strip()
+            found.setdefault(module, {})[change] = survivor["kind"]
     return found
 
 
@@ -104,7 +105,8 @@ def changes(folder: Path, module: str) -> dict[str, Change]:
     for name, body in bodies.items():
         differences = list(difflib.ndiff(bodies[re.sub(r"\d+$|orig$", "orig", name)], body))
         was, becomes = ("\n".join(line[2:] for line in differences if line[0] == sign) for sign in "-+")
-        found[name] = was, becomes
+        function = name.partition("__mutmut_")[0].removeprefix("x_").removeprefix("xǁ").replace("ǁ", ".")
+        found[name] = function, was, becomes
     return found
 
 
@@ -134,8 +136,8 @@ def check(module: str, tests: Sequence[str]) -> bool:
         f"({share}); {kinds['equivalent']} equivalent, {kinds['harmless']} harmless, {len(left)} left",
         flush=True,
     )
-    for name, (was, becomes) in left:
-        print(f"  {name}\n    - {was}\n    + {becomes}".replace("\n", "\n    "), flush=True)
+    for name, (function, was, becomes) in left:
+        print(f"  {name} in {function}\n- {was}\n+ {becomes}".replace("\n", "\n    "), flush=True)
     return bool(statuses) and not left
 
 

@@ -1,0 +1,82 @@
+"""Work that would take the square of its input, counted in operations: twice the input, about twice the work."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from typing import Any
+
+import pytest
+from real import PROJECT
+
+from condense_cli import api, jsontext
+from condense_cli.lossless import states
+from condense_cli.lossless.encode import encode
+from condense_cli.lossless.finders import Finders
+from condense_cli.spelled import Spelled
+from condense_cli.tokens import Counter
+from condense_cli.transcript import Block, Message
+
+TIMES = 2.6
+"""What twice the input may take: twice as much, and what a logarithm or a threshold adds."""
+SHAPES: dict[str, Any] = runpy.run_path(str(PROJECT / "benchmarks" / "hostile_shapes.py"))["SHAPES"]
+SLOW = {
+    "many blocks": 30_000, "many arguments": 8_000, "one todo list": 8_000, "references to tags": 8_000,
+    "references in arguments": 8_000,
+}  # fmt: skip
+"""Shapes that took the square of their size once, and how many bytes show it."""
+
+
+class Work:
+    """What is done: calls of functions, and characters of texts that are read or searched."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls = self.characters = 0
+        for holder, name in (
+            (Spelled, "__str__"), (Spelled, "__contains__"), (states, "elements"), (states, "by_tag"),
+            (jsontext, "replace_values"),
+        ):  # fmt: skip
+            monkeypatch.setattr(holder, name, self._counted(getattr(holder, name)))
+
+    def _counted(self, function: Any) -> Any:
+        def counted(text: Any, *more: Any) -> Any:
+            self.characters += len(text.literal) if isinstance(text, Spelled) else len(text)
+            return function(text, *more)
+
+        return counted
+
+    def profile(self, frame: Any, event: str, argument: Any) -> None:
+        self.calls += event == "call"
+
+    def of(self, records: list[dict[str, Any]], **options: Any) -> tuple[int, int]:
+        """The calls and characters that condensing takes."""
+        self.calls = self.characters = 0
+        transcript = api.loads(records)
+        before = sys.getprofile()
+        sys.setprofile(self.profile)
+        try:
+            api.dump(api.condense(transcript, **options))
+        finally:
+            sys.setprofile(before)
+        return self.calls, self.characters
+
+
+@pytest.mark.parametrize("shape", SLOW)
+def test_twice_the_input_is_about_twice_the_work(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    work, size = Work(monkeypatch), SLOW[shape]
+    once, twice = (work.of(SHAPES[shape](size * factor), preset="max") for factor in (1, 2))
+    assert twice[0] <= TIMES * once[0], "calls"
+    assert twice[1] <= TIMES * once[1] + size, "characters"
+
+
+# Whether a block may change depends on its whole text, which may have thousands of states.
+def test_a_block_is_asked_about_once() -> None:
+    messages = api.loads(SHAPES["reminders"](4_000)).messages
+    asked: list[int] = []
+
+    def may_change(message: Message, block: Block) -> bool:
+        asked.append(id(block))
+        return True
+
+    encode(messages, Finders(), Counter(), may_change)
+    assert len(asked) == len(set(asked))
