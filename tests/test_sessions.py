@@ -40,7 +40,10 @@ def test_a_condensed_session_is_told_from_its_original(machine: Machine, place: 
     """In the table by a mark before its title; what it means stands below."""
     file = written(machine.claude / "-home-dev-inventory" / "original.jsonl", SAMPLE.read_bytes(), age=60)
     machine.claude_code(
-        "other", *dialogue("↓ [condense: 3 lines left out #5f2c91d8] is what stands there. [see below]")
+        "other",
+        *dialogue(
+            "↓ [condense: 3 lines left out #5f2c91d8] and [… 3 lines #406167] are what stands there. [see below]"
+        ),
     )
     assert [row["condensed"] for row in machine.rows()] == [False, False]
     assert "condensed." not in machine.sessions().text
@@ -52,6 +55,25 @@ def test_a_condensed_session_is_told_from_its_original(machine: Machine, place: 
     shown = machine.sessions(columns=120).text
     assert shown.count("  ↓ Several tests") == 1
     assert "↓: condensed." in shown
+
+
+# However a file spells the ellipsis, also in JSON within a string; those of version 0.1.0 have none.
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "a\\n[… 3 lines #406167]",
+        "[\\u2026 3 lines #406167]\\nb",
+        '{\\"a\\":\\"[\\\\u2026 3 lines #406167]\\"}',
+        "[condense: 3 lines left out #5f2c91d8]",
+        "[condense: summary of 3 lines #406167]\\nIt works.",
+        "[… image #406167]",
+    ],
+)
+def test_each_spelling_of_a_marker_is_seen(machine: Machine, spelled: str) -> None:
+    machine.claude_code("it", *dialogue("MARKER"))
+    (file,) = (machine.claude).rglob("it.jsonl")
+    file.write_bytes(file.read_bytes().replace(b"MARKER", spelled.encode(), 1))
+    assert [row["condensed"] for row in machine.rows()] == [True]
 
 
 def test_a_condensed_rollout_is_told_too(machine: Machine) -> None:

@@ -63,7 +63,8 @@ def show(
     """Print the content of a block or message, as the model reads it.
 
     For the hash in a marker of a condensed file, FILE is the original: this prints what was left out,
-    together with what was kept of it, or all messages that a summary stands for.
+    together with what was kept of it, or all messages that a summary stands for. Six digits are a hash first,
+    and a position only if nothing has it.
     """
     with exits():
         if json and raw:
