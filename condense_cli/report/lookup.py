@@ -145,7 +145,10 @@ def _marked_otherwise(transcript: Transcript, wanted: str, hits: Sequence[Hit]) 
     if hits[0].found not in (Found.CONTENT, Found.ARGUMENT):
         return []
     return [
-        marked for marked in _marked(transcript, wanted) if not any(_is_cut_from(marked.text, hit.text) for hit in hits)
+        marked
+        for marked in _marked(transcript, wanted)
+        if not (marked.message and marked.message.is_summary)  # It has lines of many texts.
+        and not any(_is_cut_from(marked.text, hit.text) for hit in hits)
     ]
 
 
