@@ -120,7 +120,7 @@ def test_a_block_that_is_cut_and_has_a_reference_counts_in_both_shares() -> None
     )
     (block,) = done.transcript.messages[1].blocks
     assert "[see content of the next Write" in block.text
-    assert "[… 37 lines #" in block.text
+    assert "[… 55 lines #" in block.text
     assert [receipt.operation for receipt in done.changes] == ["refer", "truncate"]
     count = Counter()
     put_back = count.transcript(api.restore(done.transcript).transcript) - done.tokens_after
