@@ -113,12 +113,13 @@ def _at(messages: Sequence[Message], place: tuple[int, int]) -> Block:
 def is_escaped(old: Block, new: Block) -> bool:
     """Whether a block says what it said, but for escapes in lines that imitate references."""
     lines = [line for text in texts(new) for line in text.split("\n")]
-    plain = map(_plain, lines)
+    plain = map(plain_line, lines)
     before = [line for text in texts(old) for line in text.split("\n")]
     return len(lines) == len(before) and all(line in pair for line, *pair in zip(before, lines, plain, strict=True))
 
 
-def _plain(line: str) -> str:
+def plain_line(line: str) -> str:
+    """The line without an escape, if it has any."""
     return without_escape(line) if line.startswith(REFERENCE_PREFIX) else line
 
 
@@ -147,7 +148,7 @@ def _spoiled(old: Block, new: Block) -> Block:
     if old.kind is not BlockKind.TOOL_RESULT or old.text == new.text:
         return new
     lines = read_lines(old.text)
-    stay = {form for line in new.text.split("\n") for form in (line, _plain(line))}
+    stay = {form for line in new.text.split("\n") for form in (line, plain_line(line))}
     kept = [
         line if line in stay else line.removesuffix(key) + "spoiled"
         for line, key in zip(lines.lines, lines.keys, strict=True)

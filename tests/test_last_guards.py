@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from build import anthropic, conversation
+from build import anthropic, configuration, conversation
 from helpers import DATA, condense
 from msgspec.structs import replace
+from test_imitations import GO_BETWEEN, imitating
 
 from condense_cli import api, formats, proven
 from condense_cli.errors import BrokenOutputError, ExitStatus
@@ -81,3 +82,11 @@ def test_a_conversion_that_the_api_would_refuse_is_not_given(monkeypatch: pytest
     with pytest.raises(BrokenOutputError, match="would be refused") as caught:
         api.convert(anthropic(*conversation()), "anthropic")
     assert caught.value.hint == proven.REPORT
+
+
+# Text of somebody else that would be read as a reference of ours: a restored file says it with its escape.
+def test_what_is_restored_reads_back_with_its_escapes() -> None:
+    condensed = api.condense(api.loads(imitating()), configuration(GO_BETWEEN))
+    restored = api.restore(api.loads(api.dump(condensed)))
+    assert restored.transcript.is_changed
+    assert api.dump(restored) == api.dump(condensed)

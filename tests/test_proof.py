@@ -12,7 +12,7 @@ from build import anthropic, configuration, cut_to, one_pass, read_turn, user
 from helpers import listing
 
 from condense_cli import api
-from condense_cli.lossless import encode
+from condense_cli.lossless import encode, proof
 from condense_cli.lossless.decode import decode
 from condense_cli.markers import REFERENCE_PREFIX
 from condense_cli.passes import pipeline
@@ -58,7 +58,7 @@ def proofs_of(transcript: Transcript, monkeypatch: pytest.MonkeyPatch) -> int:
     """How often a run decodes what it has written."""
     decoding = Mock(wraps=decode)
     with monkeypatch.context() as patch:
-        patch.setattr(encode, "decode", decoding)
+        patch.setattr(proof, "decode", decoding)
         api.condense(transcript, CONFIGURATION, clock=lambda: 0.0)
     return decoding.call_count
 

@@ -63,17 +63,13 @@ def test_calls_and_results_in_text_are_tool_blocks() -> None:
 @pytest.mark.parametrize("end", ["", "\n\n"])
 @pytest.mark.parametrize("preset", ["balanced", "max"])
 def test_a_result_without_a_body(end: str, preset: str) -> None:
-    header, other = (
-        "[write_to_file for 'src/b.ts'] Result:" + end,
-        f"<environment_details>\n{LONG}\n</environment_details>",
-    )
-    work = [assistant([text(f"Now I write.\n\n{WRITE}")]), user([text(header), text(other)])]
+    inside = f"{LONG}\n</environment_details>"
+    answer = [text("[write_to_file for 'src/b.ts'] Result:" + end), text(f"<environment_details>\n{inside}")]
+    work = [assistant([text(f"Now I write.\n\n{WRITE}")]), user(answer)]
     transcript = roo(*session()[:1], *(message for _ in range(6) for message in work), *session()[1:])
     assert kinds(transcript, 2) == [("opaque", None), ("opaque", None), ("text", None)]
     result = api.condense(transcript, preset=preset)
-    assert f"{LONG}\n</environment_details>" not in [
-        block.text for block in api.loads(api.dump(result)).messages[2].blocks
-    ]
+    assert inside not in [block.text for block in api.loads(api.dump(result)).messages[2].blocks]
 
 
 # What the assistant says to the user is message text, though it is spelled like a call.

@@ -144,16 +144,12 @@ def _marked_otherwise(transcript: Transcript, wanted: str, hits: Sequence[Hit]) 
     """Blocks with a marker that names the hash although they were not cut from what has it."""
     if hits[0].found not in (Found.CONTENT, Found.ARGUMENT):
         return []
-    return [
-        marked
-        for marked in _marked(transcript, wanted)
-        if not (marked.message and marked.message.is_summary)  # It has lines of many texts.
-        and not any(_is_cut_from(marked.text, hit.text) for hit in hits)
-    ]
+    marked = [hit for hit in _marked(transcript, wanted) if not hit.block.summarizes]  # A summary says anything.
+    return [hit for hit in marked if not any(_is_cut_from(hit.text, found.text) for found in hits)]
 
 
 def _is_cut_from(text: str, whole: str) -> bool:
-    """Whether what stands around the markers of a text may be what was left of another; a summary says anything."""
+    """Whether what stands around the markers of a text may be what was left of another."""
     gaps = gaps_in(text)
     kept = (line.strip(ELLIPSIS) for line in text.split("\n") if not parse_gap(line))
     return any(gap.is_summary for gap in gaps) or all(line in whole for line in kept)

@@ -28,6 +28,7 @@ COPIED: Final = ("condense_cli", "tests", "presets", "sample_transcripts", "docs
 KILLED: Final = frozenset({"killed", "timeout"})
 REFUSED: Final = "caught by type check"
 """By mypy, so that no test need notice; such mutants are left out of the figures."""
+UNRUN: Final = "not checked"
 _STATUS: Final = re.compile(r"^\s*(\S+__mutmut_\d+): (.+)$", re.MULTILINE)
 
 _SETTINGS: Final = """
@@ -116,6 +117,9 @@ def check(module: str, tests: Sequence[str]) -> bool:
     log = mutmut(folder, "run", "--max-children", "2")
     (folder / "mutmut.log").write_text(log)
     statuses = dict(_STATUS.findall(mutmut(folder, "results", "--all", "true")))
+    if not statuses or UNRUN in statuses.values():
+        print(f"{module}: the run broke off; {folder / 'mutmut.log'} says why", flush=True)
+        return False
     known, changed = excused().get(module, {}), changes(folder, module)
     left: list[tuple[str, Change]] = []
     kinds: Counter[str] = Counter()
@@ -138,7 +142,7 @@ def check(module: str, tests: Sequence[str]) -> bool:
     )
     for name, (function, was, becomes) in left:
         print(f"  {name} in {function}\n- {was}\n+ {becomes}".replace("\n", "\n    "), flush=True)
-    return bool(statuses) and not left
+    return not left
 
 
 def main(arguments: Sequence[str]) -> int:
