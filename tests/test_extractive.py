@@ -162,7 +162,7 @@ def test_the_newest_mention_stays() -> None:
     new = "\n".join([*filler, "the setting retry_limit is 17", *filler[:30]])
     survey = _survey(old, new)
     older, newer = _results(survey)
-    shortened = shorten_together(survey, [older, newer], 200)
+    shortened = shorten_together(survey, [older, newer], 40)
     assert "retry_limit" in shortened[newer]
     assert "retry_limit" not in shortened[older]
 
@@ -174,7 +174,7 @@ def test_what_stays_verbatim_elsewhere_is_not_said_again() -> None:
         "retry_limit 17",
     )
     older, _ = _results(survey)
-    shortened = shorten_each(survey, {older: 60})[older]
+    shortened = shorten_each(survey, {older: 32})[older]
     assert "max_wait" in shortened
     assert "retry_limit" not in shortened
 
@@ -205,7 +205,7 @@ def test_replaced_lines_give_way_to_the_newest_state() -> None:
     )
     first, _, last = _results(survey)
     written = [key for key, part in survey.parts.items() if part.text == new]
-    shortened = shorten_together(survey, [first, *written], COUNT(new) + 80)
+    shortened = shorten_together(survey, [first, *written], COUNT(new) + 40)
     assert shortened[last] == new
     assert len(shortened[first].split("\n")) < 6
 
