@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "Condensation", "Configuration", "Conversion", "Diff", "Restoration", "Transcript", "__version__",
-    "condense", "convert", "diff", "dump", "dump_messages", "estimate", "evaluate", "load", "loads", "overrides_from",
-    "restore",
+    "condense", "convert", "diff", "dump", "dump_messages", "estimate", "evaluate", "judge_recorded", "load", "loads",
+    "overrides_from", "restore",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .config.models import Configuration
     from .config.overrides import overrides_from
     from .formats.converting import Conversion
+    from .judging import judge_recorded
     from .measuring import evaluate
     from .passes.condensation import Condensation
     from .report.diff import Diff
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "evaluate": ".measuring",
+    "judge_recorded": ".judging",
     "overrides_from": ".config.overrides",
     "Conversion": ".formats.converting",
     "Diff": ".report.diff",

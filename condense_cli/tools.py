@@ -43,7 +43,9 @@ TASK_TOOLS: Final = frozenset({"taskcreate", "taskupdate"})
 
 _OPEN_FILE: Final = re.compile(r"^\(Open file: (.+?)\)\s*$", re.MULTILINE)
 _SHOWN_FILE: Final = re.compile(r"^\[File: (.+?) \(\d+ lines total\)\]", re.MULTILINE)
-_REPLACED_ARGUMENTS: Final = frozenset({"old_string", "old_str", "old_text", "oldText", "TargetContent", "search"})
+_REPLACED_ARGUMENTS: Final = frozenset({
+    "TargetContent", "oldString", "oldText", "old_str", "old_string", "old_text", "search",
+})  # fmt: skip
 _PATCH_ARGUMENTS: Final = frozenset({"diff", "content", "input", "patch"})
 """Arguments of an edit that hold what it replaces, and those that may hold a patch."""
 _SEARCH_BEGINS: Final = re.compile(r"(?:<{7}|-{7,}) SEARCH\s*")
@@ -217,7 +219,8 @@ def matched_texts(call: Block) -> list[str]:
             found.append(value)
         elif path[-1] in _PATCH_ARGUMENTS:
             found += _searched_texts(value)
-            if patches.BEGIN in value:
+            # A patch that is all a call says is read file by file, without the lines around them.
+            if patches.BEGIN in value or (call.is_free_text and path[-1] == "patch"):
                 found += [line[1:] for line in value.split("\n") if line.startswith(("-", " "))]
     return found
 

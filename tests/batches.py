@@ -23,10 +23,11 @@ class Noting(Struct):
 
     tasks: list[BatchTask]
     says: str = "What happened."
+    lacks: frozenset[str] = frozenset()
 
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
         self.tasks += [task for task in tasks if isinstance(task, BatchTask)]
-        return [Written(self.says, by="noting") for _ in tasks]
+        return [Written(self.says, by="noting", lacks=self.lacks) for _ in tasks]
 
 
 def batch(

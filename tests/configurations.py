@@ -19,7 +19,13 @@ passes:
 """
 
 EVERY_KEY: Final[dict[str, Any]] = {
-    "native": {"max_messages_to_keep": 4, "api_profile": "p", "custom_prompt": "c", "max_tokens": 900},
+    "native": {
+        "max_messages_to_keep": 4,
+        "api_profile": "p",
+        "custom_prompt": "c",
+        "max_tokens": 900,
+        "validate": {"min_facts": 0.5},
+    },
     "lossless": {
         "deduplicate_file_reads": False,
         "consolidate_tool_results": False,
@@ -91,6 +97,7 @@ EVERY_KEY: Final[dict[str, Any]] = {
                                 "max_tokens": 40,
                                 "custom_prompt": "Briefly.",
                                 "max_parallel_calls": 2,
+                                "validate": {"min_facts": 1},
                             },
                         },
                     },
@@ -124,6 +131,7 @@ EVERY_KEY: Final[dict[str, Any]] = {
                     "custom_prompt": "All of it.",
                     "keep_first": 2,
                     "keep_last": 3,
+                    "validate": {"min_facts": 0},
                 },
             },
         },
@@ -161,7 +169,7 @@ EVERY_PHASE: Final[dict[str, Any]] = {
         "user_messages": {"strategy": "keep", "threshold": 10, "truncate_lines": 11, "summary_max_tokens": 12},
         "processing_order": ["user_messages", "tool_params"],
     },
-    "llm_phase": {"enabled": True, "max_parallel_calls": 3, "summary_max_tokens": 60},
+    "llm_phase": {"enabled": True, "max_parallel_calls": 3, "summary_max_tokens": 60, "validate": {"min_facts": 0.1}},
     "fallback_phase": {
         "enabled": False,
         "strategy": "native",

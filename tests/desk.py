@@ -52,7 +52,8 @@ CONFIGURATIONS: Final[Mapping[str, dict[str, Any]]] = {
         "fallback_phase": {"enabled": False},
     },
 }
-BY_MODEL: Final = "A short summary."
+BY_MODEL: Final = "A short summary of the listing in 2.py, from 1.py on."
+"""It names what a summary of the session must hold, in a block and in messages: word, files."""
 
 
 class Desk:

@@ -144,7 +144,9 @@ def test_compressed_bytes_are_unpacked() -> None:
 
 
 # What one tries first: a path, the messages themselves, or the result in place of its transcript.
-@pytest.mark.parametrize("name", ["condense", "convert", "dump", "dump_messages", "estimate", "evaluate", "restore"])
+@pytest.mark.parametrize(
+    "name", ["condense", "convert", "dump", "dump_messages", "estimate", "evaluate", "judge_recorded", "restore"]
+)
 @pytest.mark.parametrize("given", ["session.jsonl", [{"role": "user", "content": "Hi."}]])
 def test_what_is_no_transcript_is_refused_with_what_reads_one(name: str, given: Any) -> None:
     more = ["anthropic"] if name == "convert" else []

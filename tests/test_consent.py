@@ -69,7 +69,7 @@ def test_an_unknown_profile_is_refused_with_the_nearest(desk: Desk, way: str) ->
 def test_secrets_are_masked_before_they_are_sent(desk: Desk, way: str) -> None:
     secret = "sk-ant-api03-" + "Zq8R3kfT0vYw7LmN" * 5
     desk.input.write_bytes(as_lines(session([f"ANTHROPIC_API_KEY={secret}\n" + "a line of text\n" * 60] * 8)))
-    with model_server(played.good(BY_MODEL)) as server:
+    with model_server(played.good(f"{BY_MODEL} ANTHROPIC_API_KEY is set.")) as server:
         desk.profiles(server)
         report = desk.report(way, "--profile", "openai", "--redact")
         assert server.calls > 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import real
-from build import anthropic, assistant, call, result, text, user
+from build import anthropic, assistant, call, result, rollout, text, user
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -301,9 +301,19 @@ def test_the_raised_exception_is_the_error() -> None:
             {"input": "*** Begin Patch\n*** Update File: a\n@@\n same\n-x\n+y\n*** End Patch"},
             ["same", "x"],
         ),
+        ("edit", {"filePath": "a", "oldString": "x", "newString": "y"}, ["x"]),
+        ("edit", {"path": "a", "oldText": "x", "newText": "y"}, ["x"]),
         ("Read", {"file_path": "a", "old_string": "x"}, []),
     ],
 )
 def test_what_an_edit_has_to_match(tool: str, arguments: dict[str, Any], texts: list[str]) -> None:
     block = anthropic(assistant([call("t", tool, **arguments)]), user([result("t", "")])).messages[0].blocks[0]
     assert matched_texts(block) == texts
+
+
+def test_what_a_patch_that_is_all_of_a_call_has_to_match() -> None:
+    patch = "*** Begin Patch\n*** Update File: a\n@@\n same\n-x\n+y\n*** Add File: b\n+new\n*** End Patch"
+    call = {"type": "custom_tool_call", "name": "apply_patch", "input": patch, "call_id": "c"}
+    block = rollout(call).messages[0].blocks[0]
+    assert block.is_free_text
+    assert matched_texts(block) == ["same", "x"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from batches import Noting, batch
 from build import anthropic, assistant, call, conversation, result, user
+from helpers import Records
 
 from condense_cli.ledger.written import parse as parse_ledger
 from condense_cli.markers import parse_summary
@@ -21,12 +22,16 @@ count = Counter()
 
 def edits(files: int, said: str = "Go on.", filler: int = 0) -> tuple[Message, ...]:
     """So many files are changed, and as many results tell of it at some length."""
-    messages = [user(said)]
+    return anthropic(user(said), *edits_written(files, filler)).messages
+
+
+def edits_written(files: int, filler: int = 0) -> Records:
+    messages = []
     for number in range(files):
         path = f"package{number}/module{number}/file{number}.py"
         messages.append(assistant([call(f"c{number}", "Edit", file_path=path, old_string="a", new_string="b")]))
         messages.append(user([result(f"c{number}", "word " * filler)]))
-    return anthropic(*messages).messages
+    return messages
 
 
 def ledger_tokens(messages: tuple[Message, ...], room: int = NO_END, *, gives_up_words: bool = False) -> int:
@@ -79,3 +84,21 @@ def test_half_of_what_the_summary_may_have(most: int) -> None:
     ledger = summary[summary.index("What happened.") + len("What happened.") :]
     assert parse_ledger(summary) is not None
     assert most // 2 - ENTRY < count(ledger) <= most // 2 + ENTRY // 2
+
+
+# What the words lack is in the ledger, in place of what they do not.
+def test_the_ledger_keeps_what_the_words_lack() -> None:
+    failed = [
+        assistant([call("m", "Bash", command="make check")]),
+        user([result("m", "Error: broken_symbol", is_error=True)]),
+    ]
+    transcript = anthropic(user("Go on."), *failed, *edits_written(60), assistant("Done."))
+    plain, kept = (
+        "\n".join(
+            block.text for _, block in batch(transcript, Noting([], lacks=lacks), max_tokens=400).transcript.blocks()
+        )
+        for lacks in (frozenset[str](), frozenset({"make check"}))
+    )
+    assert "broken_symbol" not in plain
+    assert "broken_symbol" in kept
+    assert "Left out:" in kept

@@ -220,6 +220,12 @@ def test_a_marker_in_a_long_text_as_json_spells_it(ascii: bool) -> None:
     assert SPELLED.search(line)
 
 
+def test_short_hashes_have_six_digits() -> None:
+    assert short_hash("") == f"{0xE3B0C442 % 1_000_000:06}"
+    assert {len(short_hash(str(number))) for number in range(200)} == {6}
+    assert any(short_hash(str(number)).startswith("0") for number in range(200))
+
+
 def test_a_stretch_is_found_by_its_ends() -> None:
     hashes = [content_hash(str(number)) for number in range(40)]
     for first, last in ((0, 0), (0, 39), (5, 9), (39, 39)):

@@ -78,6 +78,7 @@ def test_every_key_is_documented() -> None:
         facts,
         inspection,
         lookup_json,
+        recorded,
         run_log,
         savings,
         session_list,
@@ -93,7 +94,10 @@ def test_every_key_is_documented() -> None:
     configuration = (PROJECT / "docs" / "configuration.md").read_text()
     report = (PROJECT / "docs" / "json-report.md").read_text()
     assert {key for key in keys(models) if key not in configuration} == set()
-    modules = (check, facts, diff_json, estimate, inspection, lookup_json, savings, session_list, shares, validation)
+    modules = (
+        *(check, facts, diff_json, estimate, inspection, lookup_json, recorded, savings, session_list, shares),
+        validation,
+    )
     reported = set().union(*map(keys, modules))
     assert {key for key in reported if not re.search(rf"\b{key}\b", report)} == set()
     settings = (PROJECT / "docs" / "settings.md").read_text()

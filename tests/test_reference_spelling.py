@@ -77,6 +77,8 @@ def test_what_is_written_is_read(spelled: str) -> None:
         "[see lines 3-9 #012345]",
         "[see lines ٣-٩ above #012345]",
         "[See the next ls #012345]",
+        "[see \\new_string of this call #012345]",
+        "[see \\the next ls #012345]",
         "[see the next  #012345",
         "",
     ],

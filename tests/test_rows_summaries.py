@@ -16,7 +16,7 @@ from rowsets import LONG, rows
 from condense_cli.errors import ExitStatus
 
 KEYS: Final = {"OPENAI_API_KEY": "sk-test"}
-BY_MODEL: Final = "A short summary."
+BY_MODEL: Final = "A short summary of 1.py and 2.py."
 CALL: Final = Decimal("0.0012")
 """Dollars of a call that the server answers, at the price of the profile."""
 BATCH: Final = {"keep_first": 1, "keep_last": 0}

@@ -48,6 +48,7 @@ FLOORS = [
         "proven",
         "api",
         "measuring",
+        "judging",
         "sessions",
         "rows",
         "many",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ..errors import ExitStatus, OutputError, UsageError
+from . import evaluate_recorded
 from .console import console, exits, say, write_text
 from .options import CounterOption, FormatOption, LenientReading, Session, complete_preset
 from .providing import complete_provider
@@ -26,6 +27,7 @@ EXAMPLES = (
     "condense evaluate sessions/ --config mine.yaml --budgets 0.6,0.4,0.2 -j 4\n"
     "condense evaluate --session latest -p speed --plot curves.svg\n"
     "condense evaluate session.jsonl --measure bits --measure grounding\n"
+    "condense evaluate --recorded --session latest         what the client's own compactions kept\n"
     "condense evaluate sessions/ --json | jq '.total.at_size'"
 )
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
@@ -38,6 +40,9 @@ WITNESSES: Final = (
 """The names of `quality.recall.RECALLS` and `quality.witnesses.measures.WITNESSES`, likewise."""
 
 _PICTURES: Final = (".svg", ".png")
+_BUDGETS: Final = "0.7,0.5,0.3"
+_CUTS: Final = "0.5,0.75"
+_MIN_TOKENS: Final = 8_000
 
 
 def evaluate(
@@ -79,10 +84,10 @@ def evaluate(
     ] = None,
     budgets: Annotated[
         str, typer.Option("--budgets", metavar="SHARES", help="Shares of the tokens to condense to.")
-    ] = "0.7,0.5,0.3",
+    ] = _BUDGETS,
     cuts: Annotated[
         str, typer.Option("--cuts", metavar="SHARES", help="Shares of the messages after which to cut.")
-    ] = "0.5,0.75",
+    ] = _CUTS,
     measure: Annotated[
         list[str] | None,
         typer.Option(
@@ -95,12 +100,19 @@ def evaluate(
     ] = None,
     min_tokens: Annotated[
         int, typer.Option("--min-tokens", metavar="N", min=0, help="Leave out transcripts of fewer tokens.")
-    ] = 8_000,
+    ] = _MIN_TOKENS,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curves into FILE, .svg or .png.")
     ] = None,
     counter: CounterOption = None,
+    recorded: Annotated[
+        bool,
+        typer.Option(
+            "--recorded", help="Judge the compactions that a client made, beside condense.  [default: preset balanced]"
+        ),
+    ] = False,
+    all: Annotated[bool, typer.Option("--all", help="With --recorded: every session on this machine.")] = False,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes.  [default: one a processor]")
     ] = None,
@@ -111,13 +123,29 @@ def evaluate(
 
     Each transcript is cut in two. What came before the cut is condensed, without a model, and what came after
     asks: of the facts that the assistant wrote there, the lines that its edits had to match, and the files that
-    were touched, how many still stand? Witnesses (--measure) ask in other ways, and take longer. Nothing is written.
+    were touched, how many still stand? Witnesses (--measure) ask in other ways, and take longer. With --recorded the
+    cuts are those that a client made, and what it left is measured too. Nothing is written.
     docs/quality.md has the definitions.
     """
     with exits():
+        if recorded:
+            evaluate_recorded.check_without_effect(
+                {
+                    "--budgets": budgets != _BUDGETS,
+                    "--cuts": cuts != _CUTS,
+                    "--measure": measure is not None,
+                    "--min-tokens": min_tokens != _MIN_TOKENS,
+                    "--plot": plot is not None,
+                }
+            )
+        elif all:
+            raise UsageError("--all goes with --recorded.", "Name transcripts, or folders of them.")
         _check_picture(plot)
         measures = _measures(measure)
-        names = _names(transcripts, session)
+        if all and (transcripts or session):
+            raise UsageError("--all cannot be used with a transcript or --session.", "Name one of them.")
+        names = evaluate_recorded.sessions_here() if all else _names(transcripts, session)
+        from ..judging import BESIDE
         from ..measuring import Plan, Unread, evaluate_files
         from ..parallel import usable_processors
         from ..quality.evaluation import Evaluated
@@ -125,9 +153,11 @@ def evaluate(
         from ..report.facts import to_json
         from .settings import counter_of, settings_if_any
 
+        if recorded and not (preset or provider or config):
+            preset = list(BESIDE)
         plan = Plan(
             tuple(dict(_configurations(preset, provider, config)).items()),
-            _compared(against),
+            () if recorded and against is None else _compared(against),
             _shares("--budgets", budgets),
             _shares("--cuts", cuts),
             min_tokens,
@@ -136,9 +166,11 @@ def evaluate(
             counter_of(counter, settings_if_any()),
             tuple(name for name in measures if name in WITNESSES),
         )
-        ways = [way.name for way in plan.ways]
         # Standard input cannot be read in another process.
         processes = 1 if "-" in names else jobs or usable_processors()
+        if recorded:
+            raise SystemExit(int(evaluate_recorded.run(names, plan, jobs=processes, json=json, progress=_progress)))
+        ways = [way.name for way in plan.ways]
         with _progress(len(names)) as done:
             measured = evaluate_files(names, plan, jobs=processes, done=done)
         found = evaluation.build(

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from ..factor import CountName
 from ..tokens import BUILT_IN, CounterName
 from .base import Base as _Base
-from .base import Count, Positive
+from .base import Count, Positive, SummaryCheck
 from .phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase
 
 ContentTypeName = Literal[
@@ -35,6 +35,7 @@ class SummarizeParams(_Base, frozen=True, kw_only=True):
     max_tokens: Positive = 100
     custom_prompt: str | None = None
     max_parallel_calls: Positive | None = None
+    validate: SummaryCheck = SummaryCheck()
 
 
 class OperationParams(_Base, frozen=True, kw_only=True):
@@ -101,6 +102,7 @@ class SummarizationConfig(_Base, frozen=True, kw_only=True):
     max_tokens: Positive | None = None
     keep_first: Count = 1
     keep_last: Count = 5
+    validate: SummaryCheck = SummaryCheck()
 
 
 class BatchConfig(_Base, frozen=True, kw_only=True):
@@ -239,6 +241,7 @@ class NativeConfig(_Base, frozen=True, kw_only=True):
     api_profile: str | None = None
     custom_prompt: str | None = None
     max_tokens: Positive | None = None
+    validate: SummaryCheck = SummaryCheck()
 
 
 class LosslessConfig(_Base, frozen=True, kw_only=True):

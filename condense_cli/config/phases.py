@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from .base import Base, Count, Positive
+from .base import Base, Count, Positive, SummaryCheck
 
 Kind = Literal["tool_results", "tool_params", "assistant_reasoning", "user_messages"]
 """What the lossy phase works on. Reasoning is text of assistant turns without calls, never thinking; user messages are
@@ -81,6 +81,7 @@ class LlmPhase(Base, frozen=True, kw_only=True):
     enabled: bool = False
     max_parallel_calls: Positive = 5
     summary_max_tokens: Positive = 100
+    validate: SummaryCheck = SummaryCheck()
 
 
 class MultiPass(Base, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ def as_cut(lines: Sequence[Line], notes: Notes) -> list[Line]:
     stripped = _stripped(lines, notes)
     cut = dict(stand_ins(notes[line.node.record] for line in lines if line.node.record in notes))
     return [
-        replace(line, blocks=tuple(_shortened(_without_thinking(line.blocks) if n in stripped else line.blocks, cut)))
+        replace(line, blocks=tuple(shortened(_without_thinking(line.blocks) if n in stripped else line.blocks, cut)))
         for n, line in enumerate(lines)
     ]
 
@@ -66,7 +66,7 @@ def stand_ins(notes: Iterable[Any]) -> Iterator[tuple[str, str]]:
             yield from ((call, text) for call in calls if isinstance(call, str))
 
 
-def _shortened(blocks: Iterable[Block], cut: Mapping[str, str]) -> Iterator[Block]:
+def shortened(blocks: Iterable[Block], cut: Mapping[str, str]) -> Iterator[Block]:
     """Blocks with one short text in place of each result that was cut. Errors stay, and so does what is no longer."""
     whole: dict[object, list[Block]] = {}
     for block in blocks:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final, Literal, assert_never, get_args
 
 from msgspec.structs import replace
 
 from ..tokens import Counter
 from . import written
-from .entries import ENDED, LONGEST_REQUEST, OK, Ledger, LeftOut, middle_left_out
+from .entries import ENDED, LONGEST_REQUEST, OK, FileEntry, Ledger, LeftOut, middle_left_out
 
-_DONE: Final = frozenset({"completed", "done", "cancelled", "deleted"})
+DONE: Final = frozenset({"completed", "done", "cancelled", "deleted"})
 
 _LONG: Final = 400
 """Requests of more characters go before others: a rule is short."""
@@ -21,26 +21,26 @@ _Entry = tuple[_Section, int]
 """A section and the position of an entry in it."""
 
 
-def fit(ledger: Ledger, max_tokens: int, count: Counter) -> Ledger:
+def fit(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str] = ()) -> Ledger:
     """The ledger with so many entries that its text has at most `max_tokens`; the very same where it fits.
 
     Files that were only read go first, then commands that ended well, todos that are done, other commands, changed
     files, open todos, and the requests of the user last, short ones after long ones; in each of these the oldest first.
-    Before a request goes, long ones lose their middle. Where not even the number of entries left out fits, the ledger
-    is empty.
+    What is `wanted`, by the path of a file or the text of another entry, goes after all but the requests. Before a
+    request goes, long ones lose their middle. Where not even the number of entries left out fits, the ledger is empty.
     """
-    fitted = _fitted(ledger, max_tokens, count)
+    fitted = _fitted(ledger, max_tokens, count, wanted)
     if len(fitted.requests) == len(ledger.requests):
         return fitted
     short = tuple(replace(found, text=middle_left_out(found.text, *LONGEST_REQUEST)) for found in ledger.requests)
-    return _fitted(replace(ledger, requests=short), max_tokens, count)
+    return _fitted(replace(ledger, requests=short), max_tokens, count, wanted)
 
 
-def _fitted(ledger: Ledger, max_tokens: int, count: Counter) -> Ledger:
+def _fitted(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]) -> Ledger:
     excess = count(written.render(ledger)) - max_tokens
     if excess <= 0:
         return ledger
-    order = list(_least_useful_first(ledger))
+    order = sorted(_least_useful_first(ledger), key=lambda entry: _is_wanted(ledger, entry, wanted))
     text_of = _texts(ledger)
     fitted, dropped = ledger, 0
     while excess > 0 and dropped < len(order):
@@ -54,7 +54,7 @@ def _fitted(ledger: Ledger, max_tokens: int, count: Counter) -> Ledger:
 
 def _least_useful_first(ledger: Ledger) -> Iterator[_Entry]:
     went_well = [command.outcome in (OK, ENDED) and not command.error for command in ledger.commands]
-    is_done = [todo.status in _DONE for todo in ledger.todos]
+    is_done = [todo.status in DONE for todo in ledger.todos]
     yield from (("read", number) for number in range(len(ledger.read)))
     yield from (("commands", number) for number, good in enumerate(went_well) if good)
     yield from (("todos", number) for number, done in enumerate(is_done) if done)
@@ -64,6 +64,14 @@ def _least_useful_first(ledger: Ledger) -> Iterator[_Entry]:
     is_long = [len(request.text) > _LONG for request in ledger.requests]
     yield from (("requests", number) for number, long in enumerate(is_long) if long)
     yield from (("requests", number) for number, long in enumerate(is_long) if not long)
+
+
+def _is_wanted(ledger: Ledger, entry: _Entry, wanted: Collection[str]) -> int:
+    section, number = entry
+    if section == "requests":
+        return 2
+    name = getattr(ledger, section)[number]
+    return int((name.path if isinstance(name, FileEntry) else name.text) in wanted)
 
 
 def _texts(ledger: Ledger) -> Callable[[_Entry], str]:

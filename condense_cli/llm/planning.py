@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ..economics import CallUsage
 from ..markers import content_hash
 from .cache import key_of
 from .calls import Caller, CallOutcome, Fulfilment
+from .checking import again, judged
+from .client import Request
 from .prompts import PromptTask
 from .reasons import Failure
 from .spending import Spent, spent_on
-from .summaries import plan
+from .summaries import plan, window_of
 
 
 def planned(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
@@ -25,10 +29,14 @@ def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
     requests = plan(task, caller)
     if isinstance(requests, Failure):
         return CallOutcome(None, requests)
-    if len(requests) == 1 and caller.cache is not None and caller.redactor is None:
-        stored = caller.cache.get(key_of(requests[0], caller.access.profile))
-        if stored is not None and stored.reason is None:
-            return CallOutcome(stored.text, is_cached=True)
+    if len(requests) == 1:
+        first = _remembered(requests[0], caller)
+        if first is not None:
+            asked = again(task, requests[0], first, window_of(caller.access), caller)
+            second = _remembered(asked, caller) if asked is not None else None
+            if asked is None or second is not None:
+                return replace(judged(task, first, second, caller), is_cached=True)
+            requests = (asked,)
     length = task.limit if task.replaced is None else max(1, min(task.limit, task.replaced // 2))
     spent = Spent()
     for request in requests:
@@ -37,6 +45,14 @@ def _planned(task: PromptTask, caller: Caller) -> CallOutcome:
     if len(requests) > 1:  # Joining the parts reads them all once more.
         spent += _spent(sum(request.limit for request in requests), length, caller)
     return CallOutcome(_stand_in(caller.access.name, length, task), spent=spent)
+
+
+def _remembered(request: Request, caller: Caller) -> CallOutcome | None:
+    """The answer of the cache. What is masked in a request is not known before it is sent."""
+    if caller.cache is None or caller.redactor is not None:
+        return None
+    stored = caller.cache.get(key_of(request, caller.access.profile))
+    return CallOutcome(stored.text) if stored is not None and stored.reason is None else None
 
 
 def _spent(read: int, written: int, caller: Caller) -> Spent:

@@ -31,6 +31,7 @@ class Reason(StrEnum):
     OVER_LIMIT = "over_limit"
     REFUSED_BY_MODEL = "refused_by_model"
     NOT_SMALLER = "not_smaller"
+    LACKS_CONTENT = "lacks_content"
     BUDGET_SPENT = "budget_spent"
     INTERRUPTED = "interrupted"
     INSTALLED_FAILED = "installed_failed"
@@ -115,6 +116,10 @@ _TEXTS: Final = {
         "Raise `max_tokens` of the summary; a model that reasons needs `reasoning_tokens` in its profile as well.",
     ),
     Reason.REFUSED_BY_MODEL: ("{model} refused to answer.", "Name another profile for this content."),
+    Reason.LACKS_CONTENT: (
+        "The summary of {model} lacks what the rest of the work needs.",
+        "Name another profile, or lower `validate: {{min_facts: …}}` of the summary.",
+    ),
     Reason.NOT_SMALLER: ("The summary is not smaller than what it stands for.", "Nothing to do: the original stays."),
     Reason.BUDGET_SPENT: (
         "The budget does not cover another call.",

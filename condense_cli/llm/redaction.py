@@ -57,10 +57,18 @@ class Redactor:
     def request(self, request: Request) -> Request:
         return replace(request, system=self.text(request.system), prompt=self.text(request.prompt))
 
+    def hides(self, text: str) -> bool:
+        """Whether a secret that was masked so far is in the text, or the text in a secret."""
+        return any(secret in text or text in secret for secret in self._numbers)
+
     def text(self, text: str) -> str:
         found = sorted({*self._detected(text), *_assigned(text)}, key=lambda secret: (text.find(secret), -len(secret)))
         for secret in found:
             self._numbers.setdefault(secret, len(self._numbers) + 1)
+        return self.masked(text)
+
+    def masked(self, text: str) -> str:
+        """The text without the secrets that are known so far."""
         # The longest first: a key may stand inside the address that holds it. All that are known, because a
         # secret that gives itself away in one place is one everywhere.
         for secret in sorted(self._numbers, key=len, reverse=True):

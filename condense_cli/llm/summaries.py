@@ -1,4 +1,7 @@
-"""Summaries of any length: tasks become requests, long ones several, whose answers are joined until one is left."""
+"""Summaries of any length: tasks become requests, long ones several, whose answers are joined until one is left.
+
+What that one lacks is asked for once more.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from msgspec.structs import replace
 from ..config.profiles import Access
 from ..prices import context_window
 from .calls import Caller, CallOutcome, Fulfilment, fulfil
+from .checking import again, judged
 from .client import Request, names_of
 from .parts import TooLargeError, requests_for
 from .prompts import PromptTask
@@ -22,12 +26,21 @@ _ASSUMED_WINDOW: Final = 100_000
 """Tokens, for a vendor's model that the table does not know. Its API refuses what is longer; nothing is cut."""
 
 
+_AGAIN_AT_ONCE: Final = 10
+"""Requests for what is missing, before it is seen whether the model can give it at all."""
+
+
 class _State(Struct):
     task: PromptTask
     requests: tuple[Request, ...]
     spent: Spent = Spent()
     is_cached: bool = True
     outcome: CallOutcome | None = None
+    first: CallOutcome | None = None
+    """The answer of which something was missing, once that has been asked for."""
+
+    def end(self, outcome: CallOutcome) -> None:
+        self.outcome = replace(outcome, spent=self.spent, is_cached=self.is_cached)
 
 
 def plan(task: PromptTask, caller: Caller) -> tuple[Request, ...] | Failure:
@@ -41,7 +54,7 @@ def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
     spent, is_interrupted = Spent(), False
     notes: tuple[str, ...] = ()
     try:
-        while not is_interrupted and (waiting := [state for state in states if state.outcome is None]):
+        while not is_interrupted and (waiting := _next(states)):
             done = fulfil([request for state in waiting for request in state.requests], caller)
             spent, notes, is_interrupted = spent + done.spent, done.notes, done.is_interrupted
             outcomes = iter(done.outcomes)
@@ -52,6 +65,12 @@ def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
     stopped = CallOutcome(None, failure(Reason.INTERRUPTED, names_of(caller.access)))
     ended = tuple(state.outcome or replace(stopped, spent=state.spent) for state in states)
     return Fulfilment(ended, spent, is_interrupted, notes)
+
+
+def _next(states: Sequence[_State]) -> Sequence[_State]:
+    """The tasks whose requests are sent together: all that are asked for the first time, then some of the others."""
+    waiting = [state for state in states if state.outcome is None]
+    return [state for state in waiting if state.first is None] or waiting[:_AGAIN_AT_ONCE]
 
 
 def window_of(access: Access) -> int:
@@ -87,9 +106,23 @@ def _take(state: _State, outcomes: list[CallOutcome], caller: Caller) -> None:
     for outcome in outcomes:
         state.spent += outcome.spent
         state.is_cached = state.is_cached and outcome.is_cached
+    if state.first is not None:
+        outcome = judged(state.task, state.first, outcomes[0], caller)
+        if outcome.failure is None or outcome.failure.reason is Reason.LACKS_CONTENT:
+            caller.patience.take(outcome.failure)
+        state.end(outcome)
+        return
     failed = next((outcome for outcome in outcomes if outcome.text is None), None)
-    if failed is not None or len(outcomes) == 1:
-        state.outcome = replace(failed or outcomes[0], spent=state.spent, is_cached=state.is_cached)
+    if failed is not None:
+        state.end(failed)
+        return
+    if len(outcomes) == 1:
+        (answer,) = outcomes
+        asked = again(state.task, state.requests[0], answer, window_of(caller.access), caller)
+        if asked is None:
+            state.end(judged(state.task, answer, None, caller))
+        else:
+            state.first, state.requests = answer, (asked,)
         return
     texts = tuple(f"Part {number}:\n{outcome.text}\n\n" for number, outcome in zip(numbers(1), outcomes, strict=False))
     planned = _plan(replace(state.task, pieces=texts), caller, joins=True)

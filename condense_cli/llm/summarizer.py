@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ..config.profiles import INSTALLED, Access
 from ..errors import ConfigurationError
+from ..ledger.checklist import of_messages, of_text
 from ..passes.offline import NAME as OFFLINE
 from ..passes.offline import Offline
 from ..passes.summaries import Outcome, Refused, Summarizer, Task, TextTask, Written
@@ -176,13 +177,14 @@ class Summaries:
         summarized = planned if self.is_planned else summarize
         at_once = [task.max_parallel_calls for task in tasks if isinstance(task, TextTask) and task.max_parallel_calls]
         caller = replace(self._callers[access.name], max_parallel_calls=min(at_once, default=None))
-        done = summarized([self._task(task, access) for task in tasks], caller)
+        asked_for = [self._task(task, access) for task in tasks]
+        done = summarized(asked_for, caller)
         self.is_interrupted = self.is_interrupted or done.is_interrupted
         self._notes |= dict.fromkeys(done.notes)
         found: list[Outcome] = []
-        for outcome in done.outcomes:
+        for asked, outcome in zip(asked_for, done.outcomes, strict=True):
             if outcome.text is not None:
-                found.append(Written(outcome.text, access.name))
+                found.append(Written(outcome.text, access.name, lacks=_lacks(asked, outcome.text)))
             else:
                 assert outcome.failure is not None
                 if outcome.failure.reason is not Reason.NOT_SMALLER:
@@ -202,7 +204,15 @@ class Summaries:
         if isinstance(task, TextTask):
             subject = _SUBJECTS.get(task.block.content_type or ContentType.MESSAGE_TEXT, Subject.MESSAGE_TEXT)
             tokens = self.count(task.text)
-            return PromptTask(subject, (task.text,), task.max_tokens, task.block.tool, task.prompt, replaced=tokens)
+            return PromptTask(
+                subject,
+                (task.text,),
+                task.max_tokens,
+                task.block.tool,
+                task.prompt,
+                replaced=tokens,
+                checklist=of_text(task.text, task.min_facts, task.max_tokens),
+            )
         limit = task.max_tokens or min(access.profile.max_tokens, _USUAL_LIMIT)
         replaced = sum(map(self.count.message, task.messages)) + self.count(task.previous)
         return PromptTask(
@@ -212,6 +222,8 @@ class Summaries:
             custom_prompt=task.prompt,
             previous=task.previous or None,
             replaced=replaced,
+            checklist=of_messages(task.messages, task.ledger, task.min_facts, limit, task.previous),
+            listed=task.listed,
         )
 
     def _note_use(self, profile: str, model: str, found: Sequence[Outcome], cached: int, spent: Spent) -> None:
@@ -225,3 +237,9 @@ class Summaries:
             before.refused + len(found) - written,
             before.spent + spent,
         )
+
+
+def _lacks(task: PromptTask, text: str) -> frozenset[str]:
+    """The entries of the ledger that a summary should name and does not."""
+    missing = task.checklist.missing(text) if task.checklist else ()
+    return frozenset(item.entry for item in missing if item.entry)

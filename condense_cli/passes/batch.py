@@ -7,7 +7,8 @@ the summary. A summary that is there already is part of the next one and goes wi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -80,8 +81,10 @@ def run_batch(
             room = target - (draft.plain_tokens - costs)
         earlier = _earlier(old)
         new = [message for message in old if not message.is_summary]
-        ledger = _ledger(earlier.ledger, new, costs, summarization.max_tokens, room, draft.count, gives_up_words)
-        spare = draft.count(ledger) + _FRAME
+        done = merge(earlier.ledger, collect(new))
+        ledger = partial(_listed, done, new, costs, summarization.max_tokens, room, draft.count, gives_up_words)
+        listed = ledger()
+        spare = draft.count(listed) + _FRAME
         task = BatchTask(
             tuple(new),
             earlier.body,
@@ -90,11 +93,15 @@ def run_batch(
             None if room is None else max(0, room - spare),
             summarization.api_profile,
             summarization.custom_prompt,
+            summarization.validate.min_facts,
+            done,
+            listed,
         )
         draft.forget(set(chosen.positions), before)  # What chooses lines takes memory itself.
         (outcome,) = summarizer.summarize([task], draft.messages)
         if isinstance(outcome, Written):
-            text = f"{outcome.text}\n\n{ledger}" if ledger else outcome.text
+            listed = ledger(outcome.lacks) if outcome.lacks else listed
+            text = f"{outcome.text}\n\n{listed}" if listed else outcome.text
             first, last = draft.as_read(chosen.positions[0], 0), draft.as_read(chosen.positions[-1], -1)
             hash = stretch_hash(first.hash, last.hash)
             messages = _messages(text, draft.messages, chosen.positions, format, hash)
@@ -130,27 +137,27 @@ def _earlier(messages: Sequence[Message]) -> _Earlier:
     return _Earlier("\n\n".join(said), merge_all([ledger for ledger in ledgers if ledger]))
 
 
-def _ledger(
-    earlier: Ledger,
-    messages: Sequence[Message],
+def _listed(
+    ledger: Ledger,
+    new: Sequence[Message],
     costs: int,
     max_tokens: int | None,
     room: int | None,
     count: Counter,
     gives_up_words: bool,
+    wanted: Collection[str] = (),
 ) -> str:
     """The ledger up to now as text, short enough that the summary stays the larger part.
 
-    What the user said is all in it, unless it is given up where there is no room. Where nothing is new it may be as
-    long as it was.
+    What the user said is all in it, unless it is given up where there is no room; what is `wanted` goes after other
+    entries. Where no message is new it may be as long as it was.
     """
-    ledger = merge(earlier, collect(messages))
-    share = costs // _LEDGER_SHARE if messages else count(render(earlier))
+    share = costs // _LEDGER_SHARE if new else count(render(ledger))
     allowed = min(_LONGEST_LEDGER, share, (max_tokens or costs) // 2)
     said = count(render(Ledger(requests=ledger.requests)))
     room = costs if room is None else max(0, room - _FRAME)
     others = min(max(allowed - said, allowed // 2), max(0, room - said) // _ROOM_SHARE)
-    fitted = replace(fit(replace(ledger, requests=()), others, count), requests=ledger.requests)
+    fitted = replace(fit(replace(ledger, requests=()), others, count, wanted), requests=ledger.requests)
     return render(fit(fitted, room, count) if gives_up_words else fitted)
 
 
@@ -158,7 +165,8 @@ def frame_tokens(messages: Sequence[Message], room: int, count: Counter, *, give
     """Tokens of what a summary of messages holds besides its words: mark and ledger."""
     costs = sum(map(count.message, messages))
     new = [message for message in messages if not message.is_summary]
-    return _FRAME + count(_ledger(_earlier(messages).ledger, new, costs, None, room, count, gives_up_words))
+    ledger = merge(_earlier(messages).ledger, collect(new))
+    return _FRAME + count(_listed(ledger, new, costs, None, room, count, gives_up_words))
 
 
 def said_by_summaries(messages: Sequence[Message]) -> str:

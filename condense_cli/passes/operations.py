@@ -103,8 +103,9 @@ def summary_tasks(
     for path, text in texts:
         if count(text) > limit and not _is_summary(text):
             yield TextTask(
-                block, text, limit, path, params.api_profile, params.custom_prompt, params.max_parallel_calls
-            )
+                block, text, limit, path, params.api_profile, params.custom_prompt, params.max_parallel_calls,
+                params.validate.min_facts,
+            )  # fmt: skip
 
 
 def _is_summary(text: str) -> bool:

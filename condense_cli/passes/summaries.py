@@ -7,6 +7,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from ..ledger.entries import Ledger
 from ..markers import parse_summary
 from ..transcript import Block, JsonPath, Message
 from .receipts import Kept, Receipt
@@ -19,6 +20,7 @@ class TextTask(Struct, frozen=True):
     """One text to summarize in at most `max_tokens` tokens: a block, or the value at a `path` of a call's arguments.
 
     `profile` and `prompt` are those that the configuration names, if it does, and so is the number of calls at a time.
+    `min_facts` is the share of its main facts that a model's summary must hold.
     """
 
     block: Block
@@ -28,12 +30,14 @@ class TextTask(Struct, frozen=True):
     profile: str | None = None
     prompt: str | None = None
     max_parallel_calls: int | None = None
+    min_facts: float = 0
 
 
 class BatchTask(Struct, frozen=True):
     """Messages to summarize as one, in order. `previous` is the summary of earlier ones, which this one replaces.
 
     `max_tokens` is what the configuration allows, `room` what is left of a target; None where there is none.
+    `ledger` is what was done up to now, and `listed` as much of it as follows the summary, as text.
     """
 
     messages: tuple[Message, ...]
@@ -42,17 +46,24 @@ class BatchTask(Struct, frozen=True):
     room: int | None = None
     profile: str | None = None
     prompt: str | None = None
+    min_facts: float = 0
+    ledger: Ledger = Ledger()
+    listed: str = ""
 
 
 Task = TextTask | BatchTask
 
 
 class Written(Struct, frozen=True):
-    """A summary. An `is_extract` is made of lines of the text, with the gaps marked; `by` names who wrote it."""
+    """A summary. An `is_extract` is made of lines of the text, with the gaps marked; `by` names who wrote it.
+
+    `lacks` are entries of the ledger that a batch's summary should name and does not, by path or text.
+    """
 
     text: str
     by: str
     is_extract: bool = False
+    lacks: frozenset[str] = frozenset()
 
 
 class Refused(Struct, frozen=True):

@@ -52,6 +52,7 @@ def summary_pass(native: NativeConfig, id: str, name: str) -> PassConfig:
         max_tokens=native.max_tokens,
         keep_first=0,
         keep_last=0,
+        validate=native.validate,
     )
     return PassConfig(
         id=id,

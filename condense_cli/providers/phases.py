@@ -149,7 +149,9 @@ def _pass(
 
 def _summarized(operations: ContentTypeOperations, llm: LlmPhase) -> ContentTypeOperations:
     """Summaries of whatever the lossy phase may touch."""
-    params = SummarizeParams(max_tokens=llm.summary_max_tokens, max_parallel_calls=llm.max_parallel_calls)
+    params = SummarizeParams(
+        max_tokens=llm.summary_max_tokens, max_parallel_calls=llm.max_parallel_calls, validate=llm.validate
+    )
     summarize = ContentOperation(operation="summarize", params=OperationParams(summarize=params))
     return _each(operations, lambda _: summarize)
 

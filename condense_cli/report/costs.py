@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
@@ -13,9 +13,9 @@ from .. import prices
 from ..economics import NEVER, Economics, Rates, Rewrite, weigh
 from ..factor import Known, factor_of
 from ..passes.condensation import Condensation
+from ..passes.prefix import shared_prefix
 from ..prices import Price
-from ..tokens import MESSAGE_TOKENS, Counter
-from ..transcript import Message, Transcript
+from ..tokens import Counter
 from .cost_text import digits
 from .facts import Cost
 
@@ -43,27 +43,8 @@ def rewrite_of(result: Condensation, count: Counter, overhead: int) -> Rewrite:
     """
     is_bare = result.factor.known is Known.BARE
     shown = (factor_of(result.before, count) if is_bare else result.factor).shown
-    kept = shown(_kept(result.before, result.transcript, count))
+    kept = shown(shared_prefix(result.before.messages, result.transcript.messages, count))
     return Rewrite(overhead + kept, shown(result.tokens_before) - kept, shown(result.tokens_after) - kept)
-
-
-def _kept(before: Transcript, after: Transcript, count: Counter) -> int:
-    """Tokens of the beginning that two transcripts share, block by block."""
-    tokens = 0
-    for old, new in zip(before.messages, after.messages, strict=False):
-        if old.role is not new.role:
-            break
-        tokens += MESSAGE_TOKENS + sum(_same_blocks(old, new, count))
-        if old.blocks != new.blocks:
-            break
-    return tokens
-
-
-def _same_blocks(old: Message, new: Message, count: Counter) -> Iterator[int]:
-    for mine, other in zip(old.blocks, new.blocks, strict=False):
-        if mine != other:
-            return
-        yield count.block(mine)
 
 
 def weigh_run(
@@ -81,7 +62,11 @@ def cost_of(
     result: Condensation, count: Counter, overhead: int, source: PriceSource, summaries: Decimal = _NOTHING
 ) -> Cost:
     """The facts of `weigh_run`, in the shape of the report."""
-    economics = weigh_run(result, count, overhead, source, summaries)
+    return in_report(weigh_run(result, count, overhead, source, summaries), source, summaries)
+
+
+def in_report(economics: Economics | None, source: PriceSource, summaries: Decimal = _NOTHING) -> Cost:
+    """What a rewrite costs and brings in the shape of the report; `summaries` is what was spent on calls for it."""
     spent = as_money(summaries) or "0"
     if economics is None:
         return Cost(spent=spent, prices=source.table)

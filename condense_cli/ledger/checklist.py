@@ -1,0 +1,191 @@
+"""What a summary must still hold of what it stands for, as a list made without a model, and how much of it is there.
+
+Of a text these are its facts, those that come most often first. Of messages they are, before the facts, what the ledger
+names: files changed last, the last errors, open todos, what the user asked for last. Of a text with hardly a fact, as
+plain prose is, they are its words.
+
+A good short summary names few facts of many, and another might choose others. So any of the list counts, and the share
+that is asked for is one of as many facts as a short summary has room for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
+from typing import Final, TypeVar
+
+from msgspec import Struct
+
+from ..facts import facts_of
+from ..tools import arguments_of, string_values
+from ..transcript import BlockKind, Message
+from .bounded import DONE
+from .entries import DENIED, ENDED, OK, Ledger
+
+T = TypeVar("T")
+
+MOST: Final = 20
+_TOKENS_OF_A_FACT: Final = 10
+"""A share is one of so many items at most, and of one for so many tokens that the summary may have."""
+
+_FEWEST: Final = 5
+"""Texts with fewer facts are asked for their words as well."""
+
+_FILES, _ERRORS, _TODOS, _REQUESTS = 10, 3, 10, 5
+"""The newest of each kind of entry that are on the list."""
+
+_LONGEST: Final = 200
+"""Characters of an item as it is asked for."""
+
+_STEM: Final = 6
+_NAME: Final = re.compile(r"\w+(?:[.-]\w+)*")
+_WORD: Final = re.compile("[A-Za-z\u00c0-\u052f]{5,}")
+"""Words of languages that put blanks between them: Latin, Greek and Cyrillic letters. Others are not asked for."""
+
+_ROUNDING: Final = 1e-9
+_HAS_LETTER: Final = re.compile("[A-Za-z]")
+
+
+class CheckItem(Struct, frozen=True):
+    """One thing that a summary is asked for; it holds it if at least half of the `signs` are in it.
+
+    `entry` is the name of the ledger's entry that says it: a path, a command, a todo, a request.
+    """
+
+    text: str
+    signs: frozenset[str]
+    entry: str = ""
+
+
+class Checklist(Struct, frozen=True):
+    """The items, the most important first, the `share` that is asked for, and what it is `at_most` a share of."""
+
+    items: tuple[CheckItem, ...]
+    share: float
+    at_most: int = MOST
+
+    def missing(self, text: str) -> list[CheckItem]:
+        """What a text does not hold."""
+        signs = signs_in(text)
+        return [item for item in self.items if not _holds(signs, item)]
+
+    def holds_enough(self, text: str, ledger: str = "") -> bool:
+        """Whether a summary says enough: where a ledger follows it, of what that does not say.
+
+        One that says nothing at all of the list is not enough beside any ledger.
+        """
+        missing = self.missing(text)
+        if len(missing) == len(self.items) and missing:
+            return False
+        rest = self.missing(ledger) if ledger else list(self.items)
+        held = len(rest) - len(set(rest) & set(missing))
+        return held >= ceil(self.share * min(len(rest), self.at_most) - _ROUNDING)
+
+
+def of_text(text: str, share: float, max_tokens: int) -> Checklist | None:
+    """What a summary of one text, in so many tokens, must hold; None where there is nothing to ask for."""
+    if not share:
+        return None
+    facts = [fact for fact, _ in Counter(_facts(text)).most_common()]
+    return _checklist([], facts, text, share, max_tokens)
+
+
+def of_messages(
+    messages: Sequence[Message], ledger: Ledger, share: float, max_tokens: int, previous: str = ""
+) -> Checklist | None:
+    """The same for one summary of messages, with what was done in them, and of an earlier summary.
+
+    Facts count by how many texts of user and assistant, and calls, name them, then by how many results do. Among equals
+    the first comes first: the same messages always give the same list, by which answers are found in the cache.
+    """
+    if not share:
+        return None
+    said, printed = Counter(_facts(previous)), Counter[str]()
+    words = [previous]
+    for message in messages:
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                values = "\n".join(value for _, value in string_values(arguments_of(block)))
+                said.update(dict.fromkeys(_facts(values), 1))
+            elif block.kind is BlockKind.TOOL_RESULT:
+                printed.update(dict.fromkeys(_facts(block.text), 1))
+            elif block.kind is BlockKind.TEXT and not block.injected:
+                words.append(block.text)
+                said.update(dict.fromkeys(_facts(words[-1]), 1))
+    facts = sorted({**said, **printed}, key=lambda fact: (-said[fact], -printed[fact]))
+    return _checklist(list(_entries(ledger)), facts, "\n".join(words), share, max_tokens)
+
+
+def signs_in(text: str) -> set[str]:
+    """The facts of a text without their folders, its names, and the beginnings of its words."""
+    signs = {_base(fact) for fact in facts_of(text)}
+    for name in _NAME.findall(text):
+        signs.update((name, *name.split(".")))
+    signs.update(_stems(text))
+    return signs
+
+
+def _holds(signs: set[str], item: CheckItem) -> bool:
+    return 2 * len(item.signs & signs) >= len(item.signs)
+
+
+def _checklist(
+    entries: list[CheckItem], facts: Sequence[str], words: str, share: float, max_tokens: int
+) -> Checklist | None:
+    signs: dict[str, str] = {}
+    for fact in facts:
+        signs.setdefault(_base(fact), fact)
+    items = entries + [CheckItem(fact[:_LONGEST], frozenset({sign})) for sign, fact in signs.items()]
+    if len(signs) < _FEWEST:
+        whole = {word[:_STEM].casefold(): word for word in reversed(_WORD.findall(words))}
+        stems = Counter(_stems(words))
+        items += [CheckItem(whole[stem], frozenset({stem})) for stem, _ in stems.most_common() if stem not in signs]
+    at_most = max(1, min(MOST, max_tokens // _TOKENS_OF_A_FACT))
+    return Checklist(tuple(items), share, at_most) if items else None
+
+
+def _entries(ledger: Ledger) -> Iterator[CheckItem]:
+    """What the ledger holds of the list, the newest first."""
+    for file in _newest(ledger.changed, _FILES):
+        yield CheckItem(_shown(file.path), frozenset({_base(file.path)}), file.path)
+    failed = [each for each in ledger.commands if each.outcome not in (OK, ENDED, DENIED) and each.error]
+    for command in _newest(failed, _ERRORS):
+        yield from _item(command.error, command.text)
+    for todo in _newest([todo for todo in ledger.todos if todo.status not in DONE], _TODOS):
+        yield from _item(todo.text, todo.text)
+    for request in _newest(ledger.requests, _REQUESTS):
+        yield from _item(request.text, request.text)
+
+
+def _newest(entries: Sequence[T], most: int) -> Iterable[T]:
+    return reversed(entries[max(0, len(entries) - most) :])
+
+
+def _item(text: str, entry: str) -> Iterator[CheckItem]:
+    shown = _shown(text)
+    signs = {_base(fact) for fact in _facts(shown)} or set(_stems(shown))
+    if signs:
+        yield CheckItem(shown, frozenset(signs), entry)
+
+
+def _shown(text: str) -> str:
+    """The beginning of a text in one line, without what a terminal would take for an order."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text[:_LONGEST]).split())
+
+
+def _facts(text: str) -> Iterator[str]:
+    """Facts with a letter: single numbers are too many, and found in any text."""
+    return (fact for fact in facts_of(text) if _HAS_LETTER.search(fact))
+
+
+def _base(path: str) -> str:
+    """A fact without what stands before its last part: summaries name files without their folders."""
+    whole = path.rstrip("/\\") or path
+    return whole[max(whole.rfind("/"), whole.rfind("\\")) + 1 :]
+
+
+def _stems(text: str) -> Iterator[str]:
+    """Beginnings of words, which most of their forms share."""
+    return (word[:_STEM].casefold() for word in _WORD.findall(text))

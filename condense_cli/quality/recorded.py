@@ -1,0 +1,185 @@
+"""Judging a compaction that a client made: what it kept of what later work needed, and what the work did after it.
+
+The questions are those of a cut, put where the client compacted. Next to what the client left stand other ways, each
+held to the same size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..errors import CondenseError
+from ..factor import Factor
+from ..formats.compacted import Compacted, Kind
+from ..formats.stretches import Stretch
+from ..ledger.collect import collect, results_of
+from ..ledger.entries import Ledger
+from ..ledger.outcomes import Results
+from ..lossless.decode import decode
+from ..passes.prefix import shared_prefix
+from ..tokens import Counter
+from ..transcript import Block, BlockKind, Message, Role
+from .asked import texts_in
+from .cases import Case, Way
+from .recall import Questions, Recall
+from .touched import Deed
+from .witnesses.condensed import Condensed
+
+CLIENT = ""
+"""The way of the client itself."""
+
+
+class Left(Struct, frozen=True):
+    """What a way left: tokens, of them `prefix` as they were before, and `summary` of a text that a model wrote.
+
+    A way that could not do it has an `error`, and no recall.
+    """
+
+    way: str
+    tokens: int
+    prefix: int
+    recall: Recall | None
+    summary: int = 0
+    error: str = ""
+
+
+class After(Struct, frozen=True):
+    """What the assistant did after a compaction, in so many `requests` and `actions`, which are calls of tools.
+
+    Of the `files` that were touched before it, `read_again` were read once more, which took `tokens`. `to_edit` are the
+    actions before the first that changed a file; None where none did.
+    """
+
+    requests: int
+    actions: int
+    files: int
+    read_again: int
+    tokens: int
+    to_edit: int | None
+
+
+class Judged(Struct, frozen=True):
+    """A compaction of a conversation of so many `tokens`, all in the model's. What the client left comes first."""
+
+    kind: Kind
+    is_auto: bool | None
+    said_before: int
+    is_readable: bool
+    tokens: int
+    facts: int
+    lines: int
+    files: int
+    after: After
+    left: tuple[Left, ...]
+
+
+class NotJudged(Struct, frozen=True):
+    """A compaction of which nothing can be told, and why."""
+
+    kind: Kind
+    is_auto: bool | None
+    said_before: int
+    reason: str
+
+
+def judge(stretch: Stretch, ways: Sequence[Way], count: Counter, factor: Factor) -> Judged | NotJudged:
+    """What a compaction kept, and what each way keeps at its size."""
+    one, before = stretch.compacted, stretch.before
+    if before is None:
+        return _not_judged(one, "the file does not hold what stood before it")
+    if not stretch.later:
+        return _not_judged(one, "nothing follows it")
+    if stretch.is_undone:
+        return _not_judged(one, "the conversation went on from before it")
+    messages = decode(before.messages).messages
+    size = sum(map(count.message, stretch.after))
+    if size >= sum(map(count.message, messages)):
+        return _not_judged(one, "it left no less than the file holds of what stood before it")
+    questions = Questions(messages, stretch.later)
+    case = Case(replace(before, messages=messages), questions, count, 1.0, after=stretch.later)
+    left = [_left(CLIENT, stretch.after, case, factor, summary=_summary(stretch, messages, count))]
+    left += [_of_way(way, case, size, factor) for way in ways]
+    return Judged(
+        one.kind,
+        one.is_auto,
+        one.said_before,
+        is_readable=all(_can_be_read(block) for message in stretch.after for block in message.blocks),
+        tokens=factor.shown(case.tokens),
+        facts=len(questions.asked.facts),
+        lines=len(questions.asked.lines),
+        files=len(questions.files),
+        after=_after(stretch.later, questions.files, count, factor),
+        left=tuple(left),
+    )
+
+
+def _not_judged(one: Compacted, reason: str) -> NotJudged:
+    return NotJudged(one.kind, one.is_auto, one.said_before, reason)
+
+
+def _of_way(way: Way, case: Case, target: int, factor: Factor) -> Left:
+    if way.to_target is None:
+        return Left(way.name, 0, 0, None, error="it has no target")
+    try:
+        return _left(way.name, way.to_target(case, target), case, factor)
+    except CondenseError as error:
+        return Left(way.name, 0, 0, None, error=error.message)
+
+
+def _left(way: str, messages: Sequence[Message], case: Case, factor: Factor, summary: int = 0) -> Left:
+    prefix = shared_prefix(case.before.messages, messages, case.count)
+    recall = Condensed(messages, case.questions).recall
+    return Left(way, factor.shown(case.size_of(messages)), factor.shown(prefix), recall, factor.shown(summary))
+
+
+def _summary(stretch: Stretch, before: Sequence[Message], count: Counter) -> int:
+    """Tokens of the summary: what is marked as one; where a client marks none, what it added."""
+    one = stretch.compacted
+    if one.kind is not Kind.SUMMARY:
+        return 0
+    blocks = [block for message in stretch.after for block in message.blocks]
+    marked = [block for block in blocks if block.summarizes]
+    if not marked:
+        known = set(texts_in(before))
+        marked = [block for block in blocks if block.place.record in one.wrote and block.text not in known]
+    return sum(map(count.block, marked))
+
+
+def _can_be_read(block: Block) -> bool:
+    """Whether the file tells what the model is sent: some providers encrypt their summaries."""
+    return not (block.kind is BlockKind.OPAQUE and block.anchors and block.estimate)
+
+
+def _after(later: Sequence[Message], files: Mapping[str, Deed], count: Counter, factor: Factor) -> After:
+    actions = 0
+    to_edit: int | None = None
+    again: dict[str, int] = {}
+    for did, results in _actions(later):
+        if to_edit is None and any(entry.state not in ("failed", "denied") for entry in did.changed):
+            to_edit = actions
+        actions += 1
+        for entry in did.read:
+            if entry.path in files:
+                again.setdefault(entry.path, sum(map(count.block, results.blocks)))
+    return After(
+        requests=sum(message.role is Role.ASSISTANT for message in later),
+        actions=actions,
+        files=len(files),
+        read_again=len(again),
+        tokens=factor.shown(sum(again.values())),
+        to_edit=to_edit,
+    )
+
+
+def _actions(messages: Sequence[Message]) -> Iterator[tuple[Ledger, Results]]:
+    """What each call did, with its results."""
+    results = results_of(messages)
+    for message in messages:
+        for block in message.blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                found = results.get(id(block), Results())
+                alone = (Message(0, Role.ASSISTANT, (block,)), Message(1, Role.TOOL, found.blocks))
+                yield collect(alone), found

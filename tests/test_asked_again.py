@@ -1,0 +1,92 @@
+"""The one request for what a summary lacks: when it is made, how often, and which answer is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fake_client import EACH, Fake, Reply, caller, profile, reasons
+from model_server import INPUT, OUTPUT
+
+from condense_cli.economics import CallUsage
+from condense_cli.ledger.checklist import of_text
+from condense_cli.llm.cache import Cache
+from condense_cli.llm.calls import Fulfilment
+from condense_cli.llm.client import Answer, Request
+from condense_cli.llm.prompts import PromptTask, Subject
+from condense_cli.llm.reasons import Reason
+from condense_cli.llm.summaries import summarize
+
+NAMES = tuple(f"name_{number}" for number in range(10))
+LACKS = Reason.LACKS_CONTENT
+
+
+def task(number: int = 0, share: float = 0.2, lines: int = 1, listed: str = "") -> PromptTask:
+    source = f"text {number}\n" + f"{' '.join(NAMES)}\n" * lines
+    checklist = of_text(source, share, 100)
+    return PromptTask(Subject.TOOL_RESULT, (source,), 100, checklist=checklist, listed=listed)
+
+
+def saying(first: str, second: str) -> Reply:
+    def reply(request: Request) -> Answer:
+        return Answer(second if "<answer-1>" in request.prompt else first, CallUsage(INPUT, OUTPUT))
+
+    return reply
+
+
+def asked(tasks: Sequence[PromptTask], reply: Reply, window: int = 50_000, **changes: Any) -> tuple[Fulfilment, Fake]:
+    fake = Fake(reply)
+    return summarize(tasks, caller(profile(context_window=window), opened=lambda _: fake, **changes)), fake
+
+
+def test_it_is_asked_once() -> None:
+    done, fake = asked([task()], saying("banana", "banana again"))
+    assert reasons(done) == [LACKS]
+    assert (len(fake.asked), done.spent, done.outcomes[0].spent) == (2, EACH + EACH, EACH + EACH)
+    assert done.outcomes[0].failure
+    assert "name_0" in done.outcomes[0].failure.detail
+
+
+def test_the_better_answer_is_taken() -> None:
+    for first, second, taken in (
+        ("banana", "name_1 name_2", "name_1 name_2"),
+        ("name_1", "name_1 name_2", "name_1 name_2"),
+        ("name_1", "banana", "name_1"),
+    ):
+        done, fake = asked([task(listed=" ".join(NAMES[2:]))], saying(first, second))
+        assert [outcome.text for outcome in done.outcomes] == [taken]
+        assert len(fake.asked) == 2
+    assert reasons(asked([task()], saying("name_1", "banana"))[0]) == [LACKS]
+
+
+def test_of_a_text_in_parts_what_joins_them_is_checked() -> None:
+    long = task(lines=300)
+    done, fake = asked([long], saying("banana", "name_1 and name_2"), window=3_000)
+    assert [outcome.text for outcome in done.outcomes] == ["name_1 and name_2"]
+    assert sum("<answer-1>" in prompt for prompt in fake.asked) == 1
+    assert len(fake.asked) > 3
+    assert done.spent.calls == len(fake.asked)
+
+
+# What does not fit is not asked: what the ledger says counts all the same.
+def test_what_does_not_fit_into_the_window_is_not_asked() -> None:
+    whole = task(lines=30)
+    for listed, expected in (("", [LACKS]), (" ".join(NAMES[2:]), [None])):
+        said = saying("name_1", "name_1 and name_2")
+        done, fake = asked([task(lines=30, listed=listed)], said, window=650)
+        assert reasons(done) == expected
+        assert len(fake.asked) == 1
+    assert reasons(asked([whole], saying("name_1", "name_1 and name_2"), window=800)[0]) == [None]
+
+
+# A model that cannot give it costs no second request for each of hundreds of blocks, however often it is run.
+def test_after_some_in_vain_the_others_are_not_asked_again(tmp_path: Path) -> None:
+    tasks = [task(number) for number in range(40)]
+    done, fake = asked(tasks, saying("banana", "banana"), cache=Cache(tmp_path / "c"))
+    assert reasons(done) == [LACKS] * 40
+    assert len(fake.asked) == 40 + 10
+    done, fake = asked(tasks, saying("banana", "banana"), cache=Cache(tmp_path / "c"))
+    assert (reasons(done), fake.asked) == ([LACKS] * 40, [])
+    done, fake = asked(tasks, saying("banana", " ".join(NAMES)))
+    assert (reasons(done), len(fake.asked)) == ([None] * 40, 80)
