@@ -48,8 +48,7 @@ def expected(data: bytes) -> bytes:
     lines = []
     for line in data.splitlines(keepends=True):
         for number in range(1, LONG - 1):
-            texts = (listing(number), cut_by_speed(listing(number)))  # A conversation in ASCII shows no escapes.
-            literal, cut = (json.dumps(text, ensure_ascii=False).encode() for text in texts)
+            literal, cut = (json.dumps(text).encode() for text in (listing(number), cut_by_speed(listing(number))))
             if line.count(b"tool_call_id") == LONG:
                 assert line.count(literal) == 1
                 line = line.replace(literal, cut)
