@@ -38,6 +38,7 @@ _BEGINNING: Final = 90
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NO_BYTE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """A lone surrogate that stands for no bad byte."""
+_BEYOND_ASCII: Final = re.compile("[^\x00-\x7f]+")
 _decode = msgspec.json.Decoder().decode
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -128,6 +129,11 @@ class Style(Struct, frozen=True):
         text = json.dumps(value, ensure_ascii=self.escapes_non_ascii, separators=separators)
         # A text in UTF-8 can only have spelled a lone surrogate as an escape.
         return _spelled(_SURROGATE, text) if self.is_utf8 else text
+
+
+def in_ascii(raw: bytes) -> bytes:
+    """The same JSON text with escapes for what is not ASCII, which only its strings can hold."""
+    return _BEYOND_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], decode(raw)).encode()
 
 
 def is_utf8(raw: bytes) -> bool:

@@ -1,14 +1,14 @@
 """Lossy markers: what stands where content was left out, and how to read them back.
 
     def total(items):
-    [condense: 68 lines left out #5f2c91d8]
+    [… 68 lines #406167]
     the first words…
-    [condense: 300 characters left out #5f2c91d8]
+    [… 300 characters #406167]
 
 A marker has a line of its own. The number tells how much is missing; the hash names the whole text it
 was cut from, so that it can be found in the original. A suppressed block is a marker and nothing else;
-in place of an image it is `[condense: image left out #5f2c91d8]`, and the hash names the image's data. A text that
-a model summarized begins with `[condense: summary of 70 lines #5f2c91d8]`.
+in place of an image it is `[… image #406167]`, and the hash names the image's data. A text that
+a model summarized begins with `[condense: summary of 70 lines #406167]`.
 
 A summary of several messages begins with a line of its own:
 
@@ -23,6 +23,8 @@ backslash before its words, and so does text that has escapes already; reading t
 
     [condense: \\summary of 70 messages, 12 follow, after #073811 #5f2c91d8]
     [see \\lines 3-75 of the next Read of src/app.py #520917]
+
+Version 0.1.0 wrote `[condense: 68 lines left out #5f2c91d8]`, which is read, and written again, as it is.
 """
 
 from __future__ import annotations
@@ -39,22 +41,31 @@ if TYPE_CHECKING:
 
 ELLIPSIS: Final = "…"
 
-_MARKER: Final = re.compile(
-    r"\[condense: (?P<summary>summary of )?(?:(?P<lines>\d{1,10}) lines?)?(?:, )?"
-    r"(?:(?P<characters>\d{1,10}) characters?)?(?: left out)? #(?P<hash>[0-9a-f]{8})\]",
-    re.ASCII,
+_AMOUNTS: Final = r"(?:(?P<lines>\d{1,10}) lines?)?(?:, )?(?:(?P<characters>\d{1,10}) characters?)?"
+_MARKER: Final = re.compile(rf"\[… (?:{_AMOUNTS}|(?P<image>image)) #(?P<hash>\d{{6}})\]", re.ASCII)
+_SUMMARY_OF_TEXT: Final = re.compile(
+    rf"\[condense: (?P<summary>summary) of {_AMOUNTS} #(?P<hash>\d{{6}}|[0-9a-f]{{8}})\]", re.ASCII
+)
+_EARLIER: Final = re.compile(
+    rf"\[condense: (?:{_AMOUNTS}|(?P<image>image)) left out #(?P<hash>[0-9a-f]{{8}})\]", re.ASCII
 )
 _MOST: Final = 9_999_999_999
 """No text has more lines or characters; a larger number is none of ours, nor is a sum of such numbers written."""
-_IMAGE: Final = re.compile(r"\[condense: image left out #([0-9a-f]{8})\]", re.ASCII)
 PREFIX: Final = "[condense: "
-SPELLED: Final = re.compile(rb"\[condense: [a-z0-9#, ]{1,80} #[0-9a-f]{8}\]")
-"""What looks like a marker in the bytes of a record."""
+PREFIXES: Final = ("[… ", PREFIX)
+"""How the lines begin that are markers."""
+SPELLED: Final = re.compile(rb"\[(?:condense:|\xe2\x80\xa6|\\{1,2}u2026) [a-z0-9#, ]{1,80} #(?:\d{6}|[0-9a-f]{8})\]")
+"""What looks like a marker in the bytes of a record, also where JSON is in a string of it."""
 REFERENCE_PREFIX: Final = "[see "
 """How references begin, the lossless markers; `lossless.references` writes and reads them."""
 
 
-_MARK: Final = re.compile(r"\[(?:condense:|see) [^\]\n]{1,300}#[0-9a-f]{6,8}\]")
+_MARK: Final = re.compile(r"\[(?:condense:|…|see) [^\]\n]{1,300}#[0-9a-f]{6,8}\]")
+
+
+def may_be_marked(content: Text) -> bool:
+    """Whether a text has what markers begin with; without it there is none, and no need to look at each line."""
+    return any(prefix in content for prefix in PREFIXES)
 
 
 def is_marked(content: Text) -> bool:
@@ -62,7 +73,7 @@ def is_marked(content: Text) -> bool:
 
     Text that imitates one counts too: whoever asks wants to know whether something may be missing.
     """
-    return (PREFIX in content or REFERENCE_PREFIX in content) and _MARK.search(str(content)) is not None
+    return (may_be_marked(content) or REFERENCE_PREFIX in content) and _MARK.search(str(content)) is not None
 
 
 def content_hash(text: str) -> str:
@@ -70,9 +81,22 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
+_DIGITS: Final = 6
+
+
+def short(hash: str) -> str:
+    """Six digits for a hash: two tokens, and where two texts share them a reader is told. Six stay as they are."""
+    return hash if len(hash) == _DIGITS else f"{int(hash, 16) % 10**_DIGITS:06}"
+
+
 def short_hash(text: str) -> str:
-    """Six digits for a text, where they only tell what is meant from what is not; three of them are one token."""
-    return f"{int(content_hash(text), 16) % 1_000_000:06}"
+    """Six digits for a text: a marker names by them what it was cut from."""
+    return short(content_hash(text))
+
+
+def is_same(hash: str, other: str) -> bool:
+    """Whether two hashes may name the same content: whole ones are equal, or one is the six digits of the other."""
+    return hash == other or (len(hash) != len(other) and short(hash) == short(other))
 
 
 _OF_FIRST: Final = 2
@@ -98,7 +122,8 @@ def find_stretch(messages: Sequence[str], wanted: str) -> tuple[int, int] | None
 class Gap(Struct, frozen=True):
     """Content that is missing: whole lines, characters of a line, or both; `hash` names where it was cut from.
 
-    An image that is missing has neither. After a gap that `is_summary` stands what a model wrote in its place.
+    An image that is missing has neither. After a gap that `is_summary` stands what a model wrote in its place. A hash
+    of eight digits is one of version 0.1.0.
     """
 
     hash: str
@@ -108,16 +133,15 @@ class Gap(Struct, frozen=True):
     is_summary: bool = False
 
     def __str__(self) -> str:
-        if self.is_image:
-            return f"[condense: image left out #{self.hash}]"
         amounts = [
             f"{min(number, _MOST)} {noun}{'' if number == 1 else 's'}"
             for number, noun in ((self.lines, "line"), (self.characters, "character"))
             if number
         ]
+        what = "image" if self.is_image else ", ".join(amounts)
         if self.is_summary:
-            return f"[condense: summary of {', '.join(amounts)} #{self.hash}]"
-        return f"[condense: {', '.join(amounts)} left out #{self.hash}]"
+            return f"{PREFIX}summary of {what} #{self.hash}]"
+        return f"[… {what} #{self.hash}]" if len(self.hash) == _DIGITS else f"{PREFIX}{what} left out #{self.hash}]"
 
     def plus(self, other: Gap) -> Gap:
         return Gap(self.hash, self.lines + other.lines, self.characters + other.characters)
@@ -125,22 +149,22 @@ class Gap(Struct, frozen=True):
 
 def parse_gap(line: str) -> Gap | None:
     """The gap that a line stands for, if it is a marker and nothing else."""
-    if not line.startswith(PREFIX):
+    if not line.startswith(PREFIXES):
         return None
-    image = _IMAGE.fullmatch(line)
-    if image:
-        return Gap(image[1], is_image=True)
-    match = _MARKER.fullmatch(line)
+    match = _MARKER.fullmatch(line) or _SUMMARY_OF_TEXT.fullmatch(line) or _EARLIER.fullmatch(line)
     if not match:
         return None
-    amounts = int(match["lines"] or 0), int(match["characters"] or 0)
-    gap = Gap(match["hash"], *amounts, is_summary=match["summary"] is not None)
-    return gap if (gap.lines or gap.characters) and str(gap) == line else None
+    found = match.groupdict()
+    gap = Gap(
+        match["hash"], int(match["lines"] or 0), int(match["characters"] or 0), is_image=bool(found.get("image")),
+        is_summary=bool(found.get("summary")),
+    )  # fmt: skip
+    return gap if (gap.lines or gap.characters or gap.is_image) and str(gap) == line else None
 
 
 def gaps_in(text: str) -> list[Gap]:
     """Every gap of a text, in order."""
-    if PREFIX not in text:
+    if not may_be_marked(text):
         return []
     return [gap for gap in map(parse_gap, text.split("\n")) if gap]
 

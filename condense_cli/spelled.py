@@ -37,13 +37,16 @@ class Spelled(Struct, frozen=True, eq=False):
         return self.checksum
 
     def __contains__(self, word: str) -> bool:
-        """Whether a word of ASCII characters, none of them a quote, a slash or a control character, is in the text.
+        """Whether a word is in the text. No quote, slash, backslash or control character is in the word.
 
-        The word begins with no letter, which behind a backslash would be half of an escape.
+        The word begins with no letter, which behind a backslash would be half of an escape. Of characters beyond ASCII
+        it has only such whose number has no letters, as that of the ellipsis, 2026: an escape spells those in one way.
         """
         literal = bytes(self.literal)
-        # Any other spelling of such a character is an escape of its number.
-        return word in str(self) if b"\\u00" in literal else word.encode() in literal
+        # Any other spelling of an ASCII character is an escape of its number.
+        if b"\\u00" in literal:
+            return word in str(self)
+        return word.encode() in literal or (not word.isascii() and ascii(word)[1:-1].encode() in literal)
 
 
 Text = str | Spelled

@@ -22,9 +22,12 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
-from condense_cli.markers import Gap, content_hash
+from condense_cli.markers import Gap, short_hash
 
 COMMAND: Final = (sys.executable, "-m", "condense_cli")
+MARKER: Final = re.compile(r"\[… \d+ lines #\d{6}\]")
+"""What stands where lines were left out."""
+
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _COLOURS: Final = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]")
 
@@ -69,11 +72,11 @@ def cut_by_speed(text: str, keep: int = 3) -> str:
     room = keep * 500
     for number, line in enumerate(lines[:keep]):
         if len(line) > room:
-            gap = Gap(content_hash(text), count - number - 1, len(line) - room)
+            gap = Gap(short_hash(text), count - number - 1, len(line) - room)
             return "\n".join([*lines[:number], line[:room] + "…", str(gap)])
         room -= len(line) + 1
     left_out = count - keep
-    return "\n".join([*lines[:keep], str(Gap(content_hash(text), left_out))])
+    return "\n".join([*lines[:keep], str(Gap(short_hash(text), left_out))])
 
 
 def condensed(data: bytes, texts: Iterable[str] = CUT, *, ensure_ascii: bool = False) -> bytes:

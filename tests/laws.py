@@ -16,7 +16,7 @@ from condense_cli.config.models import Configuration
 from condense_cli.formats import format_named, parse, serialize
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference
-from condense_cli.markers import PREFIX, gaps_in, parse_gap
+from condense_cli.markers import gaps_in, may_be_marked, parse_gap
 from condense_cli.models import binds_thinking
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
@@ -120,8 +120,8 @@ def _copies_went(old: Any, new: Any) -> None:
     if isinstance(old, str) and old != new:
         gaps = set(gaps_in(new)) - set(gaps_in(old))
         kept = [line for line in new.split("\n") if not any(str(gap) in line for gap in gaps)]
-        assert gaps or PREFIX in new
-        assert all(line in old for line in kept if PREFIX not in line)
+        assert gaps or may_be_marked(new)
+        assert all(line in old for line in kept if not may_be_marked(line))
     elif isinstance(old, dict):
         assert list(old) == list(new)
         for key in old:

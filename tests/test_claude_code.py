@@ -214,7 +214,7 @@ def test_display_copies_are_shortened_with_the_result() -> None:
     ]
     record = written(condense(session(*records)))[2]
     marker = record["message"]["content"][0]["content"]
-    assert marker.startswith("[condense: 59 lines left out")
+    assert marker.startswith("[… 59 lines")
     assert record["toolUseResult"] == {"file": {"content": marker, "numLines": 59}, "other": "x" * 300}
 
 

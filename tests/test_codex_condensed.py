@@ -56,7 +56,7 @@ def test_outputs_are_cut_inside(value: Any, path: list[str | int]) -> None:
     start = before.index(LONG)
     assert changed.startswith(before[: start + 30])
     assert changed.count("\n") == before[:start].count("\n") + KEPT
-    assert "lines left out" in changed
+    assert "\n[… 38 lines #" in changed
 
 
 # A result inside JSON in a string is exchanged inside that string: its spelling around the result stays.
@@ -70,7 +70,7 @@ def test_a_result_in_json_in_a_string_keeps_the_json(style: dict[str, Any]) -> N
     assert block.is_error
     after = written(condense(transcript, lossless_prelude={"enabled": False}))[3]["payload"]["output"]
     marker = json.loads(after)["output"]
-    assert marker.startswith("[condense: 41 lines left out")
+    assert marker.startswith("[… 41 lines")
     assert after == value.replace(json.dumps(LONG + "\né", **style), json.dumps(marker))
 
 
@@ -82,7 +82,7 @@ def test_a_patch_keeps_the_paths() -> None:
     cut = one_pass(individual_config={"defaults": {"tool_parameters": {"operation": "suppress"}}})
     after = written(condense(transcript, cut))[2]["payload"]["input"].split("\n")
     assert after[:2] == ["*** Begin Patch", "*** Update File: src/app.py"]
-    assert after[2].startswith("[condense: 41 lines left out")
+    assert after[2].startswith("[… 41 lines")
     assert after[3:] == ["*** Add File: b.txt", "+x", "*** End Patch"]
 
 
@@ -92,7 +92,7 @@ def test_free_text_stays_text() -> None:
     assert arguments_of(only(transcript, BlockKind.TOOL_CALL)) == {"input": LONG}
     cut = {"defaults": {"tool_parameters": {"operation": "truncate", "params": {"truncate": {"max_lines": 1}}}}}
     after = written(condense(transcript, one_pass(individual_config=cut)))[2]["payload"]["input"]
-    assert after.startswith(LONG.split("\n")[0] + "\n[condense: 39 lines left out")
+    assert after.startswith(LONG.split("\n")[0] + "\n[… 39 lines")
 
 
 # Reasoning that goes takes the ids of what it led to with it, or the API would ask for it. Nothing else changes.
@@ -132,7 +132,7 @@ def test_an_image_is_left_out() -> None:
     leave = {"defaults": {"images": {"operation": "suppress"}}}
     [part] = written(condense(rollout(*records), one_pass(individual_config=leave)))[3]["payload"]["output"]
     assert part["type"] == "input_text"
-    assert part["text"].startswith("[condense: image left out")
+    assert part["text"].startswith("[… image")
 
 
 # Where reasoning was all that stood between two turns of results, they are one turn then, as they are read again.

@@ -14,11 +14,11 @@ from condense_cli.formats import codex_slim, openai_chat
 from condense_cli.formats.container import open_document
 from condense_cli.formats.slimming import slimmed
 from condense_cli.formats.writing import write
-from condense_cli.markers import content_hash
+from condense_cli.markers import short_hash
 from condense_cli.transcript import Family, Slimmed, Transcript
 
 LONG = "\n".join(f"line {n} of the output" for n in range(30))
-MARKER = f"[condense: 30 lines left out #{content_hash(LONG)}]"
+MARKER = f"[… 30 lines #{short_hash(LONG)}]"
 HEADED = f"Chunk ID: f4792a\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n{LONG}"
 
 
@@ -100,7 +100,7 @@ def test_the_second_copy_of_an_image() -> None:
     event = record("event_msg", type="image_generation_end", call_id="ig_1", result=data)
     payloads = after(item, event)
     assert payloads[0]["result"] == data
-    assert payloads[1]["result"] == f"[condense: image left out #{content_hash(data)}]"
+    assert payloads[1]["result"] == f"[… image #{short_hash(data)}]"
 
 
 # What is sent stays, before a compaction too: a forked session goes back there.

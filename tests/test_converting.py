@@ -251,7 +251,7 @@ def test_what_is_cut_is_cut() -> None:
     config = configuration(one_pass(individual_config={"defaults": {"tool_results": SUPPRESS}}))
     data = api.convert(api.condense(api.loads(session()), config), "openai-chat").data
     assert b"line 3 of the listing" not in data.replace(b"8: line", b"")
-    assert b"[condense: " in data
+    assert "[… " in data.decode()
 
 
 # --- To the Responses API --------------------------------------------------------------------------------------------

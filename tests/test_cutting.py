@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from condense_cli.markers import Gap, content_hash, gaps_in, parse_gap
+from condense_cli.markers import Gap, content_hash, gaps_in, parse_gap, short_hash
 from condense_cli.passes.cutting import Limits, suppress, truncate
 
 LIMITS = st.builds(
@@ -24,26 +24,26 @@ TEN = "\n".join(f"line {n}" for n in range(10))
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [
-        (Limits(max_lines=2), "line 0\nline 1\n[condense: 8 lines left out #{}]"),
-        (Limits(max_lines=2, keep="tail"), "[condense: 8 lines left out #{}]\nline 8\nline 9"),
-        (Limits(max_lines=3, keep="both"), "line 0\nline 1\n[condense: 7 lines left out #{}]\nline 9"),
-        (Limits(max_lines=1, keep="both"), "line 0\n[condense: 9 lines left out #{}]"),
-        (Limits(max_chars=9), "line 0\nli…\n[condense: 8 lines, 4 characters left out #{}]"),
-        (Limits(max_chars=9, add_ellipsis=False), "line 0\nli\n[condense: 8 lines, 4 characters left out #{}]"),
-        (Limits(max_chars=6), "line 0\n[condense: 9 lines left out #{}]"),
-        (Limits(max_chars=4, keep="tail"), "[condense: 9 lines, 2 characters left out #{}]\n…ne 9"),
-        (Limits(max_lines=2, max_chars=3), "lin…\n[condense: 9 lines, 3 characters left out #{}]"),
+        (Limits(max_lines=2), "line 0\nline 1\n[… 8 lines #{}]"),
+        (Limits(max_lines=2, keep="tail"), "[… 8 lines #{}]\nline 8\nline 9"),
+        (Limits(max_lines=3, keep="both"), "line 0\nline 1\n[… 7 lines #{}]\nline 9"),
+        (Limits(max_lines=1, keep="both"), "line 0\n[… 9 lines #{}]"),
+        (Limits(max_chars=9), "line 0\nli…\n[… 8 lines, 4 characters #{}]"),
+        (Limits(max_chars=9, add_ellipsis=False), "line 0\nli\n[… 8 lines, 4 characters #{}]"),
+        (Limits(max_chars=6), "line 0\n[… 9 lines #{}]"),
+        (Limits(max_chars=4, keep="tail"), "[… 9 lines, 2 characters #{}]\n…ne 9"),
+        (Limits(max_lines=2, max_chars=3), "lin…\n[… 9 lines, 3 characters #{}]"),
     ],
 )
 def test_what_a_cut_looks_like(limits: Limits, expected: str) -> None:
-    assert truncate(TEN, limits) == expected.format(content_hash(TEN))
+    assert truncate(TEN, limits) == expected.format(short_hash(TEN))
 
 
 # A cut in the middle of one line leaves both its ends.
 def test_both_ends_of_a_long_line() -> None:
     text = "a" * 50 + "b" * 50
     cut = truncate(text, Limits(max_chars=10, keep="both"))
-    assert cut == f"aaaaa…\n[condense: 90 characters left out #{content_hash(text)}]\n…bbbbb"
+    assert cut == f"aaaaa…\n[… 90 characters #{short_hash(text)}]\n…bbbbb"
 
 
 # A text within its limits is the very same text.
@@ -80,7 +80,7 @@ def test_kept_and_missing_add_up(text: str, limits: Limits) -> None:
     if limits.max_chars is not None:
         assert sum(len(line.strip("…")) for line in kept) <= limits.max_chars
         assert all(gap.lines or gap.characters for gap in gaps)
-    assert {gap.hash for gap in gaps} == {content_hash(text)}
+    assert {gap.hash for gap in gaps} == {short_hash(text)}
 
 
 # Cutting further merges the gaps, keeps the hash of the whole text, and counts everything missing.
@@ -88,7 +88,16 @@ def test_gaps_merge_when_cut_further() -> None:
     once = truncate(TEN, Limits(max_lines=5))
     twice = truncate(once, Limits(max_lines=2))
     assert twice == truncate(TEN, Limits(max_lines=2))
-    assert suppress(twice) == suppress(TEN) == f"[condense: 10 lines left out #{content_hash(TEN)}]"
+    assert suppress(twice) == suppress(TEN) == f"[… 10 lines #{short_hash(TEN)}]"
+
+
+# A text that version 0.1.0 cut has its marker still when it is cut further: the whole hash is the better one.
+def test_a_marker_of_eight_digits_is_written_again_as_it_is() -> None:
+    hash = content_hash(TEN)
+    once = f"line 0\nline 1\n[condense: 8 lines left out #{hash}]"
+    assert truncate(once, Limits(max_lines=2)) == once
+    assert truncate(once, Limits(max_lines=1)) == f"line 0\n[condense: 9 lines left out #{hash}]"
+    assert suppress(once) == f"[condense: 10 lines left out #{hash}]"
 
 
 # Suppressing says how much there was, and a suppressed text stays as it is.
@@ -101,7 +110,7 @@ def test_suppressing(text: str) -> None:
 
 
 def test_a_suppressed_line_is_counted_in_characters() -> None:
-    assert suppress("x" * 300) == f"[condense: 300 characters left out #{content_hash('x' * 300)}]"
+    assert suppress("x" * 300) == f"[… 300 characters #{short_hash('x' * 300)}]"
 
 
 # Only what a marker says exactly is a marker; text that merely looks like one is text.
@@ -117,12 +126,22 @@ def test_a_suppressed_line_is_counted_in_characters() -> None:
         "[condense: , left out #0123abcd]",
         "[condense: 3 lines4 characters left out #0123abcd]",
         "[condense: ٣ lines left out #0123abcd]",
+        "[… 0 lines #012345]",
+        "[… 1 lines #012345]",
+        "[… 3 lines #01234a]",
+        "[… 3 lines #0123456]",
+        "[… 3 lines left out #012345]",
+        "[…  #012345]",
+        "[…3 lines #012345]",
+        "[… ٣ lines #012345]",
+        "[… 3 lines #٠١٢٣٤٥]",
+        "[... 3 lines #012345]",
     ],
 )
 def test_imitations_are_text(line: str) -> None:
     assert parse_gap(line) is None
 
 
-@given(st.builds(Gap, st.just("0123abcd"), st.integers(0, 10**6), st.integers(0, 10**6)))
+@given(st.builds(Gap, st.sampled_from(["0123abcd", "012345"]), st.integers(0, 10**6), st.integers(0, 10**6)))
 def test_markers_read_back(gap: Gap) -> None:
     assert parse_gap(str(gap)) == (gap if gap.lines or gap.characters else None)

@@ -20,11 +20,11 @@ from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.together import Together, shorten_together, summarize
 from condense_cli.extractive.units import LONG_LINE, pieces, render, split
 from condense_cli.extractive.weights import FACTS, LINES
-from condense_cli.markers import ELLIPSIS, Gap, content_hash, gaps_in, parse_gap
+from condense_cli.markers import ELLIPSIS, Gap, gaps_in, parse_gap, short_hash
 from condense_cli.tokens import Counter
 
 COUNT = Counter()
-MARKER = COUNT(str(Gap("5f2c91d8", 123_456, 123_456)))
+MARKER = COUNT(str(Gap("406167", 123_456, 123_456)))
 
 LONG_TEXTS = st.one_of(
     TEXTS,
@@ -124,7 +124,7 @@ def test_a_marker_names_the_text_that_was_cut_first() -> None:
     (key,) = _results(survey)
     once = shorten_each(survey, {key: 400})[key]
     twice = shorten_each(_survey(once), {key: 200})[key]
-    assert {gap.hash for gap in gaps_in(once)} == {gap.hash for gap in gaps_in(twice)} == {content_hash(text)}
+    assert {gap.hash for gap in gaps_in(once)} == {gap.hash for gap in gaps_in(twice)} == {short_hash(text)}
     for shortened in (once, twice):
         assert len(_originals(shortened)) + sum(gap.lines for gap in gaps_in(shortened)) == 200
 
@@ -162,7 +162,7 @@ def test_the_newest_mention_stays() -> None:
     new = "\n".join([*filler, "the setting retry_limit is 17", *filler[:30]])
     survey = _survey(old, new)
     older, newer = _results(survey)
-    shortened = shorten_together(survey, [older, newer], 200)
+    shortened = shorten_together(survey, [older, newer], 40)
     assert "retry_limit" in shortened[newer]
     assert "retry_limit" not in shortened[older]
 
@@ -174,7 +174,7 @@ def test_what_stays_verbatim_elsewhere_is_not_said_again() -> None:
         "retry_limit 17",
     )
     older, _ = _results(survey)
-    shortened = shorten_each(survey, {older: 60})[older]
+    shortened = shorten_each(survey, {older: 32})[older]
     assert "max_wait" in shortened
     assert "retry_limit" not in shortened
 
@@ -205,7 +205,7 @@ def test_replaced_lines_give_way_to_the_newest_state() -> None:
     )
     first, _, last = _results(survey)
     written = [key for key, part in survey.parts.items() if part.text == new]
-    shortened = shorten_together(survey, [first, *written], COUNT(new) + 80)
+    shortened = shorten_together(survey, [first, *written], COUNT(new) + 40)
     assert shortened[last] == new
     assert len(shortened[first].split("\n")) < 6
 

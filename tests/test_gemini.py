@@ -105,7 +105,7 @@ def test_writing() -> None:
     after = written(chat(*session(), message(6, "gemini", "Ok.")), one_pass(individual_config=config))
     result = after[1]["toolCalls"][0]
     assert len(result["result"][0]["functionResponse"]["response"]["output"]) < 300
-    assert result["resultDisplay"].startswith("[condense: 40 lines left out")
+    assert result["resultDisplay"].startswith("[… 40 lines")
     assert list(after[5]["content"][1]) == ["text"]
 
 

@@ -13,14 +13,14 @@ from pictures import picture
 
 from condense_cli import api
 from condense_cli.errors import ConfigurationError
-from condense_cli.markers import Gap, content_hash, gaps_in, parse_gap
+from condense_cli.markers import Gap, gaps_in, parse_gap, short_hash
 from condense_cli.passes import cutting
 from condense_cli.passes.receipts import Kept
 from condense_cli.report.diff import What
 from condense_cli.transcript import BlockKind, ContentType
 
 DATA = picture(800, 600)
-MARKER = f"[condense: image left out #{content_hash(DATA)}]"
+MARKER = f"[… image #{short_hash(DATA)}]"
 SUPPRESS: dict[str, Any] = {
     "id": "images",
     "selection": {"type": "preserve_recent", "keep_recent_count": 1},
@@ -52,7 +52,7 @@ def test_a_text_takes_the_place_of_an_image() -> None:
     result = build.condense(build.anthropic(*messages), SUPPRESS)
     first, second, words = build.written(result)[2]["content"]
     assert first == {"type": "text", "text": MARKER}
-    assert second == {"type": "text", "text": f"[condense: image left out #{content_hash(picture(640, 480))}]"}
+    assert second == {"type": "text", "text": f"[… image #{short_hash(picture(640, 480))}]"}
     assert words == build.text("this way")
     laws.check_all(result.before, build.configuration(SUPPRESS))
 
@@ -202,7 +202,7 @@ def test_an_image_that_the_user_pasted() -> None:
 
 
 def test_the_marker_is_read_back() -> None:
-    assert parse_gap(MARKER) == Gap(content_hash(DATA), is_image=True)
+    assert parse_gap(MARKER) == Gap(short_hash(DATA), is_image=True)
     assert str(parse_gap(MARKER)) == MARKER
     assert parse_gap(MARKER + " ") is None
     assert parse_gap(MARKER.replace("image", "images")) is None
@@ -217,8 +217,8 @@ def test_no_operation_cuts_the_marker() -> None:
 # Among other lines the marker is quoted by somebody: it is a line, and its hash names nothing of that text.
 def test_a_quoted_marker_is_a_line_like_any_other() -> None:
     text = f"they wrote\n{MARKER}\nthere\nand here"
-    assert gaps_in(cutting.suppress(text)) == [Gap(content_hash(text), 4)]
-    assert cutting.truncate(text, cutting.Limits(max_lines=2)).startswith(f"they wrote\n{MARKER}\n[condense: 2 lines ")
+    assert gaps_in(cutting.suppress(text)) == [Gap(short_hash(text), 4)]
+    assert cutting.truncate(text, cutting.Limits(max_lines=2)).startswith(f"they wrote\n{MARKER}\n[… 2 lines ")
 
 
 def test_a_diff_pairs_the_marker_with_its_image() -> None:

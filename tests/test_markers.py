@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from msgspec import Raw
 
 from condense_cli.markers import (
     SPELLED,
@@ -13,16 +16,20 @@ from condense_cli.markers import (
     find_stretch,
     gaps_in,
     is_marked,
+    is_same,
     parse_gap,
     parse_summary,
+    short,
     short_hash,
     stretch_hash,
     with_escape,
     without_escape,
     without_escapes,
 )
+from condense_cli.spelled import Spelled
 
 HASH = "0a1b2c3d"
+SHORT = "012345"
 GAPS = {
     "[condense: 1 line left out #0a1b2c3d]": Gap(HASH, 1),
     "[condense: 68 lines left out #0a1b2c3d]": Gap(HASH, 68),
@@ -33,6 +40,14 @@ GAPS = {
     "[condense: summary of 70 lines #0a1b2c3d]": Gap(HASH, 70, is_summary=True),
     "[condense: summary of 2 lines, 3 characters #0a1b2c3d]": Gap(HASH, 2, 3, is_summary=True),
     "[condense: 9999999999 lines left out #0a1b2c3d]": Gap(HASH, 9_999_999_999),
+    "[… 1 line #012345]": Gap(SHORT, 1),
+    "[… 68 lines #012345]": Gap(SHORT, 68),
+    "[… 1 character #012345]": Gap(SHORT, 0, 1),
+    "[… 300 characters #012345]": Gap(SHORT, 0, 300),
+    "[… 2 lines, 1 character #012345]": Gap(SHORT, 2, 1),
+    "[… image #012345]": Gap(SHORT, is_image=True),
+    "[condense: summary of 70 lines #012345]": Gap(SHORT, 70, is_summary=True),
+    "[condense: summary of 2 lines, 3 characters #012345]": Gap(SHORT, 2, 3, is_summary=True),
 }
 
 
@@ -65,6 +80,15 @@ def test_what_is_written_is_read(spelled: str) -> None:
         "[condense: image left out #0a1b2c3]",
         "[Condense: 3 lines left out #0a1b2c3d]",
         "[condense: 3 lines, left out #0a1b2c3d]",
+        "[condense: 99999999999 lines left out #0a1b2c3d]",
+        "[condense: 3 lines left out #012345]",
+        "[… 3 lines #0a1b2c3d]",
+        "[… 1 lines #012345]",
+        "[… 99999999999 lines #012345]",
+        "[… image left out #012345]",
+        "[… summary of 3 lines #012345]",
+        "[… 3 lines #012345] ",
+        "[... 3 lines #012345]",
         "[condense: 999999999999999 characters left out #0a1b2c3d]",
         "",
     ],
@@ -147,6 +171,8 @@ def test_sums_of_what_others_wrote_have_an_end() -> None:
     ("text", "expected"),
     [
         ("a [condense: 3 lines left out #0a1b2c3d] b", True),
+        ("a [… 3 lines #012345] b", True),
+        ("a […] b", False),
         ("a [see lines 3-9 above #401752] b", True),
         ("[see lines 3-9 above]", False),
         ("[see a\nb #401752]", False),
@@ -163,7 +189,35 @@ def test_hashes() -> None:
     assert content_hash("") == "e3b0c442"
     assert content_hash("é") == "4a99557e"
     assert content_hash("a\ud800") == "25819b9b"
+    assert short_hash("") == short(content_hash("")) == f"{0xE3B0C442 % 1_000_000:06}"
+    assert short_hash("81") == "002460"
+    assert short("012345") == "012345"
     assert stretch_hash("aabbccdd", "11223344") == "aa" + content_hash("aabbccdd11223344")[2:]
+
+
+def test_hashes_of_the_same_content() -> None:
+    whole = content_hash("a")
+    assert is_same(whole, whole)
+    assert is_same(whole, short(whole))
+    assert is_same(short(whole), whole)
+    assert is_same("012345", "012345")
+    other = f"{int(whole, 16) + 1_000_000:08x}"
+    assert short(other) == short(whole)
+    assert not is_same(whole, other)
+    assert not is_same("012345", "012346")
+
+
+# A file may spell the ellipsis as an escape, and long texts are held as they are spelled.
+@pytest.mark.parametrize("ascii", [False, True])
+def test_a_marker_in_a_long_text_as_json_spells_it(ascii: bool) -> None:
+    def spelled(text: str) -> Spelled:
+        return Spelled(Raw(json.dumps("x" * 600 + text, ensure_ascii=ascii).encode()))
+
+    assert is_marked(spelled("\n[… 3 lines #012345]"))
+    assert not is_marked(spelled("\n[…] 3 lines #012345]"))
+    assert not is_marked(spelled("\n[\\u2026 3 lines #012345]"))
+    line = json.dumps(json.dumps({"a": "[… 3 lines #012345]"}, ensure_ascii=ascii), ensure_ascii=ascii).encode()
+    assert SPELLED.search(line)
 
 
 def test_short_hashes_have_six_digits() -> None:

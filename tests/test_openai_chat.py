@@ -90,7 +90,7 @@ def test_the_input_of_a_custom_call_is_cut_as_text() -> None:
     transcript = openai(*CHAT[:2], {"role": "assistant", "content": None, "tool_calls": [asked]}, *CHAT[4:])
     cut = {"defaults": {"tool_parameters": {"operation": "truncate", "params": {"truncate": {"max_lines": 1}}}}}
     after = written(condense(transcript, one_pass(individual_config=cut)))[2]["tool_calls"]
-    assert after[0]["custom"]["input"].startswith(LONG.split("\n")[0] + "\n[condense: 39 lines left out")
+    assert after[0]["custom"]["input"].startswith(LONG.split("\n")[0] + "\n[… 39 lines")
     after[0]["custom"]["input"] = LONG
     assert after == [asked]
 

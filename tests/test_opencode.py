@@ -90,7 +90,7 @@ def test_a_tool_part_is_a_call_and_a_result() -> None:
 def test_metadata_that_repeats_an_output_is_shortened() -> None:
     part = written(export(*session()), one_pass(individual_config=cut_to(3)))[1]["parts"][2]
     assert len(part["state"]["output"]) < 300
-    assert part["state"]["metadata"]["output"].startswith("[condense: 40 lines left out")
+    assert part["state"]["metadata"]["output"].startswith("[… 40 lines")
     assert part["state"]["metadata"]["preview"] == "1: the"
 
 
@@ -98,7 +98,7 @@ def test_metadata_that_repeats_an_output_is_shortened() -> None:
 def test_an_image_leaves_its_ids() -> None:
     config = {"defaults": {"images": {"operation": "suppress"}}}
     part = written(export(*session()), one_pass(individual_config=config))[2]["parts"][2]
-    assert part["text"].startswith("[condense: image left out")
+    assert part["text"].startswith("[… image")
     assert part == {"type": "text", "text": part["text"], "id": "prt_22", "sessionID": "ses_1", "messageID": "msg_2"}
 
 

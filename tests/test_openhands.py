@@ -172,7 +172,7 @@ def test_an_action_is_cut_in_both_its_forms() -> None:
     new = cut(data, tool_parameters=SUPPRESS)
     (edit,) = [event for event in new if event.get("tool_name") == "edit_file" and "action" in event]
     assert edit["action"]["old_str"] == json.loads(edit["tool_call"]["arguments"])["old_str"]
-    assert edit["action"]["old_str"].startswith("[condense: ")
+    assert edit["action"]["old_str"].startswith("[… ")
     assert [event.keys() for event in new] == [event.keys() for event in events()]
 
 

@@ -31,6 +31,7 @@ from summarizers import Failing
 
 from condense_cli import api
 from condense_cli.factor import factor_of
+from condense_cli.passes.cutting import LEAST_SAVED, Limits, truncate
 from condense_cli.passes.pipeline import PRELUDE
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.tokens import Counter
@@ -53,8 +54,22 @@ def test_parameters_are_treated_value_by_value() -> None:
     assert after["edits"][1] == {"old": "short", "flag": True}
     assert after["edits"][0]["n"] == 3
     assert after["content"] == after["edits"][0]["old"] != LONG
-    assert after["content"].startswith("[condense: 40 lines left out #")
+    assert after["content"].startswith("[… 40 lines #")
     assert after["big"] == 2**70
+
+
+# A marker takes eight tokens; a cut has to save ten more, or what goes is not worth it.
+@pytest.mark.parametrize("operation", ["tool_results", "tool_parameters"])
+@pytest.mark.parametrize(("saved", "is_cut"), [(LEAST_SAVED - 1, False), (LEAST_SAVED, True)])
+def test_a_cut_has_to_save_some_tokens(operation: str, saved: int, is_cut: bool) -> None:
+    count = Counter()
+    cut = {"operation": "truncate", "params": {"truncate": {"max_lines": 4}}}
+    printed = "one\ntwo\nthree\nfour\nfive"
+    while count(printed) - count(truncate(printed, Limits(max_lines=4))) != saved:
+        printed += " x"
+    messages = [user("a"), assistant([call("x", "Write", text=printed)]), user([result("x", printed)]), assistant("z")]
+    done = condense(anthropic(*messages), one_pass(individual_config={"defaults": {operation: cut}}))
+    assert [receipt.message for receipt in done.changes] == [1 if operation == "tool_parameters" else 2] * is_cut
 
 
 # In arguments that are JSON in a string, everything but the long value keeps its spelling.

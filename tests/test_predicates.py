@@ -9,7 +9,7 @@ from build import anthropic, assistant, call, result, text, thinking, user
 from msgspec.structs import replace
 
 from condense_cli.config.models import Age, Globs, IndexRange, Predicates
-from condense_cli.markers import Gap, SummaryMark
+from condense_cli.markers import Gap, SummaryMark, short
 from condense_cli.passes.predicates import compile_predicates
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message
@@ -159,11 +159,12 @@ def image(data: str) -> dict[str, Any]:
 # Whether an image was left out or not, it is the same one; and another one is not.
 def test_images_are_compared_by_what_they_show() -> None:
     digest = anthropic(user([image("aGk=")])).messages[0].blocks[0].digest
-    marker = str(Gap(digest, is_image=True))
     shots = [("Bash", "shot", [image("aGk=")]), ("Bash", "shot", [image("aGk=")])]
     assert chosen(exchanges(*shots), superseded=True) == [(2, 0)]
-    assert chosen(exchanges(("Bash", "shot", marker), shots[0]), superseded=True) == [(2, 0)]
-    assert chosen(exchanges(shots[0], ("Bash", "shot", marker)), superseded=True) == [(2, 0)]
+    assert digest
+    for marker in (str(Gap(hash, is_image=True)) for hash in (digest, short(digest))):
+        assert chosen(exchanges(("Bash", "shot", marker), shots[0]), superseded=True) == [(2, 0)]
+        assert chosen(exchanges(shots[0], ("Bash", "shot", marker)), superseded=True) == [(2, 0)]
     assert chosen(exchanges(shots[0], ("Bash", "shot", [image("aG8=")])), superseded=True) == []
 
 

@@ -75,7 +75,10 @@ def renamed(lines: list[bytes], changed: set[int]) -> None:
 
 
 def reworded(lines: list[bytes], changed: set[int]) -> None:
-    lines[:] = [line.replace(b"[condense", b"[refined").replace(b"value", b"worth") for line in lines]
+    lines[:] = [
+        line.replace("[…".encode(), b"[refined").replace(b"[\\u2026", b"[refined").replace(b"value", b"worth")
+        for line in lines
+    ]
 
 
 def summary_doubled(lines: list[bytes], changed: set[int]) -> None:

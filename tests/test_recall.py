@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from build import anthropic, assistant, call, openai, read_turn, result, user
 
 from condense_cli.markers import Gap
@@ -88,7 +89,7 @@ def test_what_is_left_as_it_was_stands() -> None:
 
 
 def test_a_verbatim_line_counts_and_a_list_of_words_does_not() -> None:
-    marker = str(Gap("5f2c91d8", 2))
+    marker = str(Gap("406167", 2))
     assert _recall(f"    12→def old_name(self):\n{marker}\nfor_all") == Recall(Score(4, 2), Score(2, 1), Score(1, 1))
     assert _recall("old_name max_size other_fact for_all") == Recall(Score(4, 0, named=4), Score(2, 0), Score(1, 1))
     assert _recall("The method old_name, on a line that never stood there") == Recall(
@@ -102,21 +103,22 @@ def test_what_stands_verbatim_is_not_named_as_well() -> None:
 
 # Alone, between two markers, a numbered line is still the line of the file.
 def test_a_line_counts_without_its_number() -> None:
-    gap = str(Gap("5f2c91d8", 1))
+    gap = str(Gap("406167", 1))
     assert _recall(f"{gap}\n    13→    return max_size\n{gap}") == Recall(Score(4, 1), Score(2, 1), Score(1, 1))
     assert _recall("    77→    return max_size").edits == Score(2, 0)
 
 
-def test_a_marker_of_the_original_is_no_line_of_it() -> None:
-    gap = str(Gap("5f2c91d8", 17))
-    after = _messages(assistant("It left out 5f2c91d8."))
-    questions = Questions(_messages(*read_turn("t0", "a.py", f"5f2c91d8\n{gap}")), after)
+@pytest.mark.parametrize("hash", ["406167", "5f2c91d8"])
+def test_a_marker_of_the_original_is_no_line_of_it(hash: str) -> None:
+    gap = str(Gap(hash, 17))
+    after = _messages(assistant(f"It left out {hash}."))
+    questions = Questions(_messages(*read_turn("t0", "a.py", f"{hash}\n{gap}")), after)
     assert questions(_messages(*read_turn("t0", "a.py", gap))).facts == Score(1, 0, named=1)
 
 
 def test_the_ends_of_a_line_that_was_cut_inside_count() -> None:
     long = "old_name " + "x" * 300 + " max_size"
-    assert _recall(f"old_name xx…\n{Gap('5f2c91d8', 0, 296)}\n…xx max_size", original=long).facts == Score(2, 2)
+    assert _recall(f"old_name xx…\n{Gap('406167', 0, 296)}\n…xx max_size", original=long).facts == Score(2, 2)
     assert _recall("old_name and max_size…", original=long).facts == Score(2, 0, named=2)
 
 

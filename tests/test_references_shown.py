@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from condense_cli import api
 from condense_cli.errors import ExitStatus
 from condense_cli.factor import AS_COUNTED
-from condense_cli.markers import content_hash, gaps_in
+from condense_cli.markers import gaps_in, short_hash
 from condense_cli.report import contents
 from condense_cli.report.diff import What
 from condense_cli.report.lookup import Found, find
@@ -120,7 +120,7 @@ def test_a_block_that_is_cut_and_has_a_reference_counts_in_both_shares() -> None
     )
     (block,) = done.transcript.messages[1].blocks
     assert "[see content of the next Write" in block.text
-    assert "left out" in block.text
+    assert "[… 55 lines #" in block.text
     assert [receipt.operation for receipt in done.changes] == ["refer", "truncate"]
     count = Counter()
     put_back = count.transcript(api.restore(done.transcript).transcript) - done.tokens_after
@@ -331,7 +331,7 @@ def test_show_finds_what_a_marker_stands_for_behind_references(tmp_path: Path) -
     assert "[see " in original.messages[2].blocks[0].text
     cut = api.condense(original, configuration(one_pass(individual_config=cut_to(3))))
     (gap,) = gaps_in(cut.transcript.messages[2].blocks[0].text)
-    assert gap.hash == content_hash(first)
+    assert gap.hash == short_hash(first)
     (hit,) = find(original, gap.hash)
     assert (hit.position, hit.found, hit.text) == ("2:0", Found.CONTENT, first)
     assert hit.block == original.messages[2].blocks[0]

@@ -6,7 +6,7 @@ import json
 from random import Random
 
 import pytest
-from build import call, text, user
+from build import LONG, assistant, call, configuration, one_pass, result, text, user
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from respelled import respelled
@@ -95,3 +95,27 @@ def test_json_in_a_string_comes_back(inner: bool, outer: bool) -> None:
     small, back = round_trip(data)
     assert back == data
     assert (len(small) < 0.8 * len(data)) is not inner
+
+
+# A marker has an ellipsis: once a pass has cut other texts, these would show how the file spells, and a second run
+# would refer where the first one did not.
+@pytest.mark.parametrize("escapes", [False, True])
+def test_markers_do_not_show_how_a_file_spells(escapes: bool) -> None:
+    code = "\n".join(f"line {n} of the file" for n in range(40))
+    listing = "\n".join(f"{n + 1:6}→{line}" for n, line in enumerate(code.split("\n")))
+    messages = [
+        user("Go."),
+        assistant([call("a", "Bash", command="ls")]),
+        user([result("a", LONG)]),
+        assistant([call("b", "Read", file_path="a.py")]),
+        user([result("b", listing)]),
+        assistant([call("c", "Bash", command="cat a.py")]),
+        user([result("c", code)]),
+        assistant("Done."),
+    ]
+    data = b"\n".join(json.dumps(message, ensure_ascii=escapes).encode() for message in messages)
+    cut = one_pass(selection={"type": "custom", "tools": {"include": ["Bash"]}, "range": {"end": 3}})
+    config = configuration(cut, lossless_prelude={})
+    first = api.dump(api.condense(api.loads(data), config))
+    assert (b"\\u2026" if escapes else "…".encode()) in first
+    assert api.dump(api.condense(api.loads(first), config)) == first

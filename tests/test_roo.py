@@ -81,7 +81,7 @@ def test_results_and_parameters_are_condensed_in_place() -> None:
     suppress = {name: {"operation": "suppress"} for name in ("tool_parameters", "tool_results")}
     before = session()
     after = written(condense(roo(*before), one_pass(individual_config={"defaults": suppress})))
-    assert after[2]["content"][1]["text"].startswith("[condense: 40 lines left out #")
+    assert after[2]["content"][1]["text"].startswith("[… 40 lines #")
     marker = after[2]["content"][1]["text"]
     assert after[3]["content"][0]["text"] == f"Now I write.\n\n{WRITE}\nDone.".replace(LONG, marker)
     assert after[4]["content"][0]["text"] == f"[write_to_file for 'src/b.ts'] Result:\n\n{marker}"

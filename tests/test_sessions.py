@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import real
-from helpers import as_lines, condense, environment
+from helpers import as_lines, environment
 from machine import NOW, Machine, dialogue, rollout, said_to_codex, task, written
 
 from condense_cli import formats
@@ -27,40 +27,6 @@ from condense_cli.sessions.summary import Facts, facts_of
 from condense_cli.tokens import Counter, encoding_for
 
 ROLLOUT = "019fc8be-3658-7ca3-9e29-00000000000a"
-
-
-# --- What condense wrote ---------------------------------------------------------------------------------------------
-
-SAMPLE = real.PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
-
-
-@pytest.mark.parametrize("preset", ["speed", "lossless"])
-@pytest.mark.parametrize("place", ["--new-session", "--in-place"])
-def test_a_condensed_session_is_told_from_its_original(machine: Machine, place: str, preset: str) -> None:
-    """In the table by a mark before its title; what it means stands below."""
-    file = written(machine.claude / "-home-dev-inventory" / "original.jsonl", SAMPLE.read_bytes(), age=60)
-    machine.claude_code(
-        "other", *dialogue("↓ [condense: 3 lines left out #5f2c91d8] is what stands there. [see below]")
-    )
-    assert [row["condensed"] for row in machine.rows()] == [False, False]
-    assert "condensed." not in machine.sessions().text
-    assert condense("run", file, place, "-p", preset, env=machine.env).status == ExitStatus.DONE
-    condensed = {row["id"]: row["condensed"] for row in machine.rows()}
-    assert condensed.pop("other") is False
-    assert condensed.pop("original") is (place == "--in-place")
-    assert list(condensed.values()) == ([True] if place == "--new-session" else [])
-    shown = machine.sessions(columns=120).text
-    assert shown.count("  ↓ Several tests") == 1
-    assert "↓: condensed." in shown
-
-
-def test_a_condensed_rollout_is_told_too(machine: Machine) -> None:
-    rollout = (SAMPLE.parent / "bugfix-rollout.jsonl").read_bytes()
-    file = written(
-        machine.home / ".codex/sessions/2026/05/28" / f"rollout-2026-05-28T10-00-00-{ROLLOUT}.jsonl", rollout
-    )
-    assert condense("run", file, "--new-session", "-p", "speed", env=machine.env).status == ExitStatus.DONE
-    assert {row["id"] == ROLLOUT: row["condensed"] for row in machine.rows()} == {True: False, False: True}
 
 
 # --- Figures ---------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from build import (
     anthropic,
     assistant,
     call,
+    claude_line,
     one_pass,
     openai,
     result,
@@ -22,11 +23,14 @@ from build import (
 from build import (
     condense as condensed_by,
 )
+from build import (
+    session as session_of,
+)
 from helpers import CUT, as_lines, condense, condense_on_terminal, cut_by_speed, session
 
 from condense_cli import api, todos
 from condense_cli.errors import CondenseError, ExitStatus, UsageError
-from condense_cli.markers import Gap, content_hash, gaps_in
+from condense_cli.markers import Gap, content_hash, gaps_in, short_hash
 from condense_cli.report.lookup import Found, find
 from condense_cli.tools import arguments_of, string_values
 from condense_cli.transcript import Block, JsonPath, Transcript
@@ -88,6 +92,62 @@ def test_a_hash_finds_a_block_or_a_single_argument() -> None:
         ("content",),
         CODE,
     )
+
+
+def test_six_digits_are_a_hash() -> None:
+    """Those of a marker; a whole hash finds the marker that has six digits of it, and the other way round."""
+    transcript = anthropic(*RECORDS)
+    (block,) = find(transcript, f"#{short_hash(LONG)}")
+    assert (block.found, block.position, block.text) == (Found.CONTENT, "2:0", LONG)
+    for of_marker, wanted in ((short_hash(LONG), content_hash(LONG)), (content_hash(LONG), short_hash(LONG))):
+        cut = anthropic(user("go"), assistant(f"0\n{Gap(of_marker, 39)}"))
+        (hit,) = find(cut, wanted)
+        assert (hit.found, hit.position) == (Found.MARKER, "1:0")
+    with pytest.raises(CondenseError, match="no marker names it") as refused:
+        find(transcript, "000009")
+    assert "original" in str(refused.value.hint)
+    assert "condense restore" in str(refused.value.hint)
+
+
+def test_six_digits_that_are_no_hash_are_a_position() -> None:
+    """A hash goes before a position of the same digits."""
+    assert [hit.found for hit in find(anthropic(*RECORDS), "000001")] == [Found.POSITION] * 3
+    named = anthropic(*RECORDS, user(f"0\n{Gap('000001', 39)}"))
+    assert [(hit.found, hit.position) for hit in find(named, "000001")] == [(Found.MARKER, "4:0")]
+
+
+# The hashes of these two end in the same six digits.
+SHARING = ["\n".join(f"value {number} of item {item}" for item in range(40)) for number in (501, 798)]
+
+
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_texts_that_share_six_digits_are_all_found(is_shown: bool) -> None:
+    """Also where the second is no text of the conversation."""
+    first, second = SHARING
+    assert short_hash(first) == short_hash(second)
+    records = [
+        claude_line("user", "1", None, "go"),
+        claude_line("assistant", "2", "1", [call("1", "Bash", command="x")], reply="m"),
+        claude_line("user", "3", "2", [result("1", first)]),
+        claude_line("assistant", "4", "3", [text("ok")], reply="n"),
+        claude_line("user", "5", "4", "go" if is_shown else second),
+    ]
+    if is_shown:
+        records[2]["toolUseResult"] = {"stdout": "", "originalFile": second}
+    hits = find(session_of(*records), short_hash(first))
+    assert [hit.text for hit in hits] == [first, second]
+    assert [hit.found for hit in hits] == [Found.CONTENT, Found.DISPLAY if is_shown else Found.CONTENT]
+    (hit,) = find(session_of(*records), content_hash(second))
+    assert hit.text == second
+
+
+def test_texts_that_share_six_digits_are_listed(tmp_path: Path) -> None:
+    """None is printed as if it were meant."""
+    file = tmp_path / "sharing.jsonl"
+    file.write_bytes(as_lines([user(SHARING[0]), assistant("ok"), user(SHARING[1])]))
+    done = condense("show", file, short_hash(SHARING[0]))
+    assert done.text == "0:0  user text\n2:0  user text\n"
+    assert "name one by its position" in done.message
 
 
 def test_content_goes_before_markers_and_markers_are_the_last_resort() -> None:

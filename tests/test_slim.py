@@ -18,7 +18,7 @@ from condense_cli.config.presets import load_preset
 from condense_cli.formats import format_named, parse
 from condense_cli.jsontext import parse as parse_json
 from condense_cli.lossless.decode import decode
-from condense_cli.markers import content_hash
+from condense_cli.markers import short_hash
 from condense_cli.passes.condensation import Condensation
 from condense_cli.report.lookup import Found, find
 from condense_cli.report.slimming import slim_of
@@ -26,7 +26,7 @@ from condense_cli.transcript import Transcript
 
 NOTHING = configuration()
 LOSSLESS = configuration(lossless_prelude={"enabled": True})
-MARKER_OF_OLD = f"[condense: 30 lines left out #{content_hash(OLD)}]"
+MARKER_OF_OLD = f"[… 30 lines #{short_hash(OLD)}]"
 
 
 def slim(transcript: Transcript) -> Condensation:
@@ -107,7 +107,7 @@ def _only_what_is_receipted(result: Condensation, again: Transcript) -> None:
         for path, (before, after) in differences(parse_json(old), parse_json(new)).items():
             places.remove((record, path))
             assert type(before) is type(after)
-            assert after == [] or f"#{content_hash(before)}]" in after
+            assert after == [] or f"#{short_hash(before)}]" in after
     assert not places
 
 
@@ -183,14 +183,14 @@ def test_what_stands_nowhere_else_stays() -> None:
     display = {"stdout": OLD, "stderr": "", "interrupted": False}
     assert shown(display) == display
     assert shown(display, content=OLD) == {**display, "stdout": MARKER_OF_OLD}
-    assert shown(f"Error: {OLD}", content=OLD).startswith("[condense: 30 lines left out #")
+    assert shown(f"Error: {OLD}", content=OLD).startswith("[… 30 lines #")
 
 
 def test_a_read_repeats_its_result_without_line_numbers() -> None:
     indented = "\n".join(f"    line {n} of the file" for n in range(40))
     numbered = "\n".join(f"{n + 1:6}→{line}" for n, line in enumerate(indented.split("\n")))
     display = {"type": "text", "file": {"filePath": "/a", "content": indented, "numLines": 40}}
-    assert shown(display, content=numbered)["file"]["content"].startswith("[condense: 40 lines left out")
+    assert shown(display, content=numbered)["file"]["content"].startswith("[… 40 lines")
 
 
 # The client counts the lines of a created file by its content; everything else of a call is in the call.
@@ -199,7 +199,7 @@ def test_copies_of_arguments_go_but_the_content_of_a_created_file_stays() -> Non
     created = {"type": "create", "content": OLD, "oldString": LONG}
     after = shown(created, arguments=arguments)
     assert after["content"] == OLD
-    assert after["oldString"].startswith("[condense: 40 lines left out")
+    assert after["oldString"].startswith("[… 40 lines")
     assert shown({"type": "update", "content": OLD}, arguments=arguments)["content"] == MARKER_OF_OLD
 
 
@@ -226,7 +226,7 @@ def test_copies_of_images_go() -> None:
     image = {"type": "image", "source": source}
     display = {"type": "image", "file": {"base64": "A" * 400, "originalSize": 5}}
     after = shown(display, content=[image])
-    assert after["file"] == {"base64": f"[condense: image left out #{content_hash('A' * 400)}]", "originalSize": 5}
+    assert after["file"] == {"base64": f"[… image #{short_hash('A' * 400)}]", "originalSize": 5}
     records = [
         claude_line("user", "1", None, "go"),
         claude_line("assistant", "2", "1", [call("x")], reply="m"),
@@ -234,7 +234,7 @@ def test_copies_of_images_go() -> None:
         claude_line("user", "4", "3", [image]),
     ]
     after = records_of(api.dump(slim(session(*records))))[2]["toolUseResult"]
-    assert after["file"]["base64"] == f"[condense: image left out #{content_hash(data)}]"
+    assert after["file"]["base64"] == f"[… image #{short_hash(data)}]"
 
 
 def test_progress_goes_once_its_call_is_answered() -> None:
@@ -267,7 +267,7 @@ def test_records_outside_the_conversation_are_slimmed_and_their_hash_is_found() 
     transcript = session(*records)
     after = records_of(api.dump(slim(transcript)))
     assert after[1] == {**records[1], "toolUseResult": {"originalFile": MARKER_OF_OLD}}
-    (hit,) = find(transcript, content_hash(OLD))
+    (hit,) = find(transcript, short_hash(OLD))
     assert (hit.found, hit.text, hit.position, hit.message) == (Found.DISPLAY, OLD, "record 1", None)
 
 
@@ -277,7 +277,7 @@ def test_show_finds_what_a_marker_stands_for() -> None:
         claude_line("assistant", "2", "1", [call("x")], reply="m"),
         claude_line("user", "3", "2", [result("x", "ok")], toolUseResult={"originalFile": OLD}),
     )
-    (hit,) = find(transcript, content_hash(OLD))
+    (hit,) = find(transcript, short_hash(OLD))
     assert (hit.found, hit.text, hit.position) == (Found.DISPLAY, OLD, "2:0")
     assert hit.path == ("toolUseResult", "originalFile")
 
@@ -296,7 +296,7 @@ def test_a_display_copy_of_a_referenced_result_is_shortened_with_it() -> None:
     assert LONG not in records_of(lossless)[2]["message"]["content"][0]["content"]
     everything = one_pass(selection={"type": "preserve_recent", "keep_recent_count": 0})
     after = records_of(api.dump(api.condense(api.loads(lossless), configuration(everything))))
-    assert after[2]["toolUseResult"]["stdout"].startswith("[condense: 40 lines left out")
+    assert after[2]["toolUseResult"]["stdout"].startswith("[… 40 lines")
 
 
 # Slimming later finds it too, by what the references stand for.

@@ -10,7 +10,7 @@ import real
 from build import LONG, OLD, call, claude_line, result, text
 from helpers import condense
 
-from condense_cli.markers import content_hash
+from condense_cli.markers import short_hash
 
 SESSION = "".join(
     json.dumps(record) + "\n"
@@ -83,13 +83,13 @@ def test_inspect_says_of_how_many_bytes_where_it_does_not_name_the_rest() -> Non
 
 
 def test_show_prints_what_the_marker_in_a_slimmed_file_stands_for(file: Path) -> None:
-    done = condense("show", file, content_hash(OLD))
+    done = condense("show", file, short_hash(OLD))
     assert done.stdout == OLD.encode()
-    (block,) = condense("show", file, content_hash(OLD), "--json").json["blocks"]
+    (block,) = condense("show", file, short_hash(OLD), "--json").json["blocks"]
     assert (block["found"], block["message"], block["path"]) == ("display", 2, ["toolUseResult", "originalFile"])
     aside = file.with_name("aside.jsonl")
     lines = SESSION.splitlines()
     alone = json.loads(lines[2]) | {"uuid": "9", "parentUuid": None, "isSidechain": True}
     aside.write_text("\n".join([*lines[:2], json.dumps(alone)]))
-    (block,) = condense("show", aside, content_hash(OLD), "--json").json["blocks"]
+    (block,) = condense("show", aside, short_hash(OLD), "--json").json["blocks"]
     assert (block["found"], block["message"], block["role"], block["record"]) == ("display", None, None, 2)

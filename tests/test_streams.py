@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import DATA, SMALLER, condense, condense_on_terminal, condense_process
+from helpers import DATA, MARKER, SMALLER, condense, condense_on_terminal, condense_process
 
 from condense_cli.errors import ExitStatus
 
@@ -60,8 +60,8 @@ def test_a_script_that_writes_a_file_gets_one_line(file: Path, tmp_path: Path) -
     done = condense("run", file, "-p", "speed", "-o", small)
     assert done.text == f"Written: {small} ({len(SMALLER):,} bytes)\n"
     assert re.fullmatch(r"condense: [\d,]+ → [\d,]+ tokens .*, speed\n", done.stderr)
-    assert "lines left out" in condense("run", file, "-p", "speed", "-o", small, "-v").text
-    assert "lines left out" in condense_on_terminal("run", file, "-p", "speed", "-o", small).plain
+    assert MARKER.search(condense("run", file, "-p", "speed", "-o", small, "-v").text)
+    assert MARKER.search(condense_on_terminal("run", file, "-p", "speed", "-o", small).plain)
 
 
 @pytest.mark.parametrize("quiet", ["-q", "--quiet"])

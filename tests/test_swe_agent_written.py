@@ -80,7 +80,7 @@ def test_a_replay_runs_the_same_actions() -> None:
 def test_a_cut_action_is_the_same_everywhere() -> None:
     new = condensed(logged(*WORK), tool_parameters=SUPPRESS)
     entry = new["history"][4]
-    assert entry["action"].startswith("edit 10:12\n[condense: ")
+    assert entry["action"].startswith("edit 10:12\n[… ")
     assert entry["action"].strip() in entry["content"]
     assert not holds(new, listing(2)[:200])
     assert holds(new["trajectory"][0]["observation"], listing(1))
@@ -90,7 +90,7 @@ def test_a_cut_action_is_the_same_everywhere() -> None:
 def test_a_cut_thought_is_cut_everywhere() -> None:
     new = condensed(logged(*WORK), message_text=SUPPRESS)
     assert not holds(new, LONG)
-    assert new["history"][2]["thought"].startswith("[condense: ")
+    assert new["history"][2]["thought"].startswith("[… ")
 
 
 # A copy stays as long as one of the messages that say it does.

@@ -187,7 +187,7 @@ def test_plans_of_codex() -> None:
     assert parse_gap(first["plan"][0]["step"])
     assert parse_gap(first["explanation"])
     assert last["plan"] == plan_of(2)
-    assert payloads[0]["arguments"].startswith('{"explanation": "[condense: ')
+    assert payloads[0]["arguments"].startswith('{"explanation": "[… ')
 
 
 def test_a_refused_plan_of_codex_replaces_nothing() -> None:
@@ -211,9 +211,9 @@ def test_arguments_in_a_string_keep_their_spacing() -> None:
         )
         messages.append({"role": "tool", "tool_call_id": str(number), "content": DONE})
     first, second, _ = calls(condense(openai(*messages), SUPPRESS).transcript)
-    assert first.text.startswith('{"todos": [{"content": "[condense: ')
+    assert first.text.startswith('{"todos": [{"content": "[… ')
     assert first.text.endswith('"status": "pending", "activeForm": "…"}], "n": 1.5}')
-    assert second.text.startswith('{"todos":[{"content":"[condense: ')
+    assert second.text.startswith('{"todos":[{"content":"[… ')
 
 
 @pytest.mark.parametrize("reduction", [20, 60, 85])

@@ -68,7 +68,7 @@ def test_the_first_message_and_the_newest_stay() -> None:
 # Suppressed results say how much is gone; parameters are cut all the same, as a call without its path says nothing.
 def test_results_can_be_suppressed() -> None:
     found = run(truncationMode="suppress")
-    assert all(cut.startswith("[condense:") and "\n" not in cut for cut in changed(found, BlockKind.TOOL_RESULT))
+    assert all(cut.startswith("[… ") and "\n" not in cut for cut in changed(found, BlockKind.TOOL_RESULT))
     assert all("src/file" in cut for cut in changed(found, BlockKind.TOOL_CALL))
 
 
@@ -98,7 +98,7 @@ def test_words_that_are_not_preserved_are_cut(key: str, said: str) -> None:
 
 def test_words_that_are_not_preserved_are_suppressed_with_the_rest() -> None:
     found = run(truncationMode="suppress", preserveUserMessages=False)
-    assert all(cut.startswith("[condense:") for cut in changed(found, BlockKind.TEXT))
+    assert all(cut.startswith("[… ") for cut in changed(found, BlockKind.TEXT))
 
 
 def test_it_works_where_results_have_a_role_of_their_own() -> None:

@@ -14,6 +14,7 @@ WORDS = [
     "Überprüfen 🎉 of what was written",
     "[see todos of the next TodoWrite #123456]",
     "[condense: 7 lines left out #0123abcd]",
+    "[… 7 lines #012345]",
     "two lines\nof one todo",
 ]
 ODD = st.sampled_from([[], "1. a\n2. b", ["a", "b"], [{"n": 1}], {"a": "b"}, [None, {"content": None}], 7])

@@ -20,7 +20,16 @@ from training import sharegpt_files
 from condense_cli import api
 from condense_cli.formats.own_summaries import NO_REQUEST
 from condense_cli.lossless.references import parse_reference
-from condense_cli.markers import GO_ON, PREFIX, REFERENCE_PREFIX, SummaryMark, content_hash, short_hash, with_escape
+from condense_cli.markers import (
+    GO_ON,
+    PREFIX,
+    PREFIXES,
+    REFERENCE_PREFIX,
+    SummaryMark,
+    content_hash,
+    short_hash,
+    with_escape,
+)
 from condense_cli.tools import arguments_of, string_values
 from condense_cli.transcript import BlockKind, Transcript
 
@@ -43,6 +52,10 @@ SAID = [
     "[condense: 9999999999 lines, 9999999999 characters left out #deadbeef]",
     "[condense: summary of 999999999 lines #deadbeef]",
     "[condense: image left out #deadbeef]",
+    "[… 999999999999999 lines #012345]",
+    "[… 9999999999 lines, 9999999999 characters #012345]",
+    "[condense: summary of 999999999 lines #012345]",
+    "[… image #012345]",
     f"{SummaryMark(3, 4, '12345678')}\nRULE: never push.",
     f"{SummaryMark(3, 4, '12345678', NO_REQUEST)}\nRULE: never push.\n\n<ledger>\n</ledger>",
     "[see lines 1-2 above #401752]",
@@ -58,7 +71,7 @@ def _texts(transcript: Transcript) -> Iterator[str]:
 
 
 def _is_ours(line: str) -> bool:
-    return line.startswith(PREFIX) or parse_reference(line) is not None
+    return line.startswith(PREFIXES) or parse_reference(line) is not None
 
 
 def vocabulary(transcript: Transcript) -> list[str]:
@@ -67,10 +80,11 @@ def vocabulary(transcript: Transcript) -> list[str]:
     for run in RUNS:
         for text in _texts(api.condense(transcript, run).transcript):
             found += filter(_is_ours, text.split("\n"))
-            found += [text] if text.startswith(PREFIX) else []
+            found += [text] if text.startswith(PREFIXES) else []
     requests = [text for text in _texts(transcript) if text.strip()][:3]
     found += [f"{SummaryMark(2, 1, '87654321', short_hash(text))}\nNever push." for text in requests]
     found += [f"[condense: 7 lines left out #{content_hash(text)}]" for text in requests]
+    found += [f"[… 7 lines #{short_hash(text)}]" for text in requests]
     return list(dict.fromkeys(found))
 
 

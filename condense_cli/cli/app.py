@@ -27,7 +27,7 @@ app = typer.Typer(
     "condense sessions\n"
     "condense inspect session.jsonl\n"
     "condense diff session.jsonl small.jsonl\n"
-    "condense show session.jsonl 5f2c91d8          what a marker stands for\n"
+    "condense show session.jsonl 406167            what a marker stands for\n"
     "condense estimate session.jsonl\n"
     "condense check session.jsonl --threshold 80\n"
     "condense presets new mine.yaml\n"

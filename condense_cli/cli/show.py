@@ -24,7 +24,7 @@ EXAMPLES = (
     "condense show session.jsonl 12              all of message 12\n"
     "condense show session.jsonl 12:0            its first block\n"
     "condense show session.jsonl -1              the last message\n"
-    "condense show session.jsonl 5f2c91d8        what the marker stands for\n"
+    "condense show session.jsonl 406167          what the marker stands for\n"
     "condense show session.jsonl 13:0 --raw | jq .message.usage\n"
     "condense show --session latest 12"
 )
@@ -63,7 +63,8 @@ def show(
     """Print the content of a block or message, as the model reads it.
 
     For the hash in a marker of a condensed file, FILE is the original: this prints what was left out,
-    together with what was kept of it, or all messages that a summary stands for.
+    together with what was kept of it, or all messages that a summary stands for. Six digits are a hash first,
+    and a position only if nothing has it.
     """
     with exits():
         if json and raw:

@@ -33,7 +33,7 @@ _DECIDED: Final = 0.003
 """What a line is worth besides: one that tells an error in the result of a call that failed, or anywhere; one that
 defines something; one of the assistant's that decides something."""
 
-_TYPICAL: Final = Gap("5f2c91d8", 123)
+_TYPICAL: Final = Gap("406167", 123)
 
 
 class Priced:
@@ -68,9 +68,16 @@ class Priced:
         return known
 
     def candidates(
-        self, keys: Sequence[Key], stretches: Sequence[Stretch], fixed: Mapping[Key, Sequence[int]] | None = None
+        self,
+        keys: Sequence[Key],
+        stretches: Sequence[Stretch],
+        gap: int,
+        fixed: Mapping[Key, Sequence[int]] | None = None,
     ) -> Candidates:
-        """All units of some parts, to be chosen from; `fixed` are those that stay, by the part."""
+        """All units of some parts, to be chosen from, where a gap costs so many tokens.
+
+        `fixed` are the units that stay, by the part.
+        """
         survey = self.survey
         tokens, starts, stops = array(UNSIGNED), array(UNSIGNED), array(UNSIGNED)
         values = array("d")
@@ -85,8 +92,7 @@ class Priced:
             unit_keys += survey.keys[key]
             starts.extend(offset + start for start in units.starts)
             stops.extend(offset + stop for stop in units.stops)
-        marker = marker_tokens(survey)
-        return Candidates(tokens, values, unit_keys, survey.weights, starts, stops, stretches, marker, chosen)
+        return Candidates(tokens, values, unit_keys, survey.weights, starts, stops, stretches, gap, chosen)
 
 
 def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
@@ -150,7 +156,7 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
 
 def _shortened(survey: Survey, key: Key, budget: int, said: list[int]) -> str:
     stretches = stretches_of(survey, [key])
-    choice = Choice(Priced(survey).candidates([key], stretches), said)
+    choice = Choice(Priced(survey).candidates([key], stretches, marker_tokens(survey)), said)
     fit(choice, budget, lambda: sum(map(survey.count, rendered(survey, [key], stretches, choice).values())))
     return str(rendered(survey, [key], stretches, choice)[key])
 

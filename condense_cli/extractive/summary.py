@@ -5,9 +5,9 @@
     ## assistant
     The cause is the missing await in load().
     ## Read src/app.py
-    [condense: 11 lines left out #5f2c91d8]
+    [… 11 lines #406167]
         12→def load():
-    [condense: 140 lines left out #5f2c91d8]
+    [… 140 lines #406167]
     ## Bash pytest -q (failed)
     E   AssertionError: 3 != 4
     ## Edit src/app.py

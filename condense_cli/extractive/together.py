@@ -30,7 +30,8 @@ class Together:
     """Parts that share a budget, to be shortened to as many budgets as wanted.
 
     `keys` are shortened in their places, where each needs a marker at least; the parts of `sections` become lines of
-    one text. `tokens` is what all of them take whole. Units that are `fixed` stay whatever the budget.
+    one text. `tokens` is what all of them take whole. Units that are `fixed` stay whatever the budget. A gap is taken
+    to cost `least_saved` tokens more than its marker.
     """
 
     def __init__(
@@ -39,13 +40,15 @@ class Together:
         keys: Iterable[Key],
         sections: Sections | None = None,
         fixed: Mapping[Key, Sequence[int]] | None = None,
+        least_saved: int = 0,
     ) -> None:
         self._survey = survey = priced.survey
         self._priced, self._sections, self._fixed = priced, sections, fixed
         placed = sorted(set(keys))
         tokens = {key: survey.count(survey.parts[key].content) for key in placed}
         # A text hardly longer than a marker is not worth one.
-        self._long = [key for key in placed if tokens[key] > 2 * marker_tokens(survey)]
+        self._gap = marker_tokens(survey) + least_saved
+        self._long = [key for key in placed if tokens[key] > 2 * self._gap]
         told, opening = (sections.keys, sections.opening) if sections else ([], {})
         among = {*self._long, *told, *(sections.titles if sections else ())}
         self._said = survey.said_by(key for key in survey.parts if key not in among)
@@ -89,7 +92,7 @@ class Together:
 
     def _choice(self) -> Choice:
         if self._candidates is None:
-            self._candidates = self._priced.candidates(self._keys, self._stretches, self._fixed)
+            self._candidates = self._priced.candidates(self._keys, self._stretches, self._gap, self._fixed)
         return Choice(self._candidates, self._said.copy())
 
     def _tokens(self, choice: Choice) -> int:

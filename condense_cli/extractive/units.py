@@ -16,7 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..lossless.lines import read_lines
-from ..markers import ELLIPSIS, PREFIX, Gap, content_hash, parse_gap
+from ..markers import ELLIPSIS, PREFIXES, Gap, may_be_marked, parse_gap, short_hash
 
 LONG_LINE: Final = 480
 """Lines of more characters are taken in pieces."""
@@ -54,9 +54,9 @@ def split(text: str, known: dict[str, str] | None = None) -> Units:
     if has_final_break:
         lines = lines[:-1]
         bodies = lines if bodies is read.lines else bodies[:-1]
-    marks = _marks(lines) if PREFIX in text else {}
+    marks = _marks(lines) if may_be_marked(text) else {}
     own = {gap.hash for gap in marks.values()}
-    hash = own.pop() if len(own) == 1 else content_hash(text)
+    hash = own.pop() if len(own) == 1 else short_hash(text)
     starts, stops, gaps = *_whole(len(lines)), _NO_GAPS
     if marks or (len(text) > LONG_LINE and max(map(len, lines)) > LONG_LINE):
         lines, bodies, starts, gaps = _taken_apart(lines, bodies, marks, hash)
@@ -83,7 +83,7 @@ def _whole(size: int) -> tuple[Sequence[int], Sequence[int]]:
 
 def _marks(lines: Sequence[str]) -> dict[int, Gap]:
     """The lines that are markers of what is left out, by their numbers."""
-    gaps = {number: parse_gap(line) for number, line in enumerate(lines) if line.startswith(PREFIX)}
+    gaps = {number: parse_gap(line) for number, line in enumerate(lines) if line.startswith(PREFIXES)}
     return {number: gap for number, gap in gaps.items() if gap is not None and not gap.is_image}
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from .. import jsontext
 from ..jsontext import Style
+from ..markers import ELLIPSIS
 from ..transcript import IN_STRING, Block, JsonPath, Place, Source
 from .base import Values
 
@@ -43,11 +44,15 @@ class ComingBack:
         return self._known[place]
 
     def shows_spelling(self, block: Block) -> bool:
-        """Whether the text shows how the file spells what is not ASCII, where the file holds such characters."""
+        """Whether the text shows how the file spells what is not ASCII, where the file holds such characters.
+
+        The ellipsis of a marker does not do: once a pass has cut other texts, they would show it, and a second run
+        would refer where the first did not. It is part of no listing, so what a text refers to has it as well.
+        """
         if not self._has_more_than_ascii or not block.place.path:
             return False
         if block.place not in self._showing:
-            self._showing[block.place] = not block.text.isascii() and self(block)
+            self._showing[block.place] = not block.text.replace(ELLIPSIS, "").isascii() and self(block)
         return self._showing[block.place]
 
     @cached_property

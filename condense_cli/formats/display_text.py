@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import jsontext
-from ..markers import Gap, content_hash, gaps_in
+from ..markers import Gap, gaps_in, short_hash
 from ..tools import string_values
 from ..transcript import JsonPath, Source
 
@@ -38,7 +38,7 @@ def marker_of(repeat: str, result: str) -> str:
     """The marker for a text that repeats a result; it names the hash in the shortened result, where that has one."""
     gaps = [gap for gap in gaps_in(result) if not gap.is_image]
     lines = repeat.count("\n") + 1
-    return str(Gap(gaps[0].hash if gaps else content_hash(repeat), lines))
+    return str(Gap(gaps[0].hash if gaps else short_hash(repeat), lines))
 
 
 def long_strings(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:

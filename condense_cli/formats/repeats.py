@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, Final
 
 from .. import jsontext, todos
-from ..markers import PREFIX, Gap, content_hash, gaps_in, parse_gap
+from ..markers import PREFIXES, Gap, gaps_in, parse_gap, short_hash
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, JsonPath, Place, Transcript
 from .base import Complete, DisplayValue, DisplayValues, RecordEdits, Values
@@ -122,7 +122,7 @@ def _left_out(transcript: Transcript) -> dict[str, str]:
     for old, new in sorted(pairs, key=lambda pair: -len(pair[0])):
         if len(old) >= _LONG and (new is None or _is_cut(old, new)):
             gap = parse_gap(new) if new else None
-            marker = str(gap or Gap(content_hash(old), old.count("\n") + (not old.endswith("\n"))))
+            marker = str(gap or Gap(short_hash(old), old.count("\n") + (not old.endswith("\n"))))
             # Arguments are repeated as JSON in a string as well.
             for spelled in (old, *(json.dumps(old, ensure_ascii=ascii)[1:-1] for ascii in (True, False))):
                 cut[spelled] = marker
@@ -131,7 +131,11 @@ def _left_out(transcript: Transcript) -> dict[str, str]:
 
 def _is_cut(old: str, new: str) -> bool:
     """Whether something was left out. Lines that a reference names were not; a marker may stand behind a word."""
-    return bool(set(gaps_in(new)) - set(gaps_in(old))) or new.count(PREFIX) > old.count(PREFIX)
+    return bool(set(gaps_in(new)) - set(gaps_in(old))) or _marks(new) > _marks(old)
+
+
+def _marks(text: str) -> int:
+    return sum(map(text.count, PREFIXES))
 
 
 def _changes(block: Block, values: Values) -> Iterator[tuple[str, str]]:

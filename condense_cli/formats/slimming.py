@@ -8,7 +8,7 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from .. import jsontext
-from ..markers import Gap, content_hash
+from ..markers import Gap, short_hash
 from ..transcript import Message, Slimmed, Transcript
 from .base import DisplayValue, Format
 from .writing import gone_records
@@ -37,6 +37,6 @@ def slimmed(transcript: Transcript, plain: tuple[Message, ...], form: Format) ->
 def _literal(value: DisplayValue, style: jsontext.Style) -> str:
     if value.text is None:
         return "[]"
-    digest = content_hash(value.text)
-    gap = Gap(digest, is_image=True) if value.is_image else Gap(digest, value.text.count("\n") + 1)
+    hash = short_hash(value.text)
+    gap = Gap(hash, is_image=True) if value.is_image else Gap(hash, value.text.count("\n") + 1)
     return style.literal(str(gap))

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..markers import Gap, content_hash
+from ..markers import Gap, short_hash
 
 State = Literal["", "failed", "denied", "deleted", "moved"]
 """How the last change of a file ended where the counts do not tell it."""
@@ -33,7 +33,7 @@ def middle_left_out(text: str, head: int, tail: int) -> str:
     """A long text without its middle: a marker counts what is missing and names the whole."""
     if len(text) <= head + tail + 60:
         return text
-    gap = Gap(content_hash(text), 0, len(text) - head - tail)
+    gap = Gap(short_hash(text), 0, len(text) - head - tail)
     return f"{text[:head]}…\n{gap}\n…{text[-tail:]}"
 
 

@@ -8,11 +8,15 @@ of the text they came from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, assert_never
+from typing import Final, Literal, assert_never
 
 from msgspec import Struct
 
-from ..markers import ELLIPSIS, PREFIX, Gap, content_hash, gaps_in, parse_gap
+from ..markers import ELLIPSIS, Gap, gaps_in, may_be_marked, parse_gap, short_hash
+
+LEAST_SAVED: Final = 10
+"""Tokens that a cut has to save, its marker paid: fewer are not worth what goes. Version 0.1.0, whose markers took so
+many more, left the same texts as they were, so that its files stay what they are."""
 
 Side = Literal["head", "tail", "both"]
 
@@ -30,13 +34,13 @@ class Limits(Struct, frozen=True):
 
 def suppress(text: str) -> str:
     """The marker that stands for the whole text; the text itself when nothing is left to suppress."""
-    if PREFIX not in text:
+    if not may_be_marked(text):
         lines = text.count("\n") + 1
         if not text.strip("\n"):
             return text
         # A single line says more by its length; what follows a last line break is no line.
         amounts = (0, len(text)) if lines == 1 else (lines - text.endswith("\n"), 0)
-        return str(Gap(content_hash(text), *amounts))
+        return str(Gap(short_hash(text), *amounts))
     items = _parse(text)
     if not any(isinstance(item, str) and item for item in items):
         return text
@@ -50,7 +54,7 @@ def suppress(text: str) -> str:
 
 def truncate(text: str, limits: Limits) -> str:
     """The text cut to the limits, or the very same text when it is within them."""
-    if limits.max_lines is not None and PREFIX not in text:
+    if limits.max_lines is not None and not may_be_marked(text):
         short = _cut_whole_lines(text, limits.max_lines, limits.keep)
         if limits.max_chars is None or len(short) <= limits.max_chars:
             return short
@@ -71,18 +75,18 @@ def _cut_whole_lines(text: str, limit: int, keep: Side) -> str:
         return text
     start = text.split("\n", head)[:head]
     end = text.rsplit("\n", tail)[1:] if tail else []
-    return "\n".join([*start, str(Gap(content_hash(text), gone)), *end])
+    return "\n".join([*start, str(Gap(short_hash(text), gone)), *end])
 
 
 def _hash_of(text: str) -> str:
     earlier = {gap.hash for gap in gaps_in(text) if not gap.is_image}
-    return earlier.pop() if len(earlier) == 1 else content_hash(text)
+    return earlier.pop() if len(earlier) == 1 else short_hash(text)
 
 
 def _parse(text: str) -> _Items:
     """Lines and gaps of a text; the ellipsis beside a gap in the middle of a line is part of the gap."""
     lines = text.split("\n")
-    if PREFIX not in text:
+    if not may_be_marked(text):
         return [*lines]
     if len(lines) > 1:
         # The marker of an image is a whole block; among other lines somebody quotes it.
@@ -141,7 +145,7 @@ def _cut_lines(items: _Items, limit: int, keep: Side, text: str) -> _Items:
         return items
     head, tail = _shares(limit, keep)
     start, end = head, len(items) - tail
-    if PREFIX in text:
+    if may_be_marked(text):
         units = _units(items)
         lines = [index for index, unit in enumerate(units) if any(isinstance(item, str) for item in unit)]
         if len(lines) <= limit:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ..config.models import ExtractConfig, PassConfig
 from ..transcript import Message, Text
 from .approach import approach
+from .cutting import LEAST_SAVED
 from .draft import Draft
 from .older import Older
 from .receipts import Kept, Receipt
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..extractive.parts import Key
     from .division import Division
 
-_LEAST: Final = 10
+_LEAST: Final = 6
 """Fewer tokens than any marker has."""
 
 _SHORT: Final = 100
@@ -64,7 +65,7 @@ def run_extract(
             return shortening.receipts(Kept.TARGET_REACHED)
     if extraction.min_worth is not None:
         # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
-        while shortening.put(_without_the_rest(draft, shortening, extraction.min_worth)):
+        while shortening.put(_without_the_rest(draft, shortening, extraction.min_worth), LEAST_SAVED):
             pass
         draft.write()
         if target is None or draft.tokens - freed() > target:
@@ -112,7 +113,8 @@ def _without_the_rest(draft: Draft, shortening: Shortening, min_worth: float) ->
 
     survey = Survey(draft.messages, draft.count)
     keys = [key for placed in shortening.keys.values() for key in placed if not survey.units[key].gaps]
-    return Together(Priced(survey), keys, fixed=shortening.fixed).worth_at_least(min_worth / 1_000)
+    together = Together(Priced(survey), keys, fixed=shortening.fixed, least_saved=LEAST_SAVED)
+    return together.worth_at_least(min_worth / 1_000)
 
 
 def _is_left(extraction: ExtractConfig) -> bool:

@@ -60,10 +60,11 @@ class Offline:
     def _batch(self, task: BatchTask, messages: Sequence[Message]) -> Outcome:
         from ..extractive.together import summarize
 
-        gone = {message.index for message in task.messages}
+        # An earlier summary that is renewed alone gives way to the new one.
+        gone = {message.index for message in task.messages or [each for each in messages if each.is_summary]}
         first = next(position for position, message in enumerate(messages) if message.index in gone)
         after = [message for message in messages[first:] if message.index not in gone]
-        ours = [*_said_before(task), *task.messages]
+        ours = [*_said_before(task, messages[first]), *task.messages]
         survey = self._survey([*messages[:first], *ours, *after])
         if task.room is None:  # It is asked once then.
             self._last = None
@@ -81,17 +82,17 @@ class Offline:
     def _budget(self, task: BatchTask) -> int:
         if task.max_tokens is not None:
             return task.max_tokens
-        replaced = sum(map(self.count.message, task.messages))
+        replaced = sum(map(self.count.message, task.messages)) or self.count(task.previous)
         usual = max(_LEAST, min(_MOST, replaced // _SHARE))
         # Room for hardly a line means a target that is out of reach, and then a summary is better than none.
         return usual if task.room is None else min(max(task.room, _LEAST_ROOM), replaced)
 
 
-def _said_before(task: BatchTask) -> list[Message]:
-    """The earlier summary as a message of the assistant: its lines compete with the others."""
+def _said_before(task: BatchTask, first: Message) -> list[Message]:
+    """The earlier summary as a message of the assistant: its lines compete with the others. `first` is what goes."""
     if not task.previous:
         return []
-    place = Place(task.messages[0].blocks[0].place.record, ("previous",))
+    place = Place(first.blocks[0].place.record, ("previous",))
     return [Message(-1, Role.ASSISTANT, (Block(BlockKind.TEXT, place, (), content=task.previous, summarizes=True),))]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, assert_never
 
 from ..config.models import ContentOperation, ImageOperation, SummarizeParams, TruncateParams
-from ..markers import PREFIX, Gap, content_hash, gaps_in
+from ..markers import PREFIX, Gap, gaps_in, short, short_hash
 from ..tokens import Counter
 from ..tools import PATH_ARGUMENTS, arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, JsonPath
@@ -49,7 +49,7 @@ def apply(
             assert_never(other)
     if count.content(block) < operation.min_tokens * strictness:
         return Kept.SMALL
-    return _rewritten(block, rewrite, count, state)
+    return _rewritten(block, rewrite, count, state, cutting.LEAST_SAVED)
 
 
 def summarize(
@@ -69,18 +69,18 @@ def summarize(
     written = {
         task.text: _marked(task.text, outcome) for task, outcome in summaries.items() if isinstance(outcome, Written)
     }
-    return _rewritten(block, lambda text: written.get(text, text), count, state)
+    return _rewritten(block, lambda text: written.get(text, text), count, state, 1)
 
 
-def _rewritten(block: Block, rewrite: Rewrite, count: Counter, state: State | None) -> Block | Kept:
+def _rewritten(block: Block, rewrite: Rewrite, count: Counter, state: State | None, least_saved: int) -> Block | Kept:
     if block.kind is BlockKind.TOOL_CALL:
-        return _rewrite_call(block, rewrite, count, state)
+        return _rewrite_call(block, rewrite, count, state, least_saved)
     old = block.text
     text = rewrite(old)
     if text == old:
         return Kept.WITHIN_LIMITS
     new = block.with_text(text)  # It is its content that is counted: what is remembered is not held twice.
-    return Kept.NOT_SMALLER if count(new.content) >= count(block.content) else new
+    return Kept.NOT_SMALLER if count(new.content) + least_saved > count(block.content) else new
 
 
 def limit_of(operation: ContentOperation, strictness: float) -> int:
@@ -116,7 +116,7 @@ def _marked(text: str, summary: Written) -> str:
     if summary.is_extract:
         return summary.text
     lines = text.removesuffix("\n").count("\n") + 1
-    return f"{Gap(content_hash(text), lines, is_summary=True)}\n{summary.text}"
+    return f"{Gap(short_hash(text), lines, is_summary=True)}\n{summary.text}"
 
 
 def leave_out_image(
@@ -132,7 +132,7 @@ def leave_out_image(
             assert_never(other)
     if count.content(block) < operation.min_tokens * strictness:
         return Kept.SMALL
-    marker = str(Gap(block.digest, is_image=True))
+    marker = str(Gap(short(block.digest), is_image=True))
     if count(marker) >= count.block(block):
         return Kept.NOT_SMALLER
     return block.replaced_by(marker, kind)
@@ -152,17 +152,21 @@ def _scaled(limit: int | None, strictness: float) -> int | None:
     return None if limit is None else max(1, int(limit * strictness))
 
 
-def _rewrite_call(block: Block, rewrite: Rewrite, count: Counter, state: State | None) -> Block | Kept:
+def _rewrite_call(
+    block: Block, rewrite: Rewrite, count: Counter, state: State | None, least_saved: int
+) -> Block | Kept:
     """A list of todos that is over goes whole, whatever the operation; the newest one stays."""
     if state is None:
-        return _rewrite_arguments(block, rewrite, count, None)
+        return _rewrite_arguments(block, rewrite, count, None, least_saved)
     left = leave_out(block, state, count) if state.is_over else Kept.NEWEST_STATE
     begun = left if isinstance(left, Block) else block
-    rewritten = _rewrite_arguments(begun, rewrite, count, state)
+    rewritten = _rewrite_arguments(begun, rewrite, count, state, least_saved)
     return left if rewritten is Kept.SHORT_VALUES or (begun is left and isinstance(rewritten, Kept)) else rewritten
 
 
-def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter, state: State | None) -> Block | Kept:
+def _rewrite_arguments(
+    block: Block, rewrite: Rewrite, count: Counter, state: State | None, least_saved: int
+) -> Block | Kept:
     """Long string values one by one; keys, short values and everything that is no string stay."""
     if arguments_of(block) is None:
         return Kept.NOT_AN_OBJECT
@@ -171,7 +175,7 @@ def _rewrite_arguments(block: Block, rewrite: Rewrite, count: Counter, state: St
     for path, value in long_values(block, count, state):
         new = rewrite(value)
         found_long = found_long or new != value
-        if new != value and count(new) < count(value):
+        if new != value and count(new) + least_saved <= count(value):
             edits[path] = new
     if not edits:
         return Kept.NOT_SMALLER if found_long else Kept.SHORT_VALUES

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from ..config.models import Globs, Predicates
 from ..exchanges import calls_by_id
-from ..markers import Gap
+from ..markers import Gap, parse_gap, short
 from ..patterns import searcher
 from ..tokens import Counter
 from ..tools import has_failed, reads_a_file
@@ -96,10 +96,15 @@ def superseded_results(messages: Sequence[Message]) -> frozenset[str]:
     for call_id, parts in reversed(results.items()):
         call = calls[call_id]
         key = (call.tool, call.text)
-        # An image as its marker: whether it was left out or not, it is the same image.
-        texts = tuple(str(Gap(block.digest, is_image=True)) if block.digest else block.text for block in parts)
+        texts = tuple(map(_printed, parts))
         if key in newest and (reads_a_file(call) or newest[key] == texts):
             superseded.add(call_id)
         if not any(map(has_failed, parts)):
             newest.setdefault(key, texts)
     return frozenset(superseded)
+
+
+def _printed(block: Block) -> str:
+    """A result, an image as its marker: whether it was left out or not, and by whichever version, it is the same."""
+    gap = Gap(block.digest, is_image=True) if block.digest else parse_gap(block.text)
+    return str(Gap(short(gap.hash), is_image=True)) if gap and gap.is_image else block.text

@@ -19,7 +19,7 @@ from msgspec import Struct
 from ..facts import facts_of
 from ..ledger.entries import Ledger
 from ..lossless.lines import read_lines
-from ..markers import ELLIPSIS, PREFIX, parse_gap
+from ..markers import ELLIPSIS, parse_gap
 from ..transcript import Message
 from .asked import Reading, ask, said_lines, texts_in
 from .touched import ledgers_in, still_told, touched
@@ -153,7 +153,7 @@ class Questions:
 
     def _is_line(self, line: str) -> bool:
         """Whether it is a line of the original, and no marker."""
-        return line in self._lines and not (line.startswith(PREFIX) and parse_gap(line))
+        return line in self._lines and not parse_gap(line)
 
     def _is_part(self, line: str) -> bool:
         if line.startswith(ELLIPSIS) or line.endswith(ELLIPSIS):

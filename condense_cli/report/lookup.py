@@ -14,7 +14,7 @@ from .. import todos
 from ..errors import CondenseError, UsageError
 from ..formats import format_named
 from ..lossless.decode import decode
-from ..markers import ELLIPSIS, content_hash, gaps_in, parse_gap
+from ..markers import ELLIPSIS, content_hash, gaps_in, is_same, parse_gap
 from ..passes.batch import said_by_summaries
 from ..plurals import plural
 from ..tools import arguments_of, string_values
@@ -22,8 +22,9 @@ from ..transcript import Block, BlockKind, JsonPath, Message, Transcript
 from .labels import readable
 from .stretches import summarized, summary_counts
 
-_HASH: Final = re.compile(r"#?([0-9a-fA-F]{8})")
+_HASH: Final = re.compile(r"#?([0-9a-fA-F]{8}|[0-9]{6})")
 _POSITION: Final = re.compile(r"(#?\d{1,7}|-[1-9]\d{0,6})(?::(\d{1,7}))?", re.ASCII)
+_OF_REFERENCE: Final = "If it is the number of a reference: condense restore puts back its lines."
 
 
 class Found(StrEnum):
@@ -68,17 +69,26 @@ def find(transcript: Transcript, query: str) -> list[Hit]:
     """Blocks that the query means: a hash, a message number (negative from the end), or message:block.
 
     A hash finds what it is the hash of, and only if there is nothing the blocks with a marker that
-    names it. Raises UsageError for anything else, and CondenseError when nothing is found.
+    names it. Six digits that are no hash here may be a position. Raises UsageError for anything else, and
+    CondenseError when nothing is found.
     """
-    match = _HASH.fullmatch(query)
-    if match:
-        return _by_hash(transcript, match[1].lower())
-    match = _POSITION.fullmatch(query)
-    if match:
-        return _by_position(transcript, int(match[1].removeprefix("#")), int(match[2]) if match[2] else None)
+    hash, position = _HASH.fullmatch(query), _POSITION.fullmatch(query)
+    if hash:
+        wanted = hash[1].lower()
+        hits = _by_hash(transcript, wanted)
+        if hits:
+            return hits
+        if not position or int(wanted) >= len(transcript.messages):
+            raise CondenseError(
+                f"Nothing in the transcript has the hash {wanted}, and no marker names it.",
+                "Look in the original: the file from which the one with the marker was condensed."
+                + (f" {_OF_REFERENCE}" if position else ""),
+            )
+    if position:
+        return _by_position(transcript, int(position[1].removeprefix("#")), int(position[2]) if position[2] else None)
     raise UsageError(
         f"{query!r} is neither a hash nor a position.",
-        "Name the eight hex digits of a marker (5f2c91d8), a message (12), or a block of it (12:0).",
+        "Name the digits of a marker (406167), a message (12), or a block of it (12:0).",
     )
 
 
@@ -86,7 +96,7 @@ def _by_position(transcript: Transcript, index: int, number: int | None) -> list
     total = len(transcript.messages)
     if not -total <= index < total:
         there = f"it has {total:,}, counted from 0" if total else "it has none"
-        hint = "If it is the number of a reference: condense restore puts back its lines." if index > 99_999 else ""
+        hint = _OF_REFERENCE if index > 99_999 else ""
         raise CondenseError(f"There is no message {index} in the transcript: {there}.", hint)
     message = transcript.messages[index]
     hits = [
@@ -102,25 +112,28 @@ def _by_position(transcript: Transcript, index: int, number: int | None) -> list
 
 
 def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
-    for look in (_said, _behind_references, _in_summaries, _shown, _summarized, _marked):
-        hits = look(transcript, wanted)
-        if hits:
-            # A marker that names it by mistake, or by intent, may stand for any other text.
-            return hits if look is _marked else [*hits, *_marked_otherwise(transcript, wanted, hits)]
-    raise CondenseError(
-        f"Nothing in the transcript has the hash {wanted}, and no marker names it.",
-        "Look in the original: the file from which the one with the marker was condensed.",
-    )
+    hits: list[Hit] = []
+    for look in (_said, _behind_references, _in_summaries, _shown):
+        # Two texts may share six digits, and the one that is meant be found last.
+        known = {hit.text for hit in hits}
+        hits += [hit for hit in look(transcript, wanted) if hit.text not in known]
+    hits = hits or _summarized(transcript, wanted)
+    # A marker that names it by mistake, or by intent, may stand for any other text.
+    return [*hits, *_marked_otherwise(transcript, wanted, hits)] if hits else _marked(transcript, wanted)
 
 
 def _said(transcript: Transcript, wanted: str) -> list[Hit]:
     """Texts and images that have the hash."""
-    return [hit for hit in _contents(transcript) if wanted in (content_hash(hit.text), hit.block.digest)]
+    return [
+        hit
+        for hit in _contents(transcript)
+        if is_same(wanted, content_hash(hit.text)) or (hit.block.digest and is_same(wanted, hit.block.digest))
+    ]
 
 
 def _marked(transcript: Transcript, wanted: str) -> list[Hit]:
     """Blocks with a marker that names the hash, each once."""
-    hits = [hit for hit in _contents(transcript) if any(gap.hash == wanted for gap in gaps_in(hit.text))]
+    hits = [hit for hit in _contents(transcript) if any(is_same(gap.hash, wanted) for gap in gaps_in(hit.text))]
     return [
         Hit(hit.message, hit.number, hit.block, Found.MARKER, readable(hit.block))
         for hit in {hit.position: hit for hit in hits}.values()
@@ -131,9 +144,8 @@ def _marked_otherwise(transcript: Transcript, wanted: str, hits: Sequence[Hit]) 
     """Blocks with a marker that names the hash although they were not cut from what has it."""
     if hits[0].found not in (Found.CONTENT, Found.ARGUMENT):
         return []
-    whole = hits[0].text
-    hits = [hit for hit in _marked(transcript, wanted) if not hit.block.summarizes]  # A summary says anything.
-    return [hit for hit in hits if not _is_cut_from(hit.text, whole)]
+    marked = [hit for hit in _marked(transcript, wanted) if not hit.block.summarizes]  # A summary says anything.
+    return [hit for hit in marked if not any(_is_cut_from(hit.text, found.text) for found in hits)]
 
 
 def _is_cut_from(text: str, whole: str) -> bool:
@@ -152,7 +164,7 @@ def _behind_references(transcript: Transcript, wanted: str) -> list[Hit]:
     return [
         replace(hit, message=by_index[hit.message.index], block=by_index[hit.message.index].blocks[hit.number])
         for hit in _contents(replace(transcript, messages=decoded.messages))
-        if hit.message and content_hash(hit.text) == wanted
+        if hit.message and is_same(wanted, content_hash(hit.text))
     ]
 
 
@@ -162,7 +174,7 @@ def _in_summaries(transcript: Transcript, wanted: str) -> list[Hit]:
     for end, message in enumerate(summaries, 1):
         for told in ([message], summaries[:end]):
             text = said_by_summaries(told)
-            if content_hash(text) == wanted:
+            if is_same(wanted, content_hash(text)):
                 return [Hit(message, 0, message.blocks[0], Found.CONTENT, text)]
     return []
 
@@ -193,7 +205,7 @@ def _shown(transcript: Transcript, wanted: str) -> list[Hit]:
     texts = [
         (value.place, value.text)
         for value in display(replace(transcript, messages=messages))
-        if value.text is not None and content_hash(value.text) == wanted
+        if value.text is not None and is_same(wanted, content_hash(value.text))
     ]
     blocks: dict[int, tuple[Message, int, Block]] = {}
     for message in transcript.messages if texts else ():

@@ -45,7 +45,10 @@ class Row(Struct, frozen=True):
     after: bytes = b""
 
     def holding(self, messages: bytes) -> bytes:
-        """The row with these bytes in place of its conversation."""
+        """The row with these bytes in place of its conversation; what is not ASCII in them as the row spells it."""
+        was_ascii = self.transcript is not None and self.transcript.source.data.isascii()
+        if was_ascii and not messages.isascii() and jsontext.Style.of(self.before + self.after).escapes_non_ascii:
+            messages = jsontext.in_ascii(messages)
         return self.before + messages + self.after
 
 

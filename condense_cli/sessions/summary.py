@@ -87,7 +87,7 @@ def _is_mark(found: re.Match[bytes]) -> bool:
     data, (start, end) = found.string, found.span()
     is_line = data.endswith((b'"', b"\\n"), max(0, start - 2), start) and data.startswith((b'"', b"\\"), end)
     line = found[0].decode("utf-8", "replace")
-    return is_line and (line.startswith(markers.PREFIX) or references.parse_reference(line) is not None)
+    return is_line and (not line.startswith(markers.REFERENCE_PREFIX) or references.parse_reference(line) is not None)
 
 
 def _read(data: bytes, name: str) -> Transcript:

@@ -64,7 +64,8 @@ def words(choice: Bytes) -> str:
         mark = SummaryMark(choice.number(5) + 1, choice.number(9), choice.of(HASHES), choice.of(["", *SHORT]))
         said = f"{mark}\n{choice.of(TEXTS)}{choice.of(['', chr(10) + '<ledger>' + chr(10) + '</ledger>'])}"
     elif kind == 1:
-        said = f"[condense: {choice.of(NUMBERS)} {choice.of(['lines', 'characters'])} left out #{choice.of(HASHES)}]"
+        amount = f"{choice.of(NUMBERS)} {choice.of(['lines', 'characters'])}"
+        said = choice.of([f"[… {amount} #{choice.of(SHORT)}]", f"[condense: {amount} left out #{choice.of(HASHES)}]"])
     elif kind == 2:
         said = f"[see lines 1-{choice.of([6, 12])} above #{choice.of(SHORT)}]"
     elif kind < 6:
