@@ -33,7 +33,6 @@ class ComingBack:
         self._source = source
         self._values = Values(source)
         self._known: dict[Place, bool] = {}
-        self._showing: dict[Place, bool] = {}
 
     def __call__(self, block: Block) -> bool:
         place = block.place
@@ -47,13 +46,12 @@ class ComingBack:
         """Whether the text shows how the file spells what is not ASCII, where the file holds such characters.
 
         The ellipsis of a marker does not do: once a pass has cut other texts, they would show it, and a second run
-        would refer where the first did not. It is part of no listing, so what a text refers to has it as well.
+        would refer where the first did not. It is part of no listing, so what a text refers to has it as well. A new
+        summary does: it is written in the file's own style.
         """
-        if not self._has_more_than_ascii or not block.place.path:
+        if not self._has_more_than_ascii or block.text.replace(ELLIPSIS, "").isascii():
             return False
-        if block.place not in self._showing:
-            self._showing[block.place] = not block.text.replace(ELLIPSIS, "").isascii() and self(block)
-        return self._showing[block.place]
+        return block.is_inserted or (bool(block.place.path) and self(block))
 
     @cached_property
     def _has_more_than_ascii(self) -> bool:
