@@ -156,6 +156,8 @@ def _to_target(
             # What a ledger lists besides the user's words goes before the newest turns do.
             division = replace(division, room=0)
             left = left_with(division, 0)
+            if left > 0:
+                left = approach(target, partial(left_with, division), left, division.together.tokens)
         if closest is None or left > closest[0]:
             closest = left, division
         if left >= 0:
