@@ -27,7 +27,7 @@ EXAMPLES = (
     "condense evaluate sessions/ --config mine.yaml --budgets 0.6,0.4,0.2 -j 4\n"
     "condense evaluate --session latest -p speed --plot curves.svg\n"
     "condense evaluate session.jsonl --measure bits --measure grounding\n"
-    "condense evaluate --recorded --session latest         what the client's own compactions kept\n"
+    "condense evaluate --recorded --session latest  what its compactions kept\n"
     "condense evaluate sessions/ --json | jq '.total.at_size'"
 )
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
