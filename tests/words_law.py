@@ -10,6 +10,7 @@ from condense_cli.extractive.answers import words_in
 from condense_cli.extractive.pasted import is_typed
 from condense_cli.ledger.written import parse
 from condense_cli.lossless.decode import decode
+from condense_cli.lossless.lines import read_lines
 from condense_cli.markers import parse_gap
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
@@ -38,8 +39,9 @@ def users_words_go_last(result: Condensation, configuration: Configuration, coun
     if not _cuts_all(configuration):
         return
     protection = protect(configuration, before, count)
-    words = {line for index, number in gone for line in _block(before, index, number).text.split("\n")}
-    longest = max(map(count, words))
+    texts = [_block(before, index, number).text for index, number in gone]
+    longest = max(count(line) for text in texts for line in text.split("\n"))
+    words = {line.strip() for text in texts for line in read_lines(text).keys}
     stays = {(receipt.message, receipt.block) for receipt in result.last_receipts if receipt.kept is Kept.NEWEST_STATE}
     for message in after:
         for number, block in enumerate(message.blocks):
@@ -66,7 +68,9 @@ def _texts(block: Block) -> list[str]:
 
 def _other_lines(text: str, words: set[str]) -> str:
     """Without markers, and without what somebody else says in the user's words: it stays for these."""
-    return "\n".join(line for line in text.split("\n") if line not in words and not parse_gap(line))
+    lines = read_lines(text)
+    others = (line for line, said in zip(lines.lines, lines.keys, strict=True) if said.strip() not in words)
+    return "\n".join(line for line in others if not parse_gap(line))
 
 
 def _names_words(configuration: Configuration) -> bool:
