@@ -261,13 +261,14 @@ def test_the_newest_six_turns_stay_while_they_take_a_third_of_the_target(preset:
 
 
 # However much of the target it takes, the newest turn stays while the rest can go.
-def test_the_newest_turn_stays() -> None:
+@pytest.mark.parametrize("room", range(360, 450, 6))
+def test_the_newest_turn_stays(room: int) -> None:
     transcript = anthropic(
         *conversation(12)[:-1], assistant([call("new", "Read", file_path="a.py")]), user([result("new")])
     )
     count = Counter.of(transcript)
     newest = [transcript.messages[-1]]
-    condensation = api.condense(transcript, preset="balanced", target_tokens=count.message(newest[0]) + 430)
+    condensation = api.condense(transcript, preset="balanced", target_tokens=count.message(newest[0]) + room)
     assert not condensation.is_target_missed
     assert words_law.are_whole(condensation, newest)
 
