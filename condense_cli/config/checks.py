@@ -152,6 +152,9 @@ def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
         case "batch":
             if config.batch_config is None:
                 yield path, "a batch pass needs batch_config", ""
+            elif config.batch_config.operation == "drop":
+                where = (*path, "batch_config", "operation")
+                yield where, "drop would lose messages", "summarize, or for an emergency `fallback: sliding_window`."
         case "extract":
             extraction = config.extract_config
             if extraction and extraction.may_summarize and set(extraction.content) != set(ExtractConfig().content):

@@ -106,7 +106,9 @@ class SummarizationConfig(_Base, frozen=True, kw_only=True):
 
 
 class BatchConfig(_Base, frozen=True, kw_only=True):
-    operation: Literal["keep", "summarize"] = "keep"
+    """What happens to the selected messages together. No file may ask for `drop`, which loses what it drops."""
+
+    operation: Literal["keep", "summarize", "drop"] = "keep"
     summarization_config: SummarizationConfig | None = None
 
 
