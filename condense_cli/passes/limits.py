@@ -52,7 +52,7 @@ def _keeps_batch(config: BatchConfig) -> bool:
     match config.operation:
         case "keep":
             return True
-        case "summarize" | "drop":
+        case "summarize" | "drop_older_half":
             return False
         case other:
             assert_never(other)
@@ -60,7 +60,7 @@ def _keeps_batch(config: BatchConfig) -> bool:
 
 def runs_once(config: PassConfig) -> bool:
     """Whether a pass would find something to do after itself however often it ran."""
-    return config.batch_config is not None and config.batch_config.operation == "drop"
+    return config.batch_config is not None and config.batch_config.operation == "drop_older_half"
 
 
 def needs_target(config: PassConfig) -> bool:

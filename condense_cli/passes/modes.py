@@ -35,7 +35,7 @@ def _of_batch(config: BatchConfig) -> Work:
             from .batch import run_batch
 
             return run_batch
-        case "drop":
+        case "drop_older_half":
             from .sliding_window import drop_older_half
 
             return drop_older_half

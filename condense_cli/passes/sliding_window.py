@@ -31,7 +31,7 @@ def sliding(configuration: Configuration) -> Configuration:
         name=NAME,
         mode="batch",
         selection=Selection(type="preserve_recent", keep_recent_count=_KEEP_RECENT),
-        batch_config=BatchConfig(operation="drop"),
+        batch_config=BatchConfig(operation="drop_older_half"),
     )
     return Configuration(
         name=configuration.name,
