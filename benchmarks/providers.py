@@ -30,10 +30,10 @@ from condense_cli.llm.access import Permission, choose
 from condense_cli.llm.calls import Caller
 from condense_cli.llm.summarizer import Summaries
 from condense_cli.lossless.decode import decode
+from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
 from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
-from condense_cli.providers.run import Context
 from condense_cli.quality.cases import cases_of
 from condense_cli.report.providers import Figures, Measured
 from condense_cli.tokens import Counter

@@ -64,7 +64,7 @@ from time import process_time
 gc.disable()
 from condense_cli import api
 from condense_cli.config.presets import load_preset
-from condense_cli.passes.pipeline import PRELUDE
+from condense_cli.passes.receipts import PRELUDE
 from condense_cli.tokens import Counter
 configuration, marks = load_preset(sys.argv[3]), [process_time()]
 transcript = api.load(sys.argv[1])

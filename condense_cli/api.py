@@ -26,13 +26,13 @@ from .lossless.decode import count_gaps, decode
 from .lossless.proof import with_escapes
 from .lossless.references import SPELLED
 from .passes.condensation import Condensation
+from .passes.context import Context
 from .passes.offline import Offline
 from .passes.summaries import Summarizer
 from .plugins import Installed, parse
 from .proven import REPORT, Gentler, checked, proven
 from .providers.manager import Manager, Sizing
 from .providers.registry import Registry
-from .providers.run import Context
 from .providers.window import Asked, window_of
 from .report.usage import beside_messages, overhead_of
 from .tokens import BUILT_IN, Counter, CounterName, encoding_for

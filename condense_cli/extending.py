@@ -22,11 +22,12 @@ from .config.models import (
 from .formats.base import Evidence, Format, not_a_message
 from .formats.container import Document
 from .passes.condensation import Condensation
+from .passes.context import Context
 from .passes.predicates import Predicate
 from .passes.selection import Selector
 from .passes.summaries import BatchTask, Outcome, Refused, Summarizer, Task, TextTask, Written
 from .providers.base import Capabilities, Provider
-from .providers.run import Context, Run
+from .providers.run import Run
 from .tokens import Counter
 from .transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
 

@@ -22,7 +22,7 @@ settings.register_profile(
     "default",
     deadline=None,
     derandomize=True,
-    max_examples=60,
+    max_examples=40,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

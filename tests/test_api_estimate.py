@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from condense_cli import api, formats, measuring
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.factor import factor_of
+from condense_cli.passes.context import Context
 from condense_cli.plugins import Installed
 from condense_cli.providers.registry import Registry
-from condense_cli.providers.run import Context
 from condense_cli.providers.window import Asked
 from condense_cli.providers.window import window_of as window_of_model
 from condense_cli.report import costs

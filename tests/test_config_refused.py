@@ -54,6 +54,18 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
     "missing selection": ("passes:\n  - id: a\n", "2:5", "'selection' is missing", ""),
     "missing individual_config": (PASS, "2:5", "individual_config", ""),
     "missing batch_config": (PASS + "    mode: batch\n", "2:5", "batch_config", ""),
+    "operation that no file may name": (
+        PASS + "    mode: batch\n    batch_config: {operation: drop_older_half}\n",
+        "5:20",
+        "no pass may drop messages",
+        "fallback: sliding_window",
+    ),
+    "operation of a batch that does not exist": (
+        PASS + "    mode: batch\n    batch_config: {operation: drop}\n",
+        "5:20",
+        "is not one of keep, summarize",
+        "",
+    ),
     "missing keep_recent_count": (
         "passes:\n  - id: a\n    selection: {type: preserve_recent}\n    individual_config: {}\n",
         "3:5",

@@ -93,6 +93,11 @@ def _fits(value: Any, schema: dict[str, Any], definitions: dict[str, Any]) -> bo
         ("passes: [{id: a}]", False),
         ("passes: {}", False),
         ("surprise: 1", False),
+        ("passes: [{id: a, selection: {type: custom}, mode: batch, batch_config: {operation: summarize}}]", True),
+        (
+            "passes: [{id: a, selection: {type: custom}, mode: batch, batch_config: {operation: drop_older_half}}]",
+            False,
+        ),
         ("pins: [{tools: {only: [x]}}]", False),
         (
             ONE_PASS + "{images: {operation: truncate}}}}]",

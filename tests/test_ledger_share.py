@@ -9,7 +9,7 @@ from helpers import Records
 
 from condense_cli.ledger.written import parse as parse_ledger
 from condense_cli.markers import parse_summary
-from condense_cli.passes.batch import _FRAME, frame_tokens
+from condense_cli.passes.stretch import FRAME, Limits, Stretch
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message
 
@@ -35,7 +35,8 @@ def edits_written(files: int, filler: int = 0) -> Records:
 
 
 def ledger_tokens(messages: tuple[Message, ...], room: int = NO_END, *, gives_up_words: bool = False) -> int:
-    return frame_tokens(messages, room, count, gives_up_words=gives_up_words) - _FRAME
+    limits = Limits(room=room, gives_up_words=gives_up_words)
+    return count(Stretch.of(messages, count).listed(limits, count))
 
 
 def costs(messages: tuple[Message, ...]) -> int:
@@ -67,14 +68,14 @@ def test_words_of_the_user_stay_and_leave_half_to_the_rest() -> None:
 def test_the_rest_takes_a_third_of_the_room() -> None:
     messages = edits(60)
     said, room = 40, 300
-    assert (room - _FRAME - said) // 3 - ENTRY < ledger_tokens(messages, room) <= (room - _FRAME) // 3 + said
+    assert (room - FRAME - said) // 3 - ENTRY < ledger_tokens(messages, room) <= (room - FRAME) // 3 + said
 
 
 def test_words_go_where_they_are_given_up() -> None:
     said = " ".join(f"Rule number {number} holds for all files." for number in range(60))
     messages = edits(10, said)
     assert ledger_tokens(messages, 200) > count(said)
-    assert ledger_tokens(messages, 200, gives_up_words=True) <= 200 - _FRAME
+    assert ledger_tokens(messages, 200, gives_up_words=True) <= 200 - FRAME
 
 
 @pytest.mark.parametrize("most", [160, 400])

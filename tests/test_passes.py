@@ -32,8 +32,7 @@ from summarizers import Failing
 from condense_cli import api
 from condense_cli.factor import factor_of
 from condense_cli.passes.cutting import LEAST_SAVED, Limits, truncate
-from condense_cli.passes.pipeline import PRELUDE
-from condense_cli.passes.receipts import Kept, Status
+from condense_cli.passes.receipts import PRELUDE, Kept, Status
 from condense_cli.tokens import Counter
 
 # --- Operations -------------------------------------------------------------------------------------------------------

@@ -19,11 +19,12 @@ from condense_cli.errors import ConfigurationError, UsageError
 from condense_cli.llm.spending import Spent
 from condense_cli.llm.summarizer import Used
 from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
 from condense_cli.passes.summaries import Outcome, Task
 from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
-from condense_cli.providers.run import Context, Run
+from condense_cli.providers.run import Run
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message
 

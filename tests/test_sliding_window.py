@@ -21,6 +21,7 @@ from condense_cli.formats import parse, serialize
 from condense_cli.formats.rereading import reads_back
 from condense_cli.passes import pipeline
 from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
 from condense_cli.passes.sliding_window import dropped, sliding
 from condense_cli.tokens import Counter
@@ -30,7 +31,7 @@ from condense_cli.validity import validate
 
 def slid(transcript: Transcript, configuration: Configuration = Configuration()) -> Condensation:  # noqa: B008
     count = Counter()
-    return pipeline.condense(transcript, sliding(configuration), count, summarizer=Offline(count))
+    return pipeline.condense(transcript, sliding(configuration), Context(count, Offline(count)))
 
 
 def check(transcript: Transcript, configuration: Configuration) -> Condensation:

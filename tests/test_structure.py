@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,12 @@ def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Everything in the code of a file."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
 def room(path: Path) -> str:
     """The top-level module or package that a file belongs to."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
@@ -97,7 +104,7 @@ def room(path: Path) -> str:
 def reached(path: Path) -> set[str]:
     """What of the world outside a file uses."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             found |= {node.func.id} & CALLS
         elif isinstance(node, ast.Attribute):
@@ -113,7 +120,7 @@ def imported_rooms(path: Path) -> set[str]:
     """Rooms of this package that a file imports from, at any depth of its code."""
     rooms = set()
     depth = len(path.relative_to(PACKAGE).parts)
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.level and node.level == depth:
             names = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
             rooms |= {name for name in names if name != "__version__"}
@@ -123,7 +130,7 @@ def imported_rooms(path: Path) -> set[str]:
 def patterns(path: Path) -> dict[str, str]:
     """The regular expressions that a file names."""
     found = {}
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(node.value, ast.Call):
             call = ast.unparse(node.value.func)
             pattern = node.value.args[0] if node.value.args else None
@@ -136,7 +143,7 @@ def searched(path: Path) -> set[str]:
     """Names of which a file uses a method that tries a pattern at every character."""
     return {
         node.value.id
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         if node.attr in ("search", "finditer", "findall", "sub", "split")
     }

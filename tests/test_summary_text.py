@@ -15,7 +15,7 @@ from condense_cli.extractive.together import summarize
 from condense_cli.formats.own_summaries import NO_REQUEST
 from condense_cli.ledger.collect import collect
 from condense_cli.markers import SummaryMark
-from condense_cli.passes.batch import said_by_summary
+from condense_cli.passes.stretch import said_by_summary
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Message, Transcript
 

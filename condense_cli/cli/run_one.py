@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..passes.condensation import Condensation
 from ..passes.flags import name_flags
-from ..passes.pipeline import NO_TARGET
+from ..passes.receipts import NO_TARGET
 from ..passes.shortening import EXTRACT
 from ..report import facts
 from ..report.shares import percent

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from .. import patterns
 from .models import (
+    NOT_IN_FILES,
     Configuration,
     ContentOperation,
     ContentTypeOperations,
@@ -152,6 +153,9 @@ def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:
         case "batch":
             if config.batch_config is None:
                 yield path, "a batch pass needs batch_config", ""
+            elif config.batch_config.operation == NOT_IN_FILES:
+                where = (*path, "batch_config", "operation")
+                yield where, "no pass may drop messages", "`fallback: sliding_window` does where a run has failed."
         case "extract":
             extraction = config.extract_config
             if extraction and extraction.may_summarize and set(extraction.content) != set(ExtractConfig().content):

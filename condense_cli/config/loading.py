@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ..errors import ConfigurationError
 from ..nearest import nearest
 from .checks import problems
-from .models import Configuration, FileConfiguration
+from .models import NOT_IN_FILES, Configuration, FileConfiguration
 from .packaged import values_in
 from .positions import KeyPath, Positions, is_at, value_at
 
@@ -292,4 +292,5 @@ def _fields_at(root: type[Struct], path: KeyPath) -> list[str]:
 
 
 def _choices_at(root: type[Struct], path: KeyPath) -> list[str]:
-    return [choice for kind in types_at(root, path) if get_origin(kind) is Literal for choice in get_args(kind)]
+    literals = [kind for kind in types_at(root, path) if get_origin(kind) is Literal]
+    return [choice for kind in literals for choice in get_args(kind) if choice != NOT_IN_FILES]

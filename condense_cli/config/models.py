@@ -5,7 +5,7 @@ Field names are the snake_case keys; the loader also accepts their camelCase for
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -105,8 +105,14 @@ class SummarizationConfig(_Base, frozen=True, kw_only=True):
     validate: SummaryCheck = SummaryCheck()
 
 
+NOT_IN_FILES: Final = "drop_older_half"
+"""An operation that loses what it drops: only a fallback may ask for it."""
+
+
 class BatchConfig(_Base, frozen=True, kw_only=True):
-    operation: Literal["keep", "summarize"] = "keep"
+    """What happens to the selected messages together."""
+
+    operation: Literal["keep", "summarize", "drop_older_half"] = "keep"
     summarization_config: SummarizationConfig | None = None
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .models import FileConfiguration
+from .models import NOT_IN_FILES, FileConfiguration
 from .profiles import Profile
 from .user import OwnFile
 
@@ -15,11 +15,13 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 def configuration_schema() -> dict[str, Any]:
     """Schema of a configuration and of a project's file, keys in snake_case. Like the loader it refuses other keys."""
+    schema = msgspec.json.schema(FileConfiguration)
+    schema["$defs"]["BatchConfig"]["properties"]["operation"]["enum"].remove(NOT_IN_FILES)
     return {
         "$schema": DIALECT,
         "title": "Configuration of condense",
         "description": "What `condense run --config FILE`, or with a project's condense.yaml, does to a transcript.",
-        **msgspec.json.schema(FileConfiguration),
+        **schema,
     }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from .draft import Draft
 from .receipts import Receipt
+from .step import Bench
 
 _ROUNDS: Final = 8
 _CLOSE: Final = 200
@@ -43,11 +43,9 @@ def approach(target: int, attempt: Callable[[int], int], budget: int, most: int)
     return left if tried == best else attempt(best)
 
 
-def fitted(draft: Draft, target: int, run: Callable[[int], list[Receipt]], freed: Callable[[], int]) -> list[Receipt]:
-    """Run something on the draft with as much room as fits into the target, and give its receipts.
-
-    `freed` tells how many tokens of the draft as it stands go besides.
-    """
+def fitted(bench: Bench, target: int, run: Callable[[int], list[Receipt]]) -> list[Receipt]:
+    """Run something on the draft with as much room as fits into the target, and give its receipts."""
+    draft = bench.draft
     before = draft.saved()
     receipts: list[Receipt] = []
 
@@ -55,7 +53,7 @@ def fitted(draft: Draft, target: int, run: Callable[[int], list[Receipt]], freed
         draft.restore(before)
         receipts[:] = run(room)
         draft.write()
-        return target - (draft.tokens - freed())
+        return bench.free(target)
 
     approach(target, left_with, target, draft.tokens)
     return receipts

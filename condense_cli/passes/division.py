@@ -53,7 +53,7 @@ def divisions(draft: Draft, shortening: Shortening, target: int, older: Older | 
 
     def divided(share: float) -> Division | None:
         """Where this share of the messages is summarized; None where that is nothing."""
-        end = cut_before(draft.messages, first + round(share * (older.selected.end - first)))
+        end = cut_before(draft.messages, first + round(share * (older.step.selected.end - first)))
         positions = older.positions(draft, end)
         if not positions:
             return None

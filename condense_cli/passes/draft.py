@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..formats import format_named
 from ..lossless.encode import Encoded
 from ..lossless.proof import Positions, with_blocks
 from ..tokens import MESSAGE_TOKENS, Counter
-from ..transcript import Block, Family, Message, Role, Text, Transcript
+from ..transcript import Block, Message, Text, Transcript
+from .joining import Joining
 from .prelude import BlockKey, Writer, key_of
 from .receipts import Receipt
 from .reconcile import places
 from .selection import Protection
 from .state import State, States, states_of
 
-_JOINED: Final = {
-    Family.ANTHROPIC: frozenset(Role),
-    Family.OPENAI_RESPONSES: frozenset({Role.ASSISTANT, Role.TOOL}),
-}
-"""Roles whose neighbouring messages are one turn: the API combines them, or takes a list of items without turns."""
+Address = tuple[int, int]
+"""Where a block stands: the position of its message in the draft, and its own in that."""
 
 
 class Saved(Struct, frozen=True):
@@ -41,26 +37,41 @@ class Saved(Struct, frozen=True):
 class Draft:
     """A transcript's messages, to be changed block by block. The transcript itself stays as it is.
 
-    `messages` are what passes see, without references; `tokens` is what they cost as they are written.
-    Between two calls of `write` that is an estimate: a block costs what its reference cost, or what a pass
-    has made of it, whichever is less. `has_moved`: some block may have another place than in the input.
+    `messages` are what passes see, without references; `tokens` is what they cost as they are written. That is known
+    after a `write`. Until then a block that was put is taken to cost what its reference cost, or what was put,
+    whichever is less; after messages went, or came back, no reference counts. `has_moved`: some block may have another
+    place than in the input.
     """
 
     def __init__(self, transcript: Transcript, count: Counter, writer: Writer, protection: Protection) -> None:
         self.count = count
-        self.messages = list(writer.messages)
+        self.protection = protection
+        self.format = transcript.format
         self.removed: list[Block] = []
         self.has_moved = False
-        self._writer, self._protection = writer, protection
+        self._writer = writer
         self._before = transcript.messages
-        self._exchanged: dict[int, dict[int, Block]] = {}
+        self._messages = list(writer.messages)
+        self._put: dict[int, dict[int, Block]] = {}
         self._originals: dict[BlockKey, Text] = {}
         self._written = Encoded({})
         self._saved: dict[Positions, int] = {}
         self._all_saved = 0
-        self._plain = sum(map(count.message, self.messages))
-        self._joined = _JOINED.get(transcript.family, frozenset())
-        self._answers_calls = format_named(transcript.format).answers_calls
+        self._plain = sum(map(count.message, self._messages))
+        self._joining = Joining.of(transcript)
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages as they stand, in a list of its own until the next change."""
+        if self._put:
+            self._messages = [
+                replace(message, blocks=tuple(put.get(number, block) for number, block in enumerate(message.blocks)))
+                if (put := self._put.get(position))
+                else message
+                for position, message in enumerate(self._messages)
+            ]
+            self._put = {}
+        return self._messages
 
     @property
     def tokens(self) -> int:
@@ -87,37 +98,37 @@ class Draft:
         return next(found, message)
 
     def put(self, position: int, number: int, block: Block) -> None:
-        """Exchange one block; `settle` brings it into the messages, so that many in one message cost no more."""
-        old = self.messages[position].blocks[number]
+        """Exchange one block. It is in the messages when they are asked for: many in one message cost no more."""
+        old = self._block(position, number)
         before, after = self.count.block(old), self.count.block(block)
         if self._writer.is_active:
             self._originals.setdefault(key_of(old), old.content)
             self._save(position, number, self._saved.get((position, number), 0) - (before - after))
         self._plain += after - before
-        self._exchanged.setdefault(position, {})[number] = block
+        self._put.setdefault(position, {})[number] = block
 
-    def settle(self) -> None:
-        for position, exchanged in self._exchanged.items():
-            message = self.messages[position]
-            blocks = tuple(exchanged.get(number, block) for number, block in enumerate(message.blocks))
-            self.messages[position] = replace(message, blocks=blocks)
-        self._exchanged = {}
+    def _block(self, position: int, number: int) -> Block:
+        put = self._put.get(position, {}).get(number)
+        return put or self._messages[position].blocks[number]
 
     def saved(self) -> Saved:
         """What `restore` brings back."""
-        return Saved(self.messages.copy(), self.removed.copy(), self._plain, self._originals.copy())
+        return Saved(self.messages, self.removed.copy(), self._plain, self._originals.copy())
 
     def restore(self, saved: Saved) -> None:
         """The messages as they were when they were saved; what is written is worked out by the next `write`."""
-        self.messages, self.removed = saved.messages.copy(), saved.removed.copy()
+        self._messages, self._put, self.removed = saved.messages, {}, saved.removed.copy()
         self._originals, self._plain = saved.originals.copy(), saved.plain
+        self._forget_written()
+
+    def _forget_written(self) -> None:
         self._written, self._saved, self._all_saved = Encoded({}), {}, 0
 
     def write(self) -> None:
         """Work out anew which blocks are written with references."""
         if not self._writer.is_active:
             return
-        self._written = self._writer.write(self.messages, self._protection, self._originals)
+        self._written = self._writer.write(self.messages, self.protection, self._originals)
         self._saved, self._all_saved = {}, 0
         for (position, number), block in self._written.blocks.items():
             # An escape takes a token.
@@ -142,7 +153,7 @@ class Draft:
 
     def is_short_by_references(self, position: int, number: int, tokens: int) -> bool:
         """Whether references of the input say the block in at most so many tokens, as it is written now."""
-        block = self.messages[position].blocks[number]
+        block = self._block(position, number)
         if not self._writer.is_said_by_references(block):
             return False
         return self.count.block(self._written.blocks.get((position, number), block)) <= tokens
@@ -159,14 +170,6 @@ class Draft:
             return False
         key = key_of(self.messages[position].blocks[number])
         return place in self._written.restored or key not in self._originals
-
-    def tokens_in(self, messages: Iterable[Message]) -> dict[tuple[int, int], int]:
-        """Tokens of every block of some messages, by the message's index and the block's position in it."""
-        return {
-            (message.index, number): self.count.block(block)
-            for message in messages
-            for number, block in enumerate(message.blocks)
-        }
 
     def forget(self, going: Collection[int], written: Iterable[Message]) -> None:
         """Forget what was read of messages at the positions of those that go, and counts of texts that went already.
@@ -199,61 +202,40 @@ class Draft:
     def _less(self, block: Block, smaller: Block) -> int:
         return self.count.block(block) - self.count.block(smaller)
 
-    def remove(self, places: Iterable[tuple[int, int]]) -> None:
-        """Take blocks (message position, block position) out. Messages left empty stay until `tidy`."""
+    def remove(self, places: Iterable[Address], pass_id: str) -> list[Receipt]:
+        """Take blocks out, and messages that lose all of theirs; receipts of what these cost besides."""
+        return self._replaced(places, {}, pass_id)
+
+    def summarize(self, positions: Sequence[int], summaries: Sequence[Message], pass_id: str) -> list[Receipt]:
+        """Put summaries in place of the messages at some positions; receipts of what these cost besides blocks."""
+        places = [(position, number) for position in positions for number in range(len(self.messages[position].blocks))]
+        return self._replaced(places, dict(zip(positions, summaries, strict=False)), pass_id)
+
+    def _replaced(self, places: Iterable[Address], new: Mapping[int, Message], pass_id: str) -> list[Receipt]:
+        """Take blocks out and put new messages at positions; then empty messages go, and others may be joined."""
+        messages = self.messages.copy()
+        had_blocks = {message.index for message in messages if message.blocks}
         gone: dict[int, set[int]] = {}
         for position, number in places:
             gone.setdefault(position, set()).add(number)
         for position, numbers in gone.items():
-            message = self.messages[position]
+            message = messages[position]
             lost = [message.blocks[number] for number in sorted(numbers)]
             self.removed += lost
             self._plain -= sum(map(self.count.block, lost))
             stay = tuple(block for number, block in enumerate(message.blocks) if number not in numbers)
             self.has_moved |= bool(stay)
-            self.messages[position] = replace(message, blocks=stay)
+            messages[position] = replace(message, blocks=stay)
+        for position, message in new.items():
+            messages[position] = message
+            self._plain += sum(map(self.count.block, message.blocks))
+        joined = self._joining.joined(messages, had_blocks, pass_id)
+        self._messages = joined.messages
+        self.has_moved |= joined.has_moved
+        self._plain -= MESSAGE_TOKENS * len(joined.receipts)
         # Positions moved: what is written is worked out again when it is known what stays.
-        self._written, self._saved, self._all_saved = Encoded({}), {}, 0
-
-    def summarize(self, positions: Sequence[int], summaries: Sequence[Message]) -> None:
-        """Take the messages at some positions out, and put summaries in the places of the first of them."""
-        self.remove(
-            (position, number) for position in positions for number in range(len(self.messages[position].blocks))
-        )
-        for position, summary in zip(positions, summaries, strict=False):
-            self.messages[position] = summary
-            self._plain += sum(map(self.count.block, summary.blocks))
-
-    def tidy(self, pass_id: str, had_blocks: set[int]) -> list[Receipt]:
-        """Drop messages that lost all their blocks, and join neighbours of one role that are one turn.
-
-        `had_blocks` are the indices of messages that were not empty before.
-        """
-        receipts: list[Receipt] = []
-        messages: list[Message] = []
-        for message in self.messages:
-            if not message.blocks and message.index in had_blocks:
-                receipts.append(_constant(pass_id, message, "remove", "nothing was left in the message"))
-            elif receipts and messages and self._are_joined(messages[-1], message):
-                receipts.append(_constant(pass_id, message, "merge", "follows one of the same role"))
-                messages[-1] = replace(messages[-1], blocks=messages[-1].blocks + message.blocks)
-                self.has_moved = True
-            else:
-                messages.append(message)
-        self.messages = messages
-        self._plain -= MESSAGE_TOKENS * len(receipts)
-        return receipts
-
-    def _are_joined(self, first: Message, second: Message) -> bool:
-        """Whether two neighbours are one turn. A client that answers open calls itself does so between them."""
-        if first.role is not second.role or first.role not in self._joined or first.stands_apart or second.stands_apart:
-            return False
-        return not (self._answers_calls and first.has_calls)
+        self._forget_written()
+        return joined.receipts
 
     def finish(self, transcript: Transcript) -> Transcript:
         return replace(transcript, messages=tuple(self.written()), removed=transcript.removed + tuple(self.removed))
-
-
-def _constant(pass_id: str, message: Message, operation: str, reason: str) -> Receipt:
-    """Receipt for the constant that a message costs besides its blocks."""
-    return Receipt(pass_id, message.index, -1, None, None, None, operation, MESSAGE_TOKENS, 0, reason=reason)

@@ -9,21 +9,21 @@ The user's own words are cut last, once all else is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from msgspec.structs import replace
 
-from ..config.models import ExtractConfig, PassConfig
-from ..transcript import Message, Text
+from ..config.models import ExtractConfig
+from ..transcript import Text
 from .approach import approach
 from .cutting import LEAST_SAVED
 from .draft import Draft
 from .older import Older
 from .receipts import Kept, Receipt
-from .selection import Protection, Selected
 from .shortening import Shortening
+from .step import Bench, Step
 
 if TYPE_CHECKING:
     from ..extractive.parts import Key
@@ -39,53 +39,40 @@ _MOST_RECENT: Final = 1 / 3
 """Where the newest turns take more of the target, little of all that was before them would be left. One turn may."""
 
 
-def run_extract(
-    draft: Draft,
-    config: PassConfig,
-    selected: Selected,
-    protection: Protection,
-    target: int | None,
-    freed: Callable[[], int],
-    before_pass: Sequence[Message],
-    format: str,
-    is_up_to_date: bool,
-) -> list[Receipt]:
+def run_extract(bench: Bench, step: Step) -> list[Receipt]:
     """Shorten what the pass selects, and give a receipt for every block.
 
-    Without a target only what the pass's `min_worth` says goes; with both, no more than the target asks for. `freed`
-    tells how many tokens of the draft as it stands go besides, once the pass is done; `before_pass` are the messages as
-    they are written before it. A summary is written in the `format`. One that `is_up_to_date` is renewed only where all
-    else but the user's words is not enough.
+    Without a target only what the pass's `min_worth` says goes; with both, no more than the target asks for. A summary
+    that is up to date is renewed only where all else but the user's words is not enough.
     """
-    extraction = config.extract_config or ExtractConfig()
-    shortening = Shortening(draft, config, selected, protection)
+    draft, target = bench.draft, step.target
+    extraction = step.config.extract_config or ExtractConfig()
+    shortening = Shortening(draft, step)
     if target is not None and shortening.has_left_out:
         draft.write()
-        if draft.tokens - freed() <= target:
+        if bench.free(target) >= 0:
             return shortening.receipts(Kept.TARGET_REACHED)
     if extraction.min_worth is not None:
         # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
         while shortening.put(_without_the_rest(draft, shortening, extraction.min_worth), LEAST_SAVED):
             pass
         draft.write()
-        if target is None or draft.tokens - freed() > target:
+        if target is None or bench.free(target) < 0:
             return shortening.receipts(Kept.NEEDED)
         shortening.undo()
         draft.write()
     elif target is None:
         shortening.leave()
         return shortening.receipts(Kept.NEEDED)
-    older = None
-    if extraction.may_summarize:
-        older = Older(config, selected, protection, format, before_pass, renews=is_up_to_date)
+    older = Older(step, renews=bench.is_up_to_date) if extraction.may_summarize else None
     is_left = _is_left(extraction)
     if is_left and not _is_in_reach(draft, shortening, target, older):
         shortening.leave()
         draft.write()
         return shortening.receipts(Kept.OUT_OF_REACH)
-    is_met, summarized = _to_target(draft, shortening, target, freed, None if is_up_to_date else older)
-    if not is_met and older and is_up_to_date:
-        is_met, summarized = _to_target(draft, shortening, target, freed, older)
+    is_met, summarized = _to_target(bench, shortening, target, None if bench.is_up_to_date else older)
+    if not is_met and older and bench.is_up_to_date:
+        is_met, summarized = _to_target(bench, shortening, target, older)
     for most_words in (_SHORT, 0):
         if is_met:
             break
@@ -93,9 +80,9 @@ def run_extract(
         draft.write()
         if is_left:
             return shortening.receipts(Kept.OUT_OF_REACH)
-        shortening = Shortening(draft, config, selected, protection, most_words=most_words)
+        shortening = Shortening(draft, step, most_words=most_words)
         older = older and replace(older, gives_up_words=not most_words)
-        is_met, summarized = _to_target(draft, shortening, target, freed, older)
+        is_met, summarized = _to_target(bench, shortening, target, older)
     gone = {(receipt.message, receipt.block) for receipt in summarized}
     receipts = shortening.receipts(Kept.NEEDED if is_met else Kept.OUT_OF_REACH)
     return [receipt for receipt in receipts if (receipt.message, receipt.block) not in gone] + summarized
@@ -128,12 +115,11 @@ def _is_left(extraction: ExtractConfig) -> bool:
             assert_never(other)
 
 
-def _to_target(
-    draft: Draft, shortening: Shortening, target: int, freed: Callable[[], int], older: Older | None
-) -> tuple[bool, list[Receipt]]:
+def _to_target(bench: Bench, shortening: Shortening, target: int, older: Older | None) -> tuple[bool, list[Receipt]]:
     """Bring the draft to the target, or as close as can be; whether it is met, and receipts of what is summarized."""
     from .division import divisions  # With the extraction.
 
+    draft = bench.draft
     summarized: list[Receipt] = []
 
     def left_with(division: Division, budget: int) -> int:
@@ -145,7 +131,7 @@ def _to_target(
             older.write(draft, division.end, division.room, shortened.summary) if older and division.end else []
         )
         draft.write()
-        return target - (draft.tokens - freed())
+        return bench.free(target)
 
     closest: tuple[int, Division] | None = None
     left = -1

@@ -6,21 +6,19 @@ factor that may come from the transcript's own recorded usage.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration
-from ..factor import AS_COUNTED, Factor, factor_of
+from ..factor import Factor, factor_of
 from ..markers import is_marked
 from ..tokens import Counter
 from ..transcript import Transcript
 from . import pipeline
 from .condensation import Condensation, joined
-from .selection import FindSelector, no_selectors
-from .summaries import Summarizer
+from .context import Context
 
 _ROUNDS: Final = 5
 """Runs, each of which ends with another factor than it began with."""
@@ -29,30 +27,18 @@ _OF_BLOCKS: Final = "min_tokens"
 """Key of passes whose numbers are tokens of a single block."""
 
 
-def condense(
-    transcript: Transcript,
-    configuration: Configuration,
-    count: Counter,
-    *,
-    summarizer: Summarizer,
-    stop_at_target: bool = False,
-    clock: Callable[[], float] = lambda: 0.0,
-    selectors: FindSelector = no_selectors,
-    factor: Factor = AS_COUNTED,
-) -> Condensation:
-    """Run a configuration, with `factor` from the tokens that are counted to those of the model.
+def condense(transcript: Transcript, configuration: Configuration, context: Context) -> Condensation:
+    """Run a configuration by the context's factor from the tokens that are counted to those of the model.
 
-    The rest is as for `pipeline.condense`. Numbers of the result are tokens as they are counted.
+    Numbers of the result are tokens as they are counted.
     """
+    count, factor = context.count, context.factor
 
     def run(transcript: Transcript, factor: Factor) -> Condensation:
         ours = in_our_tokens(configuration, factor)
         if ours.target_tokens is not None and _is_met(transcript, configuration, count, factor):
             ours = replace(ours, target_tokens=max(ours.target_tokens, count.transcript(transcript)))
-        result = pipeline.condense(
-            transcript, ours, count, summarizer=summarizer, stop_at_target=stop_at_target, clock=clock,
-            selectors=selectors, factor=factor,
-        )  # fmt: skip
+        result = pipeline.condense(transcript, ours, replace(context, factor=factor))
         return replace(result, factor=factor, asked=configuration.target_tokens)
 
     result = run(transcript, factor)

@@ -14,64 +14,60 @@ from ..config.models import (
     ImageOperation,
     IndividualConfig,
     PartialOperations,
-    PassConfig,
 )
 from ..extractive.answers import words_in
 from ..transcript import Block, BlockKind, ContentType, Message, Role
 from . import operations
-from .draft import Draft
+from .draft import Address, Draft
 from .receipts import Kept, Receipt, changed, kept
-from .selection import Protection, Selected
 from .state import REPLACED
-from .summaries import Outcome, Refused, Summarizer, TextTask
+from .step import Bench, Step
+from .summaries import Outcome, Refused, TextTask
 from .untouched import why_untouched
 
 
 class Candidate(Struct, frozen=True):
-    """A block that the pass may touch, and what it does to it. `names` are what it is called, the closest first."""
+    """A block that the pass may touch, and what it does to it. `names` are what it is called, the closest first.
 
-    message: int
-    block: int
+    `place` is where it stands in the draft, `message` the message there as the step found it.
+    """
+
+    place: Address
+    message: Message
     names: tuple[str, ...]
     operation: ContentOperation | ImageOperation
     tokens: int
 
+    @property
+    def block(self) -> Block:
+        return self.message.blocks[self.place[1]]
 
-def run_individual(
-    draft: Draft,
-    config: PassConfig,
-    selected: Selected,
-    protection: Protection,
-    target: int | None,
-    summarizer: Summarizer,
-    known: dict[TextTask, Outcome],
-    strictness: float = 1.0,
-) -> list[Receipt]:
+
+def run_individual(bench: Bench, step: Step) -> list[Receipt]:
     """Work through the draft and give a receipt for every block of it.
 
     With a target the candidates are taken in the order of the pass (content types, then the oldest
-    and in one message the largest first), and only until the target is reached. `known` are the
-    outcomes of summaries that were asked for before; new ones are added.
+    and in one message the largest first), and only until the target is reached.
     """
+    draft, target = bench.draft, step.target
     receipts: list[Receipt] = []
     candidates: list[Candidate] = []
-    for found in _candidates(draft, config, selected, protection):
+    for found in _candidates(draft, step):
         if isinstance(found, Candidate):
             candidates.append(found)
         else:
             receipts.append(found)
     if target is not None:
-        candidates = _in_order(candidates, config.order)
-    summaries = _Summaries(draft, candidates, target, summarizer, known, strictness)
+        candidates = _in_order(candidates, step.config.order)
+    summaries = _Summaries(bench, step, candidates)
     for number, candidate in enumerate(candidates):
         if target is not None and draft.tokens <= target:
             outcome: Block | Kept | Refused = Kept.TARGET_REACHED
         else:
-            outcome = _apply(draft, candidate, strictness, summaries.up_to(number))
-        receipts.append(_receipt(draft, config.id, candidate, outcome, selected.reason))
+            outcome = _apply(draft, candidate, step.strictness, summaries.up_to(number))
+        receipts.append(_receipt(draft, step, candidate, outcome))
         if isinstance(outcome, Block):
-            draft.put(candidate.message, candidate.block, outcome)
-    draft.settle()
+            draft.put(*candidate.place, outcome)
     return receipts
 
 
@@ -81,19 +77,20 @@ def _in_order(candidates: Sequence[Candidate], order: Sequence[str]) -> list[Can
 
     def key(candidate: Candidate) -> tuple[int, int, int]:
         by_name = next((rank[name] for name in candidate.names if name in rank), len(rank))
-        return by_name, candidate.message, -candidate.tokens
+        return by_name, candidate.place[0], -candidate.tokens
 
     return sorted(candidates, key=key)
 
 
-def _receipt(draft: Draft, pass_id: str, candidate: Candidate, outcome: Block | Kept | Refused, reason: str) -> Receipt:
-    message, number, before = draft.messages[candidate.message], candidate.block, candidate.tokens
+def _receipt(draft: Draft, step: Step, candidate: Candidate, outcome: Block | Kept | Refused) -> Receipt:
+    pass_id, reason = step.config.id, step.selected.reason
+    message, number, before = candidate.message, candidate.place[1], candidate.tokens
     if isinstance(outcome, Refused):
         return replace(kept(pass_id, message, number, before, Kept.NO_SUMMARY), reason=outcome.reason)
     if isinstance(outcome, Kept):
         return kept(pass_id, message, number, before, outcome)
-    block, state = message.blocks[number], draft.state_of(message.blocks[number])
-    if state and state.is_left_out_of(outcome) and not state.is_left_out_of(block):
+    state = draft.state_of(candidate.block)
+    if state and state.is_left_out_of(outcome) and not state.is_left_out_of(candidate.block):
         reason = REPLACED
     return changed(pass_id, message, number, candidate.operation.operation, before, draft.count.block(outcome), reason)
 
@@ -101,36 +98,27 @@ def _receipt(draft: Draft, pass_id: str, candidate: Candidate, outcome: Block | 
 class _Summaries:
     """The summaries of candidates, asked for together: all at once, or as many as the target seems to need."""
 
-    def __init__(
-        self,
-        draft: Draft,
-        candidates: Sequence[Candidate],
-        target: int | None,
-        summarizer: Summarizer,
-        known: dict[TextTask, Outcome],
-        strictness: float,
-    ) -> None:
-        self.draft, self.candidates, self.target = draft, candidates, target
-        self.summarizer, self.strictness = summarizer, strictness
-        self.outcomes = known
+    def __init__(self, bench: Bench, step: Step, candidates: Sequence[Candidate]) -> None:
+        self.draft, self.summarizer, self.step, self.candidates = bench.draft, bench.summarizer, step, candidates
+        self._messages = bench.draft.messages
         self._asked = 0
 
     def up_to(self, position: int) -> dict[TextTask, Outcome]:
         """What came of the tasks of at least the candidates up to this one."""
         if position >= self._asked:
-            tasks = [task for task in dict.fromkeys(self._next()) if task not in self.outcomes]
+            outcomes = self.step.outcomes
+            tasks = [task for task in dict.fromkeys(self._next()) if task not in outcomes]
             if tasks:
-                found = self.summarizer.summarize(tasks, self.draft.messages)
-                self.outcomes.update(zip(tasks, found, strict=True))
-        return self.outcomes
+                outcomes.update(zip(tasks, self.summarizer.summarize(tasks, self._messages), strict=True))
+        return self.step.outcomes
 
     def _next(self) -> Iterator[TextTask]:
-        expected = self.draft.tokens
-        while self._asked < len(self.candidates) and (self.target is None or expected > self.target):
+        expected, target = self.draft.tokens, self.step.target
+        while self._asked < len(self.candidates) and (target is None or expected > target):
             candidate = self.candidates[self._asked]
             self._asked += 1
             if isinstance(candidate.operation, ContentOperation):
-                for task in _tasks(self.draft, candidate, self.strictness):
+                for task in _tasks(self.draft, candidate, self.step.strictness):
                     expected -= self.draft.count(task.text) - task.max_tokens
                     yield task
 
@@ -144,22 +132,21 @@ def _tasks(draft: Draft, candidate: Candidate, strictness: float) -> Iterator[Te
     if not isinstance(operation, ContentOperation) or operation.operation != "summarize":
         return
     limit = operations.limit_of(operation, strictness)
-    if not draft.is_short_by_references(candidate.message, candidate.block, limit):
-        block = draft.messages[candidate.message].blocks[candidate.block]
+    if not draft.is_short_by_references(*candidate.place, limit):
+        block = candidate.block
         yield from operations.summary_tasks(block, operation, draft.count, strictness, draft.state_of(block))
 
 
 def _apply(
     draft: Draft, candidate: Candidate, strictness: float, summaries: operations.Summaries
 ) -> Block | Kept | Refused:
-    message, operation = draft.messages[candidate.message], candidate.operation
-    block = message.blocks[candidate.block]
+    block, operation = candidate.block, candidate.operation
     if isinstance(operation, ContentOperation):
         if operation.operation == "summarize":
             written = {task: summaries[task] for task in _tasks(draft, candidate, strictness)}
             return operations.summarize(block, operation, draft.count, strictness, written, draft.state_of(block))
         return operations.apply(block, operation, draft.count, strictness, draft.state_of(block))
-    is_result = block.call_id is not None or message.role is Role.TOOL
+    is_result = block.call_id is not None or candidate.message.role is Role.TOOL
     kind = BlockKind.TOOL_RESULT if is_result else BlockKind.TEXT
     return operations.leave_out_image(block, kind, operation, draft.count, strictness)
 
@@ -174,28 +161,29 @@ def override_warnings(configuration: Configuration, messages: int) -> list[str]:
     ]
 
 
-def _candidates(
-    draft: Draft, config: PassConfig, selected: Selected, protection: Protection
-) -> Iterator[Candidate | Receipt]:
-    individual = config.individual_config or IndividualConfig()
-    length = draft.messages[-1].index + 1 if draft.messages else 0
+def _candidates(draft: Draft, step: Step) -> Iterator[Candidate | Receipt]:
+    individual = step.config.individual_config or IndividualConfig()
+    messages = draft.messages
+    length = messages[-1].index + 1 if messages else 0
     overrides = {
         override.message_index + (length if override.message_index < 0 else 0): override.operations
         for override in individual.overrides
     }
-    for position, message in enumerate(draft.messages):
+    for position, message in enumerate(messages):
         override, own_name = overrides.get(message.index), _own_name(message)
         for number, block in enumerate(message.blocks):
             tokens, names = draft.count.block(block), _names(own_name, block.content_type)
-            why = why_untouched(position, message, block, selected, protection)
+            why = why_untouched(position, message, block, step.selected, draft.protection)
             if why is None and not names:
                 why = Kept.NO_CONTENT_TYPE
             if why is None and words_in(block):  # Whoever wants results cut does not mean these.
                 why = Kept.WORDS
             if why is not None:
-                yield kept(config.id, message, number, tokens, why)
+                yield kept(step.config.id, message, number, tokens, why)
             else:
-                yield Candidate(position, number, names, _operation(names, override, individual.defaults), tokens)
+                yield Candidate(
+                    (position, number), message, names, _operation(names, override, individual.defaults), tokens
+                )
 
 
 def _operation(

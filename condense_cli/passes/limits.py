@@ -52,10 +52,15 @@ def _keeps_batch(config: BatchConfig) -> bool:
     match config.operation:
         case "keep":
             return True
-        case "summarize":
+        case "summarize" | "drop_older_half":
             return False
         case other:
             assert_never(other)
+
+
+def runs_once(config: PassConfig) -> bool:
+    """Whether a pass would find something to do after itself however often it ran."""
+    return config.batch_config is not None and config.batch_config.operation == "drop_older_half"
 
 
 def needs_target(config: PassConfig) -> bool:

@@ -8,16 +8,18 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.models import BatchConfig, PassConfig, SummarizationConfig
+from ..config.models import SummarizationConfig
 from ..exchanges import cut_before
 from ..tokens import MESSAGE_TOKENS
 from ..transcript import Message
-from .batch import frame_tokens, run_batch, said_by_summary, to_summarize
+from .batch import put_summary
+from .chosen import choose
 from .draft import Draft
 from .offline import NAME
 from .receipts import Receipt
-from .selection import Protection, Selected
-from .summaries import Outcome, Task, Written
+from .step import Step
+from .stretch import FRAME, Limits, Stretch, said_by_summary
+from .summaries import Written
 
 _ALL: Final = SummarizationConfig(keep_first=0, keep_last=0)
 
@@ -25,52 +27,39 @@ _ALL: Final = SummarizationConfig(keep_first=0, keep_last=0)
 class Older(Struct, frozen=True):
     """The messages of an extraction that may be summarized, up to any end before the newest turn, which asks for more.
 
-    `before` are the messages as they were written before the pass. What the user said is all in a summary, unless it
-    `gives_up_words`. Where it `renews`, an earlier summary may be written anew, and shorter, with no new message.
+    What the user said is all in a summary, unless it `gives_up_words`. Where it `renews`, an earlier summary may be
+    written anew, and shorter, with no new message.
     """
 
-    config: PassConfig
-    selected: Selected
-    protection: Protection
-    format: str
-    before: Sequence[Message]
+    step: Step
     gives_up_words: bool = False
     renews: bool = False
 
     def positions(self, draft: Draft, end: int) -> list[int]:
         """The messages before `end` that a summary would stand for."""
-        chosen = to_summarize(draft.messages, _ALL, self._up_to(end, draft), self.protection, self.format)
+        newest = cut_before(draft.messages, len(draft.messages) - 1)
+        selected = replace(self.step.selected, end=min(end, newest, self.step.selected.end))
+        chosen = choose(draft, _ALL, selected).positions
         return chosen if self.renews or any(not draft.messages[position].is_summary for position in chosen) else []
 
     def frame(self, draft: Draft, positions: Sequence[int], room: int) -> int:
         """Tokens of a summary of these messages besides its lines, where it has so much room."""
-        old = [draft.messages[position] for position in positions]
-        return MESSAGE_TOKENS + frame_tokens(old, room, draft.count, gives_up_words=self.gives_up_words)
+        stretch = Stretch.of([draft.messages[position] for position in positions], draft.count)
+        return MESSAGE_TOKENS + FRAME + draft.count(stretch.listed(self._limits(room), draft.count))
 
     def write(self, draft: Draft, end: int, room: int, text: str) -> list[Receipt]:
         """Put the text, with the ledger, in place of the messages before `end`; receipts of what changed."""
-        config = replace(
-            self.config, mode="batch", batch_config=BatchConfig(operation="summarize", summarization_config=_ALL)
-        )
-        receipts = run_batch(
-            draft, config, self._up_to(end, draft), self.protection, None, _Given(text), self.format, self.before, room,
-            gives_up_words=self.gives_up_words, renews=self.renews,
-        )  # fmt: skip
-        return [receipt for receipt in receipts if receipt.is_change]
+        positions = self.positions(draft, end)
+        if not positions:
+            return []
+        stretch = Stretch.of([draft.messages[position] for position in positions], draft.count)
+        listed = stretch.listed(self._limits(room), draft.count)
+        draft.forget(set(positions), self.step.before)
+        return put_summary(draft, self.step, positions, stretch, Written(text, NAME), listed)
 
     def read(self, messages: Sequence[Message]) -> list[Message]:
         """The conversation with what earlier summaries say in place of their messages, without marks and ledgers."""
         return [said_by_summary(message) if message.is_summary else message for message in messages]
 
-    def _up_to(self, end: int, draft: Draft) -> Selected:
-        newest = cut_before(draft.messages, len(draft.messages) - 1)
-        return replace(self.selected, end=min(end, newest, self.selected.end))
-
-
-class _Given(Struct, frozen=True):
-    """A summarizer that was told what to say."""
-
-    text: str
-
-    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
-        return [Written(self.text, NAME) for _ in tasks]
+    def _limits(self, room: int) -> Limits:
+        return Limits(room=room, gives_up_words=self.gives_up_words)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..tokens import Counter
 from ..transcript import Block, BlockKind, ContentType, Message
 
 
@@ -51,7 +53,16 @@ PROTECTED: Final = frozenset({
 })  # fmt: skip
 
 
+PRELUDE: Final = "lossless-prelude"
+THINKING: Final = "thinking"
+"""What receipts call the steps of a run that are no passes."""
+
+SWITCHED_OFF: Final = "switched off by the configuration"
+NO_TARGET: Final = "there is no target"
+REACHED: Final = "the target was reached before"
+KEEPS_ALL: Final = "it keeps everything"
 UNDONE: Final = "undone: the run saved too little"
+"""Why a step did nothing."""
 
 
 class Status(StrEnum):
@@ -126,6 +137,24 @@ def changed(
         after,
         reason=reason,
     )
+
+
+def all_kept(pass_id: str, messages: Sequence[Message], stay: Mapping[int, Kept], count: Counter) -> list[Receipt]:
+    """Receipts for all blocks of the messages at some positions, which stay, each for its reason."""
+    return [
+        kept(pass_id, messages[position], number, count.block(block), why)
+        for position, why in stay.items()
+        for number, block in enumerate(messages[position].blocks)
+    ]
+
+
+def tokens_in(messages: Iterable[Message], count: Counter) -> dict[tuple[int, int], int]:
+    """Tokens of every block of some messages, by the message's index and the block's position in it."""
+    return {
+        (message.index, number): count.block(block)
+        for message in messages
+        for number, block in enumerate(message.blocks)
+    }
 
 
 def undone(receipt: PassReceipt) -> PassReceipt:

@@ -8,25 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from ..config.models import ExtractConfig, PassConfig
+from ..config.models import ExtractConfig
 from ..markers import gaps_in
 from ..tokens import Counter
 from ..tools import arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, ContentType, JsonPath, Text
-from .draft import Draft
+from .draft import Address, Draft
 from .operations import long_values
 from .receipts import Kept, Receipt, changed, kept
-from .selection import Protection, Selected
 from .state import REPLACED, State, leave_out
+from .step import Step
 from .untouched import why_untouched
 
 if TYPE_CHECKING:
     from ..extractive.parts import Key
 
 EXTRACT: Final = "extract"
-
-Address = tuple[int, int]
-"""Where a block stands: the position of its message in the draft, and its own in that."""
 
 
 class Shortening:
@@ -36,19 +33,10 @@ class Shortening:
     which they have at most so many tokens.
     """
 
-    def __init__(
-        self,
-        draft: Draft,
-        config: PassConfig,
-        selected: Selected,
-        protection: Protection,
-        *,
-        most_words: int | None = None,
-    ) -> None:
+    def __init__(self, draft: Draft, step: Step, *, most_words: int | None = None) -> None:
         from ..extractive.pasted import own_units  # With the extraction: only where something may be shortened.
 
-        self._draft, self._id, self._reason = draft, config.id, selected.reason
-        self._selected = selected
+        self._draft, self._id, self._selected = draft, step.config.id, step.selected
         self._untouched = draft.saved()
         self._put: dict[Address, Block] = {}
         self._over: dict[Address, Block] = {}
@@ -57,10 +45,10 @@ class Shortening:
         self.keys: dict[Address, list[Key]] = {}
         self.fixed: dict[Key, tuple[int, ...]] = {}
         own = {} if most_words == 0 else own_units(draft.messages)
-        extraction = config.extract_config or ExtractConfig()
+        extraction = step.config.extract_config or ExtractConfig()
         for position, message in enumerate(draft.messages):
             for number, block in enumerate(message.blocks):
-                why = why_untouched(position, message, block, selected, protection)
+                why = why_untouched(position, message, block, step.selected, draft.protection)
                 paths = why or self._paths((position, number), block, extraction)
                 words = own.get((position, number), ())
                 if most_words is not None and _own_tokens(block, words, draft.count) > most_words:
@@ -70,12 +58,11 @@ class Shortening:
                 elif words:
                     self.fixed[position, number, ()] = words
                 if isinstance(paths, Kept):
-                    self._stay.append(kept(config.id, message, number, draft.count.block(block), paths))
+                    self._stay.append(kept(self._id, message, number, draft.count.block(block), paths))
                 else:
                     self.keys[position, number] = [(position, number, path) for path in paths]
         for place, block in self._over.items():
             draft.put(*place, block)
-        draft.settle()
         self._before = draft.saved()
 
     def _paths(self, place: Address, block: Block, extraction: ExtractConfig) -> Kept | list[JsonPath]:
@@ -111,9 +98,9 @@ class Shortening:
 
         What the input says with references stays where a text in its place saves fewer than `least_saved` tokens.
         """
-        draft, has_put = self._draft, False
+        draft, messages, has_put = self._draft, self._draft.messages, False
         for (position, number), keys in self.keys.items():
-            block = draft.messages[position].blocks[number]
+            block = messages[position].blocks[number]
             new = _rewritten(block, {key[2]: texts[key] for key in keys if key in texts})
             tokens = draft.count.block(new)
             if least_saved and draft.is_short_by_references(position, number, tokens + least_saved - 1):
@@ -122,7 +109,6 @@ class Shortening:
                 draft.put(position, number, new)
                 self._put[position, number] = new
                 has_put = True
-        draft.settle()
         return has_put
 
     def undo(self) -> None:
@@ -148,7 +134,7 @@ class Shortening:
                 receipts.append(kept(self._id, message, number, tokens, why))
             else:
                 after = self._draft.count.block(new)
-                reason = REPLACED if over else self._reason
+                reason = REPLACED if over else self._selected.reason
                 receipts.append(changed(self._id, message, number, EXTRACT, tokens, after, reason))
         return receipts
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..config.models import Configuration, PassConfig, Selection
+from ..config.models import BatchConfig, Configuration, PassConfig, Selection
 from ..exchanges import stretches
 from ..transcript import Message
-from .draft import Draft
-from .receipts import Kept, Receipt, changed, kept
+from .receipts import Kept, Receipt, all_kept, changed, tokens_in
 from .selection import Protection, Selected
+from .step import Bench, Step
 
 PASS: Final = "sliding-window"
 NAME: Final = "Sliding window: the older half of the exchanges is dropped"
@@ -24,17 +24,14 @@ _KEEP_RECENT: Final = 3
 """Newest turns that count as none of the older ones."""
 
 
-class SlidingWindow(PassConfig, frozen=True, kw_only=True):
-    """The pass, as code can ask for it."""
-
-
 def sliding(configuration: Configuration) -> Configuration:
     """The configuration with the sliding window in place of all that it does, except references: these lose nothing."""
-    window = SlidingWindow(
+    window = PassConfig(
         id=PASS,
         name=NAME,
         mode="batch",
         selection=Selection(type="preserve_recent", keep_recent_count=_KEEP_RECENT),
+        batch_config=BatchConfig(operation="drop_older_half"),
     )
     return Configuration(
         name=configuration.name,
@@ -46,17 +43,15 @@ def sliding(configuration: Configuration) -> Configuration:
     )
 
 
-def drop_older_half(
-    draft: Draft, config: PassConfig, selected: Selected, protection: Protection, before: Sequence[Message]
-) -> list[Receipt]:
-    """Drop the older half of the exchanges that may go, and give a receipt for every block.
-
-    `before` are the messages as they are written before the pass.
-    """
+def drop_older_half(bench: Bench, step: Step) -> list[Receipt]:
+    """Drop the older half of the exchanges that may go, and give a receipt for every block."""
+    draft, id, messages = bench.draft, step.config.id, bench.draft.messages
     stay: dict[int, Kept] = {}
     older: list[range] = []
-    for stretch in stretches(draft.messages):
-        reasons = {position: _reason(draft.messages[position], position, selected, protection) for position in stretch}
+    for stretch in stretches(messages):
+        reasons = {
+            position: _reason(messages[position], position, step.selected, draft.protection) for position in stretch
+        }
         if any(reasons.values()):
             stay |= {position: reason or Kept.EXCHANGE for position, reason in reasons.items()}
         else:
@@ -64,20 +59,14 @@ def drop_older_half(
     half = (len(older) + 1) // 2
     gone = [position for stretch in older[:half] for position in stretch]
     stay |= {position: Kept.NEWER_HALF for stretch in older[half:] for position in stretch}
-    tokens = draft.tokens_in(before)
-    receipts = [
-        kept(config.id, draft.messages[position], number, draft.count.block(block), why)
-        for position, why in stay.items()
-        for number, block in enumerate(draft.messages[position].blocks)
-    ]
-    places = [(position, number) for position in gone for number in range(len(draft.messages[position].blocks))]
+    tokens = tokens_in(step.before, draft.count)
+    receipts = all_kept(id, messages, stay, draft.count)
+    places = [(position, number) for position in gone for number in range(len(messages[position].blocks))]
     for position, number in places:
-        message = draft.messages[position]
+        message = messages[position]
         cost = tokens[message.index, number]
-        receipts.append(changed(config.id, message, number, OPERATION, cost, 0, "in the older half of the exchanges"))
-    filled = {message.index for message in draft.messages if message.blocks}
-    draft.remove(places)
-    return receipts + draft.tidy(config.id, filled)
+        receipts.append(changed(id, message, number, OPERATION, cost, 0, "in the older half of the exchanges"))
+    return receipts + draft.remove(places, id)
 
 
 def _reason(message: Message, position: int, selected: Selected, protection: Protection) -> Kept | None:

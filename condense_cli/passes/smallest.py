@@ -16,8 +16,7 @@ from ..config.models import Configuration
 from ..transcript import Transcript
 from .condensation import Condensation, joined
 from .limits import needs_target
-from .pipeline import PRELUDE, THINKING
-from .receipts import UNDONE, PassReceipt, Status
+from .receipts import PRELUDE, THINKING, UNDONE, PassReceipt, Status
 
 Run = Callable[[Transcript, Configuration], Condensation]
 

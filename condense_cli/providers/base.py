@@ -29,10 +29,11 @@ from ..config.models import Configuration
 from ..config.positions import Positions
 from ..errors import CondenseError, ConfigurationError
 from ..passes.condensation import Condensation, Metrics, RunError
+from ..passes.context import Context
 from ..passes.receipts import undone
 from ..passes.summaries import Summarizer
 from ..transcript import Transcript
-from .run import Context, Run, S
+from .run import Run, S
 
 if TYPE_CHECKING:
     from ..llm.spending import Spent

@@ -16,6 +16,7 @@ from ..config.models import Configuration
 from ..formats import format_named, serialize
 from ..formats.rereading import reads_back
 from ..passes.condensation import Condensation, joined
+from ..passes.context import Context
 from ..passes.receipts import Kept, PassReceipt, Status
 from ..passes.sliding_window import dropped, sliding
 from ..plurals import plural
@@ -24,7 +25,7 @@ from ..transcript import Transcript
 from . import native
 from .decision import Decision, Reason, decide
 from .registry import Registry
-from .run import Context, Run
+from .run import Run
 from .window import Window
 
 CHECK: Final = "check"

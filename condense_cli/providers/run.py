@@ -1,4 +1,4 @@
-"""What a provider works with: one transcript, its configuration, and the means that a run has."""
+"""What a provider works with: one transcript, its configuration, and the means of the run."""
 
 from __future__ import annotations
 
@@ -10,38 +10,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration
-from ..config.overrides import NO_OVERRIDES, Overrides, apply
+from ..config.overrides import apply
 from ..config.presets import load_preset
-from ..factor import AS_COUNTED, Factor
 from ..passes import in_model_tokens
 from ..passes.condensation import Condensation, RunError
+from ..passes.context import Context
 from ..passes.limits import needs_no_model, target_of
 from ..passes.offline import Offline
 from ..passes.receipts import PassReceipt
-from ..passes.selection import FindSelector, no_selectors
 from ..passes.smallest import at_most_references, no_larger
 from ..passes.summaries import Summarizer
-from ..tokens import Counter
 from ..transcript import Transcript
 
 S = TypeVar("S", bound=Struct)
-
-
-class Context(Struct, frozen=True):
-    """The means of a run: who counts, who summarizes, what the time is, which selectors are installed.
-
-    `factor` converts between the tokens that are counted and the model's, in which a configuration speaks.
-
-    `overrides` are the flags of the run. With `stop_at_target` every pass works only until the target is reached.
-    """
-
-    count: Counter
-    summarizer: Summarizer
-    clock: Callable[[], float] = lambda: 0.0
-    overrides: Overrides = NO_OVERRIDES
-    stop_at_target: bool = False
-    selectors: FindSelector = no_selectors
-    factor: Factor = AS_COUNTED
 
 
 class Run(Struct, Generic[S], frozen=True):
@@ -71,17 +52,8 @@ class Run(Struct, Generic[S], frozen=True):
 
     def _runner(self, summarizer: Summarizer) -> Callable[[Transcript, Configuration], Condensation]:
         """What runs a configuration with the means of this run."""
-        context = self.context
-        return lambda transcript, configuration: in_model_tokens.condense(
-            transcript,
-            configuration,
-            context.count,
-            summarizer=summarizer,
-            stop_at_target=context.stop_at_target,
-            clock=context.clock,
-            selectors=context.selectors,
-            factor=context.factor,
-        )
+        context = replace(self.context, summarizer=summarizer)
+        return lambda transcript, configuration: in_model_tokens.condense(transcript, configuration, context)
 
     def unchanged(self, *passes: PassReceipt, warning: str = "", error: RunError | None = None) -> Condensation:
         """The transcript as it is, with the reasons."""

@@ -9,8 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..passes.pipeline import NO_TARGET
-from ..passes.receipts import Kept
+from ..passes.receipts import NO_TARGET, Kept
 from ..plurals import plural
 from ..quality.kept import KeptShare
 from .cost_text import dollars, pays_after, unknown_price

@@ -15,7 +15,7 @@ from ..errors import CondenseError, UsageError
 from ..formats import format_named
 from ..lossless.decode import decode
 from ..markers import ELLIPSIS, content_hash, gaps_in, is_same, parse_gap
-from ..passes.batch import said_by_summaries
+from ..passes.stretch import said_by_summaries
 from ..plurals import plural
 from ..tools import arguments_of, string_values
 from ..transcript import Block, BlockKind, JsonPath, Message, Transcript

@@ -10,8 +10,7 @@ from ..formats import format_named
 from ..lossless.decode import count_gaps, decode
 from ..markers import parse_summary
 from ..passes.condensation import Condensation
-from ..passes.pipeline import NO_TARGET, SWITCHED_OFF
-from ..passes.receipts import Kept
+from ..passes.receipts import NO_TARGET, SWITCHED_OFF, Kept
 from ..passes.summaries import SUMMARIZE
 from ..plurals import plural
 from ..tokens import Counter, Encoding

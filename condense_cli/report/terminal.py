@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..passes.condensation import Condensation
-from ..passes.pipeline import NO_TARGET, PRELUDE, SWITCHED_OFF
+from ..passes.receipts import NO_TARGET, PRELUDE, SWITCHED_OFF
 from ..plurals import plural
 from ..tokens import Counter
 from .contents import Saving

@@ -1,0 +1,30 @@
+"""The means of a run: what it may use and is not its own to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from ..config.overrides import NO_OVERRIDES, Overrides
+from ..factor import AS_COUNTED, Factor
+from ..tokens import Counter
+from .selection import FindSelector, no_selectors
+from .summaries import Summarizer
+
+
+class Context(Struct, frozen=True):
+    """Who counts, who summarizes, what the time is, which flags were given, which selectors are installed.
+
+    `clock` gives seconds. With `stop_at_target` every pass works only until the target is reached, as if the
+    configuration said so for each. `factor` converts between the tokens that are counted and the model's, in which a
+    configuration speaks.
+    """
+
+    count: Counter
+    summarizer: Summarizer
+    clock: Callable[[], float] = lambda: 0.0
+    overrides: Overrides = NO_OVERRIDES
+    stop_at_target: bool = False
+    selectors: FindSelector = no_selectors
+    factor: Factor = AS_COUNTED

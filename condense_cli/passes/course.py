@@ -1,0 +1,282 @@
+"""The course of one run: references, then the passes, then thinking, as often as one of them moves the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+from ..config.checks import warnings as configuration_warnings
+from ..config.models import Configuration, PassConfig
+from ..tokens import Counter
+from ..transcript import Message, Transcript
+from . import thinking
+from .condensation import Condensation
+from .context import Context
+from .draft import Draft
+from .individual import override_warnings
+from .limits import keeps_all, needs_target, runs_once, strictnesses, target_of, too_little
+from .modes import work_of
+from .prelude import Writer
+from .receipts import (
+    KEEPS_ALL,
+    NO_TARGET,
+    PRELUDE,
+    REACHED,
+    SWITCHED_OFF,
+    THINKING,
+    Kept,
+    PassReceipt,
+    Receipt,
+    Status,
+    changed,
+    kept,
+    undone,
+)
+from .reconcile import REFER, InInput, as_in_input, places, reconcile, view
+from .selection import Selected, protect, select
+from .step import Bench, Step
+from .summaries import Outcome, TextTask, is_up_to_date, refused_by_all
+from .words import told
+
+_ROUNDS: Final = 5
+"""Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
+
+_REPEATED: Final = "the same lines stand in another block"
+_MOVED: Final = "what it can refer to changed"
+"""Why references made of a block what it is."""
+
+
+class Course:
+    """One run of a configuration over a transcript, whose numbers, but for thresholds, are tokens as counted.
+
+    Whatever is written is proven in the end, or with `proves_all` after every step.
+    """
+
+    def __init__(
+        self, transcript: Transcript, configuration: Configuration, context: Context, *, proves_all: bool = False
+    ) -> None:
+        self.transcript, self.configuration, self.context = transcript, configuration, context
+        self.count: Counter = context.count
+        self.writer = Writer(transcript, configuration, self.count, proves_all=proves_all)
+        self.protection = protect(configuration, self.writer.messages, self.count)
+        self.draft = Draft(transcript, self.count, self.writer, self.protection)
+        self.bench = Bench(self.draft, context.summarizer, is_up_to_date(self.writer.messages), self._thinking_tokens)
+        self.tokens_before = self.count.transcript(transcript)
+        self.target = target_of(configuration, self.tokens_before)
+        self.passes: list[PassReceipt] = []
+        self.receipts: list[Receipt] = []
+        self._cuts: dict[tuple[int, int], str] = {}
+        """What was done to each block that a pass changed."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether what is written says what was meant."""
+        return self.draft.is_proven
+
+    def run(self) -> Condensation:
+        """All of the run; the transcript as it was where too little would be saved."""
+        self._prelude()
+        for _ in range(_ROUNDS):
+            if not self._all_passes():
+                break
+        return self._condensation()
+
+    def _all_passes(self) -> bool:
+        """Every pass, and what thinking they make invalid; whether messages went with it, so that windows moved."""
+        is_moved = False
+        for config in self.configuration.passes:
+            receipt = self._pass(config)
+            if receipt.changes or receipt.id not in self._seen_ids():
+                self.passes.append(receipt)
+            if self.target is not None and config.mode != "individual" and receipt.changes:
+                is_moved |= self._drop_thinking()  # It counts on what that leaves free.
+        return self._drop_thinking() or is_moved
+
+    def _condensation(self) -> Condensation:
+        configuration, transcript = self.configuration, self.transcript
+        warnings = [*transcript.warnings, *configuration_warnings(configuration), *self.writer.warnings]
+        warnings += override_warnings(configuration, len(transcript.messages))
+        saved = self.tokens_before - self.draft.tokens
+        has_changes = any(receipt.is_change for receipt in self.receipts)
+        if has_changes and saved < max(1, configuration.min_saving):
+            why = too_little(saved, configuration.min_saving, self.context.factor)
+            warnings.append(f"Nothing was changed: the result would {why}.")
+            return Condensation(
+                before=transcript, transcript=transcript, passes=tuple(map(undone, self.passes)), receipts=(),
+                tokens_before=self.tokens_before, tokens_after=self.tokens_before, target=self.target,
+                warnings=tuple(warnings),
+            )  # fmt: skip
+        if has_changes:
+            warnings += told(self.writer.messages, self.draft.messages, self.receipts, configuration, self.target)
+        return Condensation(
+            before=transcript, transcript=self.draft.finish(transcript),
+            passes=tuple(self.passes), receipts=tuple(self.receipts),
+            tokens_before=self.tokens_before, tokens_after=self.draft.tokens, target=self.target,
+            warnings=tuple(warnings), references=self.draft.references(),
+            keeps_thinking=configuration.thinking == "keep",
+        )  # fmt: skip
+
+    def _seen_ids(self) -> set[str]:
+        return {receipt.id for receipt in self.passes}
+
+    def _is_target_reached(self) -> bool:
+        return self.target is not None and self.draft.tokens <= self.target
+
+    def _skipped(self, id: str, name: str, reason: str) -> PassReceipt:
+        return PassReceipt(id, name, Status.SKIPPED, reason, self.draft.tokens, self.draft.tokens)
+
+    def _prelude(self) -> None:
+        name = "Lossless prelude"
+        if self.target is not None and self.tokens_before <= self.target:
+            self.writer.switch_off()
+        if not self.writer.is_enabled:
+            self.draft.write()
+            reason = REACHED if self.configuration.lossless_prelude.enabled else SWITCHED_OFF
+            self.passes.append(self._skipped(PRELUDE, name, reason))
+            return
+        started = self.context.clock()
+        receipts = self._settled(PRELUDE, [], self.transcript.messages, _REPEATED)
+        self.receipts += receipts
+        if not self.configuration.passes:
+            # The passes say why a block stays; without any, the prelude does.
+            self.receipts += self._left_by_prelude({(receipt.message, receipt.block) for receipt in receipts})
+        seconds = self.context.clock() - started
+        self.passes.append(
+            PassReceipt(
+                PRELUDE, name, Status.COMPLETED, "", self.tokens_before, self.draft.tokens, len(receipts), seconds
+            )
+        )
+
+    def _left_by_prelude(self, changed_places: set[tuple[int, int]]) -> Iterator[Receipt]:
+        recent = self.writer.recent(self.draft.messages)
+        for message in self.draft.messages:
+            for number, block in enumerate(message.blocks):
+                if (message.index, number) not in changed_places:
+                    why = Kept.RECENT if message.index in recent else Kept.UNIQUE
+                    why = self.protection.of(message, block) or why
+                    yield kept(PRELUDE, message, number, self.count.block(block), why)
+
+    def _pass(self, config: PassConfig) -> PassReceipt:
+        """A pass: once, or where it may repeat itself ever more strictly, until the target is reached."""
+        reason = self._reason_to_skip(config)
+        if reason:
+            return self._skipped(config.id, config.name or config.id, reason)
+        started = self.context.clock()
+        before, begun = self.draft.tokens, len(self.receipts)
+        selected = select(config.selection, self.draft.messages, self.count, self.context.selectors)
+        changed_blocks: set[tuple[int, int]] = set()
+        for strictness in strictnesses(config, self.target):
+            receipts = self._rounds(config, selected, strictness)
+            self.receipts += receipts
+            changed_blocks |= {(receipt.message, receipt.block) for receipt in receipts if receipt.is_change}
+            if self._is_target_reached() or config.mode == "batch":
+                break
+        seconds = self.context.clock() - started
+        refused = refused_by_all(receipt for receipt in self.receipts[begun:] if receipt.pass_id == config.id)
+        return PassReceipt(
+            config.id, config.name or config.id, Status.FAILED if refused else Status.COMPLETED, refused, before,
+            self.draft.tokens, len(changed_blocks), seconds, selected.preserved_turns,
+        )  # fmt: skip
+
+    def _rounds(self, config: PassConfig, selected: Selected, strictness: float) -> list[Receipt]:
+        """A pass at one strictness. Cutting what others refer to brings back tokens.
+
+        It then goes on to the target, or, where what others say decides what is cut, until nothing changes any more.
+        """
+        target, outcomes = self._target_of(config), dict[TextTask, Outcome]()
+        receipts: list[Receipt] = []
+        for _ in range(_ROUNDS):
+            step = Step(config, selected, target, strictness, self.draft.written(), outcomes)
+            found = self._step(step)
+            receipts = [receipt for receipt in receipts if receipt.is_change] + found
+            is_done = not outcomes if target is None else self.draft.tokens <= target
+            # A summary takes the place of messages, so that the selection no longer fits: it is written once.
+            # And an extraction has come as close to the target as it can.
+            if (
+                is_done
+                or config.mode != "individual"
+                or not self.writer.is_active
+                or not any(receipt.is_change for receipt in found)
+            ):
+                break
+        return receipts
+
+    def _step(self, step: Step) -> list[Receipt]:
+        """One step, and what it makes of the references."""
+        messages = self.draft.messages
+        found = work_of(step.config)(self.bench, step)
+        return self._settled(step.config.id, as_in_input(found, messages, self._in_input), step.before, _MOVED)
+
+    def _target_of(self, config: PassConfig) -> int | None:
+        """The tokens at which a pass stops; None where it works through all that it selects."""
+        stops = config.stop_at_target or self.context.stop_at_target or config.execution.type == "target"
+        return self.target if stops or config.mode == "extract" else None
+
+    def _reason_to_skip(self, config: PassConfig) -> str:
+        condition = config.execution.condition if config.execution.type == "conditional" else None
+        tokens = self.context.factor.shown(self.draft.tokens)
+        if self._is_target_reached():
+            return REACHED
+        if self.target is None and needs_target(config):
+            return NO_TARGET
+        if condition and tokens <= condition.token_threshold:
+            return f"{tokens:,} tokens are not above its {condition.token_threshold:,}"
+        if runs_once(config):
+            return "it ran already" if config.id in self._seen_ids() else ""
+        if keeps_all(config):
+            return KEEPS_ALL
+        if config.mode == "batch" and self.bench.is_up_to_date:
+            return "the conversation did not go on since the last summary"
+        return ""
+
+    def _settled(self, id: str, receipts: list[Receipt], before: Sequence[Message], reason: str) -> list[Receipt]:
+        """The receipts of a step, once references are written anew; `before` are the messages as they were written."""
+        if not self.writer.is_active:
+            return receipts
+        self._cuts |= {(receipt.message, receipt.block): receipt.operation for receipt in receipts if receipt.is_change}
+        self.draft.write()
+        positions = {message.index: position for position, message in enumerate(self.draft.messages)}
+
+        def operation(place: tuple[int, int], message: Message, number: int) -> str:
+            if self.draft.is_reference(positions[message.index], number):
+                return REFER
+            return self._cuts.get(place, REFER)  # A reference that stood for a cut may give way to the cut again.
+
+        after = view(self.draft.written())
+        return reconcile(id, receipts, view(before), after, self._in_input, self.count, operation, reason)
+
+    @property
+    def _in_input(self) -> InInput:
+        return self._input_places if self.draft.has_moved else {}
+
+    @cached_property
+    def _input_places(self) -> InInput:
+        return places(self.transcript.messages)
+
+    def _thinking_tokens(self) -> int:
+        """Tokens of the thinking that would have to go now."""
+        model = self.transcript.model
+        return thinking.tokens_to_drop(self.draft.written(), self.configuration.thinking, model, self.count)
+
+    def _drop_thinking(self) -> bool:
+        """Drop what the thinking mode says; whether messages went, so that windows may have moved."""
+        written = self.draft.written()
+        gone, reason = thinking.to_drop(written, self.configuration.thinking, self.transcript.model, self.draft.removed)
+        if not gone:
+            return False
+        before, messages = self.draft.tokens, self.draft.messages
+        receipts = [
+            changed(
+                THINKING, messages[position], number, "drop", self.count.block(messages[position].blocks[number]), 0,
+                reason,
+            )
+            for position, number in gone
+        ]  # fmt: skip
+        receipts = as_in_input(receipts, messages, self._in_input)
+        emptied = self.draft.remove(gone, THINKING)
+        self.receipts += receipts + emptied + self._settled(THINKING, [], written, _MOVED)
+        self.passes.append(
+            PassReceipt(THINKING, "Thinking", Status.COMPLETED, reason, before, self.draft.tokens, len(receipts))
+        )
+        return bool(emptied)

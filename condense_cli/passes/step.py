@@ -1,0 +1,46 @@
+"""A step of a run: one round of a pass, with all that is decided before it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from ..config.models import PassConfig
+from ..transcript import Message
+from .draft import Draft
+from .selection import Selected
+from .summaries import Outcome, Summarizer, TextTask
+
+
+class Bench(Struct, frozen=True):
+    """What every step of a run works on, and with.
+
+    `is_up_to_date`: the conversation did not go on since its last summary. `thinking_tokens` tells how many tokens of
+    the draft as it stands go besides, as thinking that its changes make invalid.
+    """
+
+    draft: Draft
+    summarizer: Summarizer
+    is_up_to_date: bool
+    thinking_tokens: Callable[[], int]
+
+    def free(self, target: int) -> int:
+        """Tokens that the draft, as it was written last, leaves free of a target; below 0 where it misses it."""
+        return target - (self.draft.tokens - self.thinking_tokens())
+
+
+class Step(Struct, frozen=True):
+    """What one round of a pass does: what the `config` says, to what is `selected`, until the `target` is reached.
+
+    Without a target it works through all that is selected. `strictness` below 1 scales its limits down. `before` are
+    the messages as they were written before it. `outcomes` are those of summaries that earlier rounds of the pass asked
+    for; a step adds its own.
+    """
+
+    config: PassConfig
+    selected: Selected
+    target: int | None
+    strictness: float
+    before: Sequence[Message]
+    outcomes: dict[TextTask, Outcome]
