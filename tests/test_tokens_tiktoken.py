@@ -24,6 +24,7 @@ from condense_cli import api, tokens, tokens_tiktoken
 from condense_cli.cli import options
 from condense_cli.cli.one_of_many import rules_of
 from condense_cli.cli.rows import RowsTask, _condense_apart
+from condense_cli.cli.run_options import Spending
 from condense_cli.cli.summarizing import calls_of
 from condense_cli.cli.work import Treatment, Work
 from condense_cli.config.loading import parse_configuration
@@ -229,7 +230,7 @@ def test_rows_in_other_processes_count_alike(fresh: None, rows_file: Path, monke
     kind = rows_in(str(rows_file), None)
     assert kind is not None
     configuration = parse_configuration("preset: speed\ncounter: tiktoken\n")
-    treatment = Treatment(Work(configuration), calls_of(None, False))
+    treatment = Treatment(Work(configuration), calls_of(Spending()))
     task, batch = pickle.loads(pickle.dumps((RowsTask("rows", kind, treatment), Lines(1, data.splitlines(True)))))
     plain = _condense_apart(task, kind, batch)
     tokens._counter.cache_clear()
@@ -239,9 +240,7 @@ def test_rows_in_other_processes_count_alike(fresh: None, rows_file: Path, monke
 
 # Files that another counter counted are not up to date.
 def test_files_are_counted_anew_by_another_counter() -> None:
-    one, other = (
-        Treatment(Work(parse_configuration(f"counter: {name}\n")), calls_of(None, False)) for name in COUNTERS
-    )
+    one, other = (Treatment(Work(parse_configuration(f"counter: {name}\n")), calls_of(Spending())) for name in COUNTERS)
     assert rules_of(one) != rules_of(other)
 
 

@@ -28,6 +28,7 @@ from .options import (
     overrides_of,
 )
 from .providing import Assignments, Provider, checked, registry_of_user, settings_with
+from .run_options import Configuring
 
 if TYPE_CHECKING:
     from ..providers.registry import Registry
@@ -171,7 +172,7 @@ def show(
             drop_thinking=drop_thinking,
         )
         registry = registry_of_user()
-        settings = settings_with(preset, config, provider, assignments, registry, no_config=no_config)
+        settings = settings_with(Configuring(preset, config, no_config, provider, assignments), registry)
         passes = None
         if compiled:
             used = registry.get(settings.configuration.provider)

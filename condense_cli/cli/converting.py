@@ -10,6 +10,7 @@ from ..errors import UsageError
 
 if TYPE_CHECKING:
     from ..passes.condensation import Condensation
+    from .run_options import Writing
 
 NAMES = ("anthropic", "openai-chat", "openai-responses")
 """`formats.converting.TARGETS`, which is too heavy to import while a shell waits for completions."""
@@ -35,13 +36,14 @@ class Output(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def check(to: str | None, *, in_place: bool, new_session: bool) -> None:
+def check(writing: Writing) -> None:
     """Raises UsageError when --to cannot be meant."""
+    to = writing.to_format
     if to is None:
         return
     if to not in NAMES:
         raise UsageError(f"--to has no format {to!r}.", f"Name one of {', '.join(NAMES)}.")
-    for option, is_given in (("--in-place", in_place), ("--new-session", new_session)):
+    for option, is_given in (("--in-place", writing.in_place), ("--new-session", writing.new_session)):
         if is_given:
             raise UsageError(
                 f"{option} and --to cannot be used together: what is written is no session of the client.",

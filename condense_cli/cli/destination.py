@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..files import Stamp
     from ..report.facts import Session
     from ..transcript import Transcript
+    from .run_options import Showing, Writing
 
 
 class Where(Enum):
@@ -155,55 +156,52 @@ class Destination(Struct, frozen=True):
         return Delivery(str(session.path), new_session=fact, said=tuple(said))
 
 
-def destination(
-    file: str,
-    output: str | None,
-    *,
-    new_session: bool,
-    in_place: bool,
-    force: bool,
-    report: Path | None,
-    json: bool,
-    dry_run: bool,
-) -> Destination:
+def destination(file: str, writing: Writing, showing: Showing) -> Destination:
     """The one place that the options name. Raises UsageError when they name several, or one that makes no sense."""
+    output, in_place = writing.output, writing.in_place
     named = [
         option
-        for option, is_given in (("-o", output is not None), ("--new-session", new_session), ("--in-place", in_place))
+        for option, is_given in (
+            ("-o", output is not None),
+            ("--new-session", writing.new_session),
+            ("--in-place", in_place),
+        )
         if is_given
     ]
     if len(named) > 1:
         raise UsageError(f"{' and '.join(named)} cannot be used together.", "Name one place to write to.")
-    if force and not in_place:
+    if writing.force and not in_place:
         raise UsageError("--force belongs to --in-place.", "Other files are never overwritten by force.")
     if in_place and (file == "-" or (Path(file).exists() and not Path(file).is_file())):
         raise UsageError(
             f"--in-place replaces FILE, and {file} is no file.", "Name the file, or write to another with -o FILE."
         )
-    if new_session and file == "-":
+    if writing.new_session and file == "-":
         raise UsageError(
             "--new-session writes beside FILE, and - is no file.", "Name the session, or write to a file with -o FILE."
         )
-    if json and output == "-":
+    if showing.json and output == "-":
         raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")
-    if report is not None and str(report) == "-":
+    if showing.report is not None and str(showing.report) == "-":
         raise UsageError("--report writes a file.", "Use --json for the report on standard output.")
-    _check_output(file, output, report)
-    where = Where.NOWHERE
-    if new_session:
-        where = Where.NEW_SESSION
-    elif in_place:
-        where = Where.IN_PLACE
-    elif output == "-" or (output is None and not (json or dry_run) and not sys.stdout.isatty()):
-        where = Where.STDOUT
-    elif output is not None:
-        where = Where.FILE
+    _check_output(file, output, showing.report)
     seen = None
     if in_place:
         from ..files import stamp
 
         seen = stamp(Path(file))
-    return Destination(where, file, output, dry_run, force, seen)
+    return Destination(_where(writing, showing), file, output, writing.dry_run, writing.force, seen)
+
+
+def _where(writing: Writing, showing: Showing) -> Where:
+    if writing.new_session:
+        return Where.NEW_SESSION
+    if writing.in_place:
+        return Where.IN_PLACE
+    if writing.output is not None:
+        return Where.STDOUT if writing.output == "-" else Where.FILE
+    is_for_a_pipe = not (showing.json or writing.dry_run or sys.stdout.isatty())
+    return Where.STDOUT if is_for_a_pipe else Where.NOWHERE
 
 
 def _check_output(file: str, output: str | None, report: Path | None) -> None:

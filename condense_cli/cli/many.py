@@ -23,13 +23,14 @@ from .console import console, say
 from .one_of_many import Finished, Job, rules_of, work_apart, work_on
 from .rows import may_call, together
 from .summarizing import OnDemand, Told, summaries_for, told_of
-from .telling import Telling
+from .telling import tell_report
 from .work import Treatment
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..factor import CountName
+    from .run_options import RunOptions
 
 _STYLES: Final = {facts.Status.FAILED: "red", facts.Status.PASSED_OVER: "dim", facts.Status.UP_TO_DATE: "dim"}
 _SHOWN: Final = 20
@@ -41,28 +42,25 @@ _NAMED: Final = 3
 def run_many(
     files: list[str],
     treatment: Treatment,
-    telling: Telling,
-    out_dir: Path | None,
-    jobs: int | None,
-    *,
-    dry_run: bool,
+    options: RunOptions,
 ) -> int:
     """Condense every file, show what came of each, and give the exit status. Raises CondenseError."""
-    folder = None if dry_run else out_dir
+    out_dir, showing = options.writing.out_dir, options.showing
+    folder = None if options.writing.dry_run else out_dir
     inputs = find_inputs(files, out_dir.absolute() if out_dir is not None else None)
     if not inputs:
         raise UsageError("There is no file to work on in there.", "Files end in .json or .jsonl, also .gz and .zst.")
-    results, told = _work_on_all(_tasks(inputs, folder, treatment), folder, treatment, jobs)
+    results, told = _work_on_all(_tasks(inputs, folder, treatment), folder, treatment, options.writing.jobs)
     report = facts.build(
         results,
         out_dir=str(out_dir) if folder is not None else None,
-        configuration=telling.configuration,
+        configuration=treatment.name,
         spent=digits(told.cost),
         warnings=told.warnings,
     )
     below = {str(each.path): str(each.below) for each in inputs}
-    telling.tell(report, lambda: _show(report, below, treatment.work.count))
-    if telling.quiet:  # A status that is not 0 needs a reason, as where one file is run.
+    tell_report(showing, report, lambda: _show(report, below, treatment.work.count))
+    if showing.quiet:  # A status that is not 0 needs a reason, as where one file is run.
         for line in _first(_reasons([each for each in results if each.exit_status], below)):
             say(f"condense: {line.removeprefix('* ')}")
     return facts.exit_status(results)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from ..config.positions import KeyPath, Positions
     from ..passes.condensation import Condensation
     from ..providers.registry import Registry
+    from .run_options import Configuring
 
 PROVIDER_IDS = ("lossless", "native", "smart", "truncation")
 """The names of `registry.BUILT_IN`, which is too heavy to import while a shell waits for completions."""
@@ -61,24 +61,17 @@ def registry_of_user() -> Registry:
     return registry
 
 
-def settings_with(
-    preset: str | None,
-    config: Path | None,
-    provider: str | None,
-    assignments: Sequence[str] | None,
-    registry: Registry,
-    *,
-    no_config: bool = False,
-) -> Settings:
+def settings_with(asked: Configuring, registry: Registry) -> Settings:
     """The settings of a run with these flags, checked by the provider. Raises CondenseError."""
     from msgspec.structs import replace
 
+    provider, assignments = asked.provider, asked.assignments
     flags = None
     if provider is not None:
         found = registry.get(provider)
-        if preset is None and config is None:
+        if asked.preset is None and asked.config is None:
             flags = _flags(found.default_configuration())
-    settings = settings_for(preset, config, no_config=no_config, flags=flags)
+    settings = settings_for(asked.preset, asked.config, no_config=asked.no_config, flags=flags)
     configuration, name, layers = settings.configuration, settings.name, settings.layers
     if provider is not None and flags is None:
         configuration, name = replace(configuration, provider=provider), f"{name}, provider {provider}"

@@ -24,7 +24,7 @@ from .reading import name_of, read_transcript
 from .run_log import log_run
 from .run_report import cost_of_run, show_run, shows_money
 from .summarizing import Told, summaries_for, told_of
-from .telling import Telling
+from .telling import is_silent, tell_report
 from .work import Condenser, Treatment, status_of_result
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..errors import ExitStatus
     from ..providers.registry import Registry
+    from .run_options import Showing
 
 
 _LEAST: Final = 10
@@ -50,7 +51,7 @@ class Ran(Struct, frozen=True):
     told: Told
 
 
-def run_one(file: str, treatment: Treatment, telling: Telling, to: Destination, registry: Registry) -> ExitStatus:
+def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, registry: Registry) -> ExitStatus:
     """Condense the transcript, write it and report it. Raises CondenseError."""
     work = treatment.work
     transcript = work.continuing(read_transcript(file, treatment.format, treatment.lenient))
@@ -64,26 +65,26 @@ def run_one(file: str, treatment: Treatment, telling: Telling, to: Destination, 
     output = converting.output(result, treatment.to)
     written = to.write(output.data or b"", transcript)
     status = status_of_result(result, summaries, treatment)
-    if not telling.log_json:  # Its line names the error.
+    if not showing.log_json:  # Its line names the error.
         say_error(result)
-    if telling.is_silent:
+    if is_silent(showing):
         return status
     ran = Ran(file, result, count, output, written, told_of(summaries))
-    report = _report(ran, treatment, telling, to)
-    telling.tell(report, lambda: _show(ran, report, telling, to))
-    if telling.log_json or telling.verbose:
-        log_run(result, report, work, status, as_json=telling.log_json)
+    report = _report(ran, treatment, showing, to)
+    tell_report(showing, report, lambda: _show(ran, report, showing, to))
+    if showing.log_json or showing.verbose:
+        log_run(result, report, work, status, as_json=showing.log_json)
     return status
 
 
-def _is_cost_asked(ran: Ran, telling: Telling) -> bool:
-    return telling.cost or telling.verbose or bool(ran.told.cost)
+def _is_cost_asked(ran: Ran, showing: Showing) -> bool:
+    return showing.cost or showing.verbose or bool(ran.told.cost)
 
 
-def _report(ran: Ran, treatment: Treatment, telling: Telling, to: Destination) -> facts.Report:
+def _report(ran: Ran, treatment: Treatment, showing: Showing, to: Destination) -> facts.Report:
     result, work, told = ran.result, treatment.work, ran.told
-    is_cost_wanted = _is_cost_asked(ran, telling) or telling.json or telling.report is not None
-    is_cost_wanted |= not telling.quiet and shows_money(result, to)
+    is_cost_wanted = _is_cost_asked(ran, showing) or showing.json or showing.report is not None
+    is_cost_wanted |= not showing.quiet and shows_money(result, to)
     cost = cost_of_run(result, ran.count, work.overhead_tokens, told.cost) if is_cost_wanted else None
     return facts.build(
         result,
@@ -91,9 +92,9 @@ def _report(ran: Ran, treatment: Treatment, telling: Telling, to: Destination) -
         encoding=encoding_for(result.before.model, ran.count.counter),
         source=name_of(ran.file),
         output=ran.written.output,
-        configuration=telling.configuration,
+        configuration=treatment.name,
         size_after=None if ran.output.data is None else len(ran.output.data),
-        explain=telling.explain,
+        explain=showing.explain,
         cost=cost,
         slim=work.slim,
         overhead_tokens=work.overhead_tokens,
@@ -115,15 +116,15 @@ def _warnings(ran: Ran, *, is_converted: bool) -> Iterator[str]:
         yield str(ran.result.error)
 
 
-def _show(ran: Ran, report: facts.Report, telling: Telling, to: Destination) -> None:
+def _show(ran: Ran, report: facts.Report, showing: Showing, to: Destination) -> None:
     """The report for people, and what to do next where nothing was written."""
     result = ran.result
-    if not result.is_needed and not telling.log_json:
+    if not result.is_needed and not showing.log_json:
         for warning in report.warnings:
             say(f"condense: {warning}")
         return
-    is_cost_asked = _is_cost_asked(ran, telling)
-    show_run(result, report, ran.count, to, telling, is_cost_asked)
+    is_cost_asked = _is_cost_asked(ran, showing)
+    show_run(result, report, ran.count, to, showing, is_cost_asked)
     for line in ran.written.said:
         tell(line)
     if to.where is Where.NOWHERE and not to.dry_run and result.transcript.is_changed:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..report.facts import Cost, Report
     from ..tokens import Counter
     from .destination import Destination
-    from .telling import Telling
+    from .run_options import Showing
 
 
 def cost_of_run(result: Condensation, counter: Counter, overhead_tokens: int | None, summaries: Decimal) -> Cost:
@@ -38,13 +38,13 @@ def show_run(
     report: Report,
     counter: Counter,
     to: Destination,
-    telling: Telling,
+    showing: Showing,
     is_cost_asked: bool,
 ) -> None:
     """All of it on a terminal, a line on standard error in a script, where --log-json wants that for itself."""
-    verbose, explain = telling.verbose, telling.explain
+    verbose, explain = showing.verbose, showing.explain
     is_brief = to.is_in_a_script and not (verbose or explain)
-    if telling.log_json and (is_brief or to.writes_stdout):
+    if showing.log_json and (is_brief or to.writes_stdout):
         return
     unit = unit_of(report)
     if is_brief:

@@ -18,33 +18,33 @@ from .console import console, say
 from .destination import Destination
 from .reading import name_of
 from .rows import RowsOutcome, RowsTask, check_destination, condense_rows, output_of
-from .telling import Telling
+from .telling import is_silent, tell_report
 from .work import Treatment
 
 if TYPE_CHECKING:
     from ..rows.row import Kind
     from ..rows.tally import Problem, Tally
+    from .run_options import RunOptions
 
 _SHOWN: Final = 5
 """Bad rows that are named one by one on the terminal."""
 
 
-def run_rows(
-    file: str, kind: Kind, treatment: Treatment, telling: Telling, to: Destination, jobs: int | None
-) -> ExitStatus:
+def run_rows(file: str, kind: Kind, treatment: Treatment, options: RunOptions, to: Destination) -> ExitStatus:
     """Condense the rows of a file in so many processes, write and report them. Raises CondenseError.
 
     Bad rows are passed through, and the status says so unless the user was lenient.
     """
     check_destination(to)
+    showing = options.showing
     task = RowsTask(file, kind, treatment, to.writes_anything)
     output = output_of(to)
     with progress_of(file) as progress:
-        outcome = condense_rows(task, output, jobs or usable_processors(), progress)
-    if not telling.is_silent:
-        report = report_of(task, outcome, to.output if output is not None else None, telling.configuration)
-        telling.tell(report, lambda: _show(report, name_of(file), to))
-    if telling.quiet and not treatment.lenient:  # They are why the status is not 0.
+        outcome = condense_rows(task, output, options.writing.jobs or usable_processors(), progress)
+    if not is_silent(showing):
+        report = report_of(task, outcome, to.output if output is not None else None, treatment.name)
+        tell_report(showing, report, lambda: _show(report, name_of(file), to))
+    if showing.quiet and not treatment.lenient:  # They are why the status is not 0.
         for line in bad_rows(outcome.tally.problems, outcome.tally.bad, name_of(file)):
             say(f"condense: {line}")
     return status_of_rows(outcome, treatment)

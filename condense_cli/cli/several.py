@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from .reading import name_of
+
+if TYPE_CHECKING:
+    from .run_options import Reading, Showing, Writing
 
 
 def is_several(files: list[str], out_dir: Path | None) -> bool:
@@ -13,11 +17,26 @@ def is_several(files: list[str], out_dir: Path | None) -> bool:
     return out_dir is not None or len(files) > 1 or (len(files) == 1 and Path(files[0]).is_dir())
 
 
-def check_several(
-    files: list[str], out_dir: Path | None, places: dict[str, object], of_one: dict[str, object], *, dry_run: bool
-) -> None:
+def of_one(showing: Showing) -> dict[str, object]:
+    """Options that tell of one transcript, with their values."""
+    return {
+        "--explain": showing.explain,
+        "--cost": showing.cost,
+        "-v": showing.verbose,
+        "--log-json": showing.log_json,
+    }
+
+
+def check_several(files: list[str], reading: Reading, writing: Writing, showing: Showing) -> None:
     """Raises UsageError for options that make no sense here: those that name one transcript, and others for one."""
-    refused = next((option for option, value in (places | of_one).items() if value), None)
+    out_dir, dry_run = writing.out_dir, writing.dry_run
+    places: dict[str, object] = {
+        "-o": writing.output,
+        "--session": reading.session,
+        "--new-session": writing.new_session,
+        "--in-place": writing.in_place,
+    }
+    refused = next((option for option, value in (places | of_one(showing)).items() if value), None)
     if out_dir is not None and refused is not None:
         raise UsageError(
             f"{refused} and --out-dir cannot be used together.",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..report.facts import Summarized
     from ..tokens import Counter
     from ..transcript import Message
+    from .run_options import Spending
 
 
 class Calls(Struct, frozen=True):
@@ -44,19 +45,12 @@ class Calls(Struct, frozen=True):
         return self.redact or self.max_cost is not None or self.max_tokens is not None
 
 
-def calls_of(
-    profile: str | None,
-    allow_calls: bool,
-    max_cost: str | None = None,
-    max_tokens: int | None = None,
-    *,
-    no_cache: bool = False,
-    redact: bool = False,
-    is_planned: bool = False,
-    is_count_asked: bool = False,
-) -> Calls:
+def calls_of(spending: Spending, *, is_planned: bool = False, is_count_asked: bool = False) -> Calls:
     """The flags as one checked value. Raises UsageError."""
-    return Calls(profile, allow_calls, _dollars(max_cost), max_tokens, no_cache, redact, is_planned, is_count_asked)
+    return Calls(
+        spending.profile, spending.allow_calls, _dollars(spending.max_cost), spending.max_summary_tokens,
+        spending.no_cache, spending.redact, is_planned, is_count_asked,
+    )  # fmt: skip
 
 
 def _dollars(text: str | None) -> Decimal | None:

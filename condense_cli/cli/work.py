@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from .. import api
 from ..config.models import Configuration
 from ..config.overrides import NO_OVERRIDES, Overrides, without_passes
+from ..config.presets import DEFAULT_PRESET
 from ..config.provider_settings import ProviderSettings
 from ..errors import ExitStatus, UsageError
 from ..factor import CountName, Factor, factor_as
@@ -22,7 +23,8 @@ from ..providers.registry import Registry
 from ..providers.window import Asked, Window, window_of
 from ..report.usage import beside_messages
 from ..windows import signs_of
-from .summarizing import Calls, OnDemand, status_of, was_interrupted
+from .counting import count_of
+from .summarizing import Calls, OnDemand, calls_of, status_of, was_interrupted
 
 if TYPE_CHECKING:
     from ..config.layers import Settings
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from ..passes.condensation import Condensation
     from ..tokens import Counter
     from ..transcript import Transcript
+    from .run_options import RunOptions
 
 
 class Work(Struct, frozen=True):
@@ -59,11 +62,13 @@ class Work(Struct, frozen=True):
 class Treatment(Struct, frozen=True):
     """How each conversation of a run is read, worked on, written and judged: one value, the same for all of them.
 
-    `format` is None where it is to be recognised, `to` where that of the input is written.
+    `name` is what reports call the configuration. `format` is None where it is to be recognised, `to` where that of
+    the input is written.
     """
 
     work: Work
     calls: Calls
+    name: str = ""
     format: str | None = None
     to: str | None = None
     lenient: bool = False
@@ -71,7 +76,46 @@ class Treatment(Struct, frozen=True):
     allow_partial: bool = False
 
 
-def with_own_target(work: Work, settings: Settings) -> Work:
+def treatment_of(options: RunOptions, overrides: Overrides, settings: Settings, registry: Registry) -> Treatment:
+    """What the options of a run and the settings that they name come to. Raises UsageError."""
+    doing = options.doing
+    calls = calls_of(options.spending, is_planned=options.writing.dry_run, is_count_asked=doing.count_as == "exact")
+    configuration = settings.configuration
+    if doing.counter is not None:
+        configuration = replace(configuration, counter=doing.counter)
+    work = Work(
+        configuration,
+        registry.given,
+        overrides=overrides,
+        target_tokens=doing.target_tokens,
+        target_percent=doing.target_percent,
+        model=doing.model,
+        slim=doing.slim,
+        if_needed=doing.if_needed,
+        asked=Asked(None, doing.context_window, doing.threshold, doing.above),
+        overhead_tokens=doing.overhead_tokens,
+        count=count_of(doing.count_as, settings),
+    )
+    work = _with_own_target(work, settings)
+    if doing.strict:
+        _check_strict(work, registry)
+    name = settings.name
+    if overrides.lossless_only:
+        is_usual = name == DEFAULT_PRESET and options.configuring.preset is None
+        name = "lossless only" if is_usual else f"{name}, lossless only"
+    return Treatment(
+        work,
+        calls,
+        name,
+        options.reading.format,
+        options.writing.to_format,
+        lenient=options.reading.lenient,
+        strict=doing.strict,
+        allow_partial=options.spending.allow_partial,
+    )
+
+
+def _with_own_target(work: Work, settings: Settings) -> Work:
     """The work with the target that the settings themselves give, where no flag gives one."""
     if not settings.has_own_target or work.target_tokens is not None or work.target_percent is not None:
         return work
@@ -80,7 +124,7 @@ def with_own_target(work: Work, settings: Settings) -> Work:
     return replace(work, target_tokens=tokens, target_percent=percent)
 
 
-def check_strict(work: Work, registry: Registry) -> None:
+def _check_strict(work: Work, registry: Registry) -> None:
     """Raises UsageError where nothing gives the target that --strict is about, before any work is done."""
     configuration = without_passes(work.configuration) if work.overrides.lossless_only else work.configuration
     targets = (work.target_tokens, work.target_percent, target_of(registry.compiled(configuration), 0))
