@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from importlib import import_module
 from typing import Final, Protocol
 
 from msgspec.structs import replace
@@ -119,5 +120,8 @@ def compare_files(
     """Measure files, cut by cut with all contenders in turn, so that a budget that ends leaves pairs; then the plan's
     own ways. Seconds are those that pass, calls included. `done` is told how many files are finished.
     """
+    for client in ("anthropic_client", "openai_client"):
+        with suppress(ModuleNotFoundError):  # Imported at its first call, it would count as time of the first way.
+            import_module(f".llm.{client}", __package__)
     ways = [*(contender.way for contender in contenders), *plan.ways]
     return evaluate_in_turn(names, plan, done, ways=ways, clock=time.perf_counter)

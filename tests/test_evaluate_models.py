@@ -19,6 +19,7 @@ from condense_cli.errors import ExitStatus
 
 SESSIONS: Final = 7
 SMALL: Final = ("--min-tokens", "0", "--cuts", "0.5")
+QUICK: Final = ("--against", "none", "--budgets", "0.5", "-j", "1")
 
 
 def keeps(exchange: Exchange) -> None:
@@ -140,7 +141,7 @@ def test_a_model_whose_summaries_are_refused_fails_and_keeps_nothing_by_it(bench
     assert report["models"][1]["summaries"][0]["refused"] == SESSIONS
     assert report["models"][1]["stopped"] is None
     assert (
-        "banana fails at more cuts than keeper: more than chance (−100.0 points)."
+        "banana condenses less often than keeper, by more than chance (−100.0 points)."
         in bench.run(*against("keeper", "banana")).text
     )
 
@@ -178,7 +179,7 @@ def test_prompts_are_compared_and_one_alone_with_the_usual_one(bench: Bench, tmp
     (tmp_path / "mine.txt").write_text("Name every name.\n")
     report = bench.report(*against("prompted"), "--prompt", "mine.txt")
     assert report["ways"] == ["prompt default", "prompt mine.txt"]
-    assert [model["prompt"] for model in report["models"]] == ["default", "mine.txt"]
+    assert [model["prompt"] for model in report["models"]] == [None, "mine.txt"]
     assert differences(report)["facts_or_named"]["verdict"] == "more"
     systems = {str(body["messages"][0]["content"]) for body in bench.server.bodies}
     assert sum(system.startswith("Name every name.\n\n") for system in systems) == 1
@@ -208,10 +209,10 @@ def test_without_consent_nothing_is_called(bench: Bench, tmp_path: Path) -> None
     done = bench.run("--prompt", "mine.txt")
     assert done.status == ExitStatus.USAGE
     assert "--profile NAME or --allow-calls" in done.message
-    assert bench.run().status == ExitStatus.DONE
+    assert bench.run(*QUICK).status == ExitStatus.DONE
     assert bench.server.calls == 0
     bench.own.write_text(bench.own.read_text()[:-1] + ', "allow_calls": true}')
-    assert bench.run().status == ExitStatus.DONE, "whoever names no model measures without one"
+    assert bench.run(*QUICK).status == ExitStatus.DONE, "whoever names no model measures without one"
     assert bench.server.calls == 0
     bench.report("--prompt", "mine.txt")
     assert bench.server.calls > 0
@@ -246,7 +247,9 @@ def test_the_tables_fit(bench: Bench, columns: str) -> None:
     )  # fmt: skip
     assert re.search(r"^summaries +written +cached +refused +calls +tokens +cost +seconds$", done.text, re.MULTILINE)
     assert re.search(rf"^keeper +7 +0 +0 +7 +{7 * 1020:,} +\$0\.0084 +\d+\.\d$", done.text, re.MULTILINE)
-    assert re.search(r"^keeper less banana, as it is +points +95 % interval +transcripts", done.text, re.MULTILINE)
+    assert re.search(r"^keeper less banana, as it is\nmeasure +points +95 % interval +transcripts$", done.text, re.M)
+    assert re.search(r"^size +\+\d\.\d +\+\d\.\d to \+\d\.\d +7 +more than chance$", done.text, re.MULTILINE)
+    assert re.search(r"^files +0\.0 +0\.0 to 0\.0 +7 +chance$", done.text, re.MULTILINE)
     tables = [line for line in done.text.splitlines() if "  " in line]
     assert max(map(len, tables)) <= int(columns)
 

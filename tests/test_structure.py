@@ -50,6 +50,7 @@ FLOORS = [
         "api",
         "measuring",
         "judging",
+        "comparing",
         "sessions",
         "rows",
         "many",

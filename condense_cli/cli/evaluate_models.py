@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from itertools import product
@@ -101,30 +101,27 @@ def _check_consent(calls: Calls) -> None:
 
 def _named(configurations: Sequence[str], profiles: Sequence[str], prompts: Sequence[str]) -> dict[str, _Named]:
     """Every combination, by a name of what is not the same in all. One alone gets something to compare it with."""
-    named = [
-        _Named(*each)
-        for each in product(configurations, dict.fromkeys(profiles) or (None,), dict.fromkeys(prompts) or (None,))
-    ]
+    files = [None if prompt == _OWN_PROMPT else prompt for prompt in prompts]
+    combined = product(configurations, dict.fromkeys(profiles) or (None,), dict.fromkeys(files) or (None,))
+    named = [_Named(*each) for each in combined]
     if len(named) == 1:
         (only,) = named
-        if only.prompt not in (None, _OWN_PROMPT):
-            named = [replace(only, prompt=_OWN_PROMPT), only]
+        if only.prompt is not None:
+            named = [replace(only, prompt=None), only]
         elif only.profile != _OFFLINE:
             named = [replace(only, profile=_OFFLINE), only]
-    return dict(_by_name(named))
-
-
-def _by_name(named: Sequence[_Named]) -> Iterator[tuple[str, _Named]]:
     differ = [key for key in _Named.__struct_fields__ if len({getattr(each, key) for each in named}) > 1]
-    for each in named:
-        parts = [_said(key, getattr(each, key)) for key in differ]
-        yield ", ".join(parts) or each.configuration, each
+    return {", ".join(_said(each, key) for key in differ) or each.configuration: each for each in named}
 
 
-def _said(key: str, value: str | None) -> str:
-    if key == "prompt":
-        return f"prompt {value}"
-    return value or "as configured"
+def _said(named: _Named, key: str) -> str:
+    match key:
+        case "profile":
+            return named.profile or "as configured"
+        case "prompt":
+            return f"prompt {named.prompt or _OWN_PROMPT}"
+        case _:
+            return named.configuration
 
 
 def _prompt(name: str) -> str:

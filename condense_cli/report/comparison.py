@@ -45,29 +45,27 @@ def by_pair(differences: Sequence[Compared]) -> Iterator[list[Compared]]:
 
 def in_words(pair: Sequence[Compared]) -> Iterator[str]:
     """Whether a way differs from another by more than chance, in sentences."""
-    first = pair[0]
-    known = [one for one in pair if one.verdict is not Verdict.TOO_FEW]
-    if not known:
+    way, against = pair[0].way, pair[0].against
+    if all(one.verdict is Verdict.TOO_FEW for one in pair):
         few = max(one.units for one in pair)
         yield (
-            f"{first.way} and {first.against}: {few} {first.unit} are too few to say whether they differ by more than "
-            f"chance; {FEWEST} would do."
+            f"{way} and {against}: {few} {pair[0].unit} are too few to say whether they differ by more than chance; "
+            f"{FEWEST} would do."
         )
         return
-    for verdict, keeps in ((Verdict.MORE, "more"), (Verdict.LESS, "less")):
-        for one in (one for one in known if one.verdict is verdict):
-            if one.measure == CONDENSED:
-                does = "condenses" if verdict is Verdict.MORE else "fails"
-                yield f"{first.way} {does} at more cuts than {first.against}: more than chance ({_points(one)})."
-            elif one.measure == SIZE:
-                yield f"{first.way} leaves {keeps} of the size than {first.against}: more than chance ({_points(one)})."
-        kept = [one for one in known if one.verdict is verdict and one.measure not in (CONDENSED, SIZE)]
-        if kept:
-            named = _listed([f"{label(one.measure)} ({_points(one)})" for one in kept])
-            yield f"{first.way} keeps {keeps} than {first.against}, by more than chance: {named}."
-    same = [label(one.measure) for one in known if one.verdict is Verdict.CHANCE]
+    for verdict, more, larger in ((Verdict.MORE, "more", "larger"), (Verdict.LESS, "less", "smaller")):
+        found = {one.measure: f"({points(one.mean)} points)" for one in pair if one.verdict is verdict}
+        often, size = found.pop(CONDENSED, ""), found.pop(SIZE, "")
+        if often:
+            yield f"{way} condenses {more} often than {against}, by more than chance {often}."
+        if found:
+            named = _listed([f"{label(measure)} {by}" for measure, by in found.items()])
+            yield f"{way} keeps {more} than {against}, by more than chance: {named}."
+        if size:
+            yield f"What {way} leaves is {larger} than what {against} leaves, by more than chance {size}."
+    same = [label(one.measure) for one in pair if one.verdict is Verdict.CHANCE]
     if same:
-        yield f"{first.way} and {first.against} are no more different than chance in {_listed(same)}."
+        yield f"{way} and {against} are no more different than chance in {_listed(same)}."
 
 
 def label(measure: str) -> str:
@@ -76,11 +74,8 @@ def label(measure: str) -> str:
 
 def points(share: float) -> str:
     """A difference of shares in points of percent, with its sign."""
-    return f"{100 * share:+.1f}".replace("-", "−")
-
-
-def _points(one: Compared) -> str:
-    return f"{points(one.mean)} points"
+    shown = f"{100 * share:+.1f}".replace("-", "−")
+    return "0.0" if shown[1:] == "0.0" else shown
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -38,6 +38,7 @@ def render_comparison(found: Evaluation, width: int) -> Iterator[RenderableType]
             yield Text(visible(said), style="yellow")
     for pair in by_pair(found.differences):
         yield ""
+        yield Text(visible(f"{pair[0].way} less {pair[0].against}, {pair[0].setting}"))
         yield _differences(pair, width)
         for sentence in in_words(pair):
             yield Text(visible(sentence), style="bold")
@@ -73,8 +74,7 @@ def _cost(each: Sequence[Summarized]) -> str:
 
 def _differences(pair: Sequence[Compared], width: int) -> RenderableType:
     first = pair[0]
-    title = f"{first.way} less {first.against}, {first.setting}"
-    columns = [title, "points", f"{100 * CONFIDENCE:.0f} % interval", first.unit, ""]
+    columns = ["measure", "points", f"{100 * CONFIDENCE:.0f} % interval", first.unit, ""]
     rows = [
         [
             label(one.measure),
