@@ -81,7 +81,7 @@ def quality() -> Figures:
 def fit() -> Figures:
     from condense_cli.extractive import weights
 
-    line = re.compile(r"^- (target [\d.]+%) .*: fact recall ([\d.]+), edit recall ([\d.]+)$", re.MULTILINE)
+    line = re.compile(r"^- (target [\d.]+%) .*: fact recall ([\d.]+), edit recall ([\d.]+)", re.MULTILINE)
     found = line.findall(weights.__doc__ or "")
     facts = {f"{name}: facts": float(share) for name, share, _ in found}
     return facts | {f"{name}: edits": float(share) for name, _, share in found}

@@ -18,6 +18,9 @@ from model_server import Exchange, ModelServer, model_server
 from condense_cli.errors import ExitStatus
 
 SESSIONS: Final = 7
+SLOW: Final = 0.03
+"""Seconds before the twin of another model answers."""
+
 SMALL: Final = ("--min-tokens", "0", "--cuts", "0.5")
 QUICK: Final = ("--against", "none", "--budgets", "0.5", "-j", "1")
 
@@ -31,7 +34,10 @@ def keeps(exchange: Exchange) -> None:
 def play(exchange: Exchange) -> None:
     """What each of the models does."""
     match exchange.body["model"]:
-        case "keeper" | "twin":
+        case "keeper":
+            keeps(exchange)
+        case "twin":
+            exchange.server.over.wait(SLOW)
             keeps(exchange)
         case "banana":
             played.good("banana banana")(exchange)
@@ -126,6 +132,8 @@ def test_two_equal_models_are_no_more_different_than_chance(bench: Bench) -> Non
     report = bench.report(*against("keeper", "twin"))
     assert {one["verdict"] for one in report["differences"]} == {"chance"}
     assert all(one["low"] <= 0 <= one["high"] for one in report["differences"])
+    seconds = {setting["way"]: setting["seconds"] for setting in report["total"]["settings"]}
+    assert seconds["twin"] >= SESSIONS * SLOW, "waiting for a model counts"
     said = " ".join(bench.run(*against("keeper", "twin")).text.split())
     assert "twin and keeper are no more different than chance in condensed, size, facts," in said
     assert "by more than chance" not in said

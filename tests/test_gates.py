@@ -128,5 +128,5 @@ def test_the_figures_of_the_project_have_a_measure_each() -> None:
 # The figures of the last fit are read from where it writes them.
 def test_the_figures_of_the_fit_are_found() -> None:
     figures = runpy.run_path(str(PROJECT / "benchmarks" / "gates.py"))["fit"]()
-    assert len(figures) == 6
+    assert {name.rpartition(" ")[2] for name in figures} == {"facts", "edits"}
     assert all(0 < share <= 1 for share in figures.values())

@@ -190,13 +190,16 @@ def evaluate(
         from ..quality.evaluation import Evaluated
         from ..report import evaluation
         from ..report.facts import to_json
-        from .evaluate_models import models_of
         from .settings import counter_of, settings_if_any
 
         if (recorded or with_models) and not (preset or provider or config):
             preset = list(BESIDE) if recorded else [_OF_MODELS]
         configurations = dict(_configurations(preset, provider, config))
-        models = models_of(configurations, profile, prompt, calls) if with_models else None
+        models = None
+        if with_models:
+            from .evaluate_models import models_of
+
+            models = models_of(configurations, profile, prompt, calls)
         plan = Plan(
             () if models else tuple(configurations.items()),
             () if (recorded or models) and against is None else _compared(against),

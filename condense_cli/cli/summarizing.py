@@ -129,11 +129,10 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls, budget: 
     user = load_user_configuration()
     permission = Permission(calls.profile, calls.allow_calls)
     cache = None if calls.no_cache else Cache(cache_path())
-    is_one_of_many = budget is not None
-    budget = budget or calls.budget()
+    own_budget = budget or calls.budget()
     redactor = redactor_of(calls)
     now = datetime.now(UTC)
-    with nullcontext() if is_one_of_many else _progress() as progress:
+    with nullcontext() if budget else _progress() as progress:
 
         def caller(access: Access) -> Caller:
             encoding = encoding_for(access.profile.model)
@@ -144,7 +143,7 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls, budget: 
                 now,
                 exact=encoding.exact,
                 factor=typical_of(access.profile.model),
-                budget=budget,
+                budget=own_budget,
                 cache=cache,
                 redactor=redactor,
                 progress=progress,
