@@ -43,8 +43,8 @@ EXAMPLES = (
     "condense evaluate --session latest -p speed --plot curves.svg\n"
     "condense evaluate session.jsonl --measure bits --measure grounding\n"
     "condense evaluate --recorded --session latest  what its compactions kept\n"
-    "condense evaluate sessions/ --profile gpt-4o-mini --profile claude-haiku-4-5 --max-cost 2\n"
-    "condense evaluate sessions/ --profile gpt-4o-mini --prompt mine.txt   its summaries by two prompts\n"
+    "condense evaluate in/ --profile gpt-4o-mini --profile gpt-5-mini --max-cost 2\n"
+    "condense evaluate in/ --profile gpt-4o-mini --prompt mine.txt   two prompts\n"
     "condense evaluate sessions/ --json | jq '.total.at_size'"
 )
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
@@ -162,6 +162,7 @@ def evaluate(
     docs/quality.md has the definitions.
     """
     with exits():
+        from .reading import input_files
         from .summarizing import calls_of
 
         calls = calls_of(None, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact)
@@ -183,7 +184,7 @@ def evaluate(
         measures = _measures(measure, (*RECALLS, "bits") if with_models else RECALLS)
         if all and (transcripts or session):
             raise UsageError("--all cannot be used with a transcript or --session.", "Name one of them.")
-        names = evaluate_recorded.sessions_here() if all else _names(transcripts, session)
+        names = evaluate_recorded.sessions_here() if all else input_files(transcripts, session)
         from ..judging import BESIDE
         from ..measuring import Plan, Unread, evaluate_files
         from ..parallel import usable_processors
@@ -238,27 +239,6 @@ def evaluate(
             _print(found)
         status = models.status if models else ExitStatus.DONE
         raise SystemExit(int(status if found.transcripts else ExitStatus.INPUT))
-
-
-def _names(transcripts: list[str] | None, session: str | None) -> list[str]:
-    """The files that are named, and those in folders that are. Raises UsageError and UnreadableError."""
-    from ..many.inputs import TRANSCRIPTS, files_in
-    from .reading import check_piped, input_file
-
-    if session is not None or not transcripts:
-        return [input_file(transcripts[0] if transcripts else None, session)]
-    names: list[str] = []
-    for name in transcripts:
-        folder = Path(name)
-        if folder.is_dir():
-            inside = [str(path) for path in files_in(folder)]
-            if not inside:
-                raise UsageError(f"There is no transcript in {name}.", f"Looked for {', '.join(sorted(TRANSCRIPTS))}.")
-            names += inside
-        else:
-            check_piped(name)
-            names.append(name)
-    return list(dict.fromkeys(names))
 
 
 def _configurations(
