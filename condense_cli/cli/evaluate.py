@@ -163,9 +163,10 @@ def evaluate(
     """
     with exits():
         from .reading import input_files
+        from .run_options import Spending
         from .summarizing import calls_of
 
-        calls = calls_of(None, allow_calls, max_cost, max_summary_tokens, no_cache=no_cache, redact=redact)
+        calls = calls_of(Spending(None, allow_calls, max_cost, max_summary_tokens, no_cache, redact))
         with_models = bool(profile or prompt or allow_calls)
         _check_calls(calls, with_models=with_models, recorded=recorded, jobs=jobs)
         if recorded:
