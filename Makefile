@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAMPLE := sample_transcripts/bugfix-session.jsonl
 
-.PHONY: demo test clients check fuzz mutants freeze format bench docs clean
+.PHONY: demo test clients check fuzz mutants freeze format bench gates docs clean
 
 demo: .venv/.run
 	$(BIN)/condense run $(SAMPLE) --preset speed --dry-run
@@ -48,6 +48,9 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/sessions.py
+
+gates: .venv/.dev
+	$(BIN)/python benchmarks/gates.py
 
 .venv/.run: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -263,14 +263,13 @@ def files_in(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Measure what the lossless prelude saves on transcripts.")
-    parser.add_argument("paths", type=Path, nargs="*", help="files and folders (default: ../shared/transcripts)")
-    parser.add_argument("--markdown", action="store_true", help="only the totals, as a table for the documentation")
-    options = parser.parse_args(arguments)
-    paths = options.paths or [FOLDER / name for name in FOLDERS if (FOLDER / name).is_dir()]
-    if not paths:
-        parser.error("There are no transcripts beside the project: name files or folders.")
+def recorded() -> list[Path]:
+    """The folders of recorded transcripts beside the project."""
+    return [FOLDER / name for name in FOLDERS if (FOLDER / name).is_dir()]
+
+
+def grouped(paths: Sequence[Path]) -> tuple[dict[str, list[Row]], list[str]]:
+    """What was measured, by group, and the names of files that cannot be read. Exits where a text is lost."""
     groups: dict[str, list[Row]] = {}
     skipped: list[str] = []
     for path in files_in(paths):
@@ -284,6 +283,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except NotLosslessError:
             sys.exit(f"{path}: a text did not come back when it was decoded.")
         groups.setdefault(group_of(path, transcript), []).append(row)
+    return groups, skipped
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Measure what the lossless prelude saves on transcripts.")
+    parser.add_argument("paths", type=Path, nargs="*", help="files and folders (default: ../shared/transcripts)")
+    parser.add_argument("--markdown", action="store_true", help="only the totals, as a table for the documentation")
+    options = parser.parse_args(arguments)
+    paths = options.paths or recorded()
+    if not paths:
+        parser.error("There are no transcripts beside the project: name files or folders.")
+    groups, skipped = grouped(paths)
     totals = [total(name, groups[name]) for name in GROUPS if name in groups]
     if options.markdown:
         print(markdown(totals))

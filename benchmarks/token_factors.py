@@ -221,16 +221,26 @@ def show(title: str, found: Sequence[Prediction], *, names: bool) -> None:
         )
 
 
+def recorded() -> list[Path]:
+    """The recorded transcripts beside the project."""
+    return sorted(path for name in FOLDERS for path in (SHARED / name).glob("*/*") if path.is_file())
+
+
+def predictions(sessions: Sequence[Session]) -> tuple[list[Prediction], list[Prediction]]:
+    """From the sessions' own usage, and from the table; each time with the other projects alone."""
+    by_table = [found for session in sessions if is_foreign(session) and (found := from_table(session, sessions))]
+    by_usage = [found for session in sessions if (found := from_usage(session, sessions))]
+    return by_usage, by_table
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sessions", nargs="*", type=Path)
     parser.add_argument("--write", action="store_true", help="write the table")
     parser.add_argument("--all", action="store_true", help="every session by name, not only the worst five")
     arguments = parser.parse_args()
-    paths = arguments.sessions or sorted(path for name in FOLDERS for path in (SHARED / name).glob("*/*"))
-    sessions = sessions_of(path for path in paths if path.is_file())
-    by_table = [found for session in sessions if is_foreign(session) and (found := from_table(session, sessions))]
-    by_usage = [found for session in sessions if (found := from_usage(session, sessions))]
+    sessions = sessions_of(arguments.sessions or recorded())
+    by_usage, by_table = predictions(sessions)
     show("From the usage of the first 60 % of the calls", by_usage, names=arguments.all)
     show("From the table, each project left out in turn", by_table, names=arguments.all)
     by_exact = [

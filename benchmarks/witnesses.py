@@ -53,8 +53,10 @@ _NEAR: Final = 0.03
 """Who leaves more than so much above the size is not compared there."""
 
 
-def ways(presets: Sequence[str]) -> list[Way]:
-    own = [configured(name, load_preset(name)) for name in presets]
+def ways(options: Options) -> list[Way]:
+    own = [configured(name, load_preset(name)) for name in options.presets]
+    if not options.compares:
+        return own
     return [*own, *KNOWN_WAYS.values(), Way("clear old results", None, tuple(map(_cleared, (20, 10, 5, 3))))]
 
 
@@ -64,10 +66,11 @@ def _cleared(keep: int) -> tuple[str, AsIs]:
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What is measured of each session; it travels to other processes."""
+    """What is measured of each session, and whether other ways are too; it travels to other processes."""
 
     presets: tuple[str, ...]
     measures: tuple[str, ...]
+    compares: bool = True
 
 
 def measured(options: Options, path: Path) -> Evaluated | None:
@@ -75,9 +78,7 @@ def measured(options: Options, path: Path) -> Evaluated | None:
     try:
         transcript = api.load(path)
         witnesses = [name for name in WITNESSES if name in options.measures]
-        found = evaluate(
-            transcript, ways(options.presets), budgets=SIZES, cuts=CUTS, witnesses=witnesses, name=str(path)
-        )
+        found = evaluate(transcript, ways(options), budgets=SIZES, cuts=CUTS, witnesses=witnesses, name=str(path))
     except CondenseError:
         return None
     return found if found.cuts else None
@@ -93,7 +94,7 @@ def projects_of(paths: Sequence[Path]) -> dict[str, list[Path]]:
     return found
 
 
-def _folders(path: Path) -> list[Path]:
+def folders(path: Path) -> list[Path]:
     """The folders of recorded transcripts, without what was made from others of them."""
     return sorted(each for each in path.iterdir() if each.is_dir() and each.name != "derived") if path.is_dir() else []
 
@@ -172,7 +173,7 @@ def tables(groups: dict[str, dict[str, list[Evaluated]]], measures: Sequence[str
         "",
     ]
     for group, projects in groups.items():
-        cuts = _cuts(projects.values())
+        cuts = cuts_of(projects.values())
         if not cuts:
             continue
         sessions = plural(sum(map(len, projects.values())), "session")
@@ -182,7 +183,7 @@ def tables(groups: dict[str, dict[str, list[Evaluated]]], measures: Sequence[str
     return "\n".join(lines)
 
 
-def _cuts(projects: Iterable[list[Evaluated]]) -> list[Cut]:
+def cuts_of(projects: Iterable[list[Evaluated]]) -> list[Cut]:
     return [cut for found in projects for one in found for cut in one.cuts]
 
 
@@ -195,7 +196,7 @@ def written(page: str, text: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    fitted, left_out = (_folders(path) for path in RECORDED)
+    fitted, left_out = (folders(path) for path in RECORDED)
     parser.add_argument("--fitted", type=Path, nargs="*", default=fitted, metavar="PATH")
     parser.add_argument("--left-out", type=Path, nargs="*", default=left_out, metavar="PATH")
     parser.add_argument("--sample", type=int, metavar="N", help="so many sessions of each group")
@@ -214,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     if given.json:
         means = {
-            group: {project: settings_of(_cuts([found])) for project, found in projects.items()}
+            group: {project: settings_of(cuts_of([found])) for project, found in projects.items()}
             for group, projects in groups.items()
         }
         given.json.write_bytes(msgspec.json.encode(means))

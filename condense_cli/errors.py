@@ -74,5 +74,9 @@ class CallFailedError(CondenseError):
     status = ExitStatus.CALLS_FAILED
 
 
+class StoppedError(CallFailedError):
+    """No further call is made: the budget is spent, or the model cannot be reached."""
+
+
 class BrokenOutputError(CondenseError):
     pass

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Final
 
@@ -14,8 +15,9 @@ from . import api
 from .config.models import Configuration
 from .config.presets import load_preset, preset_names
 from .errors import CondenseError, UsageError
-from .factor import factor_of
+from .factor import Factor, factor_of
 from .parallel import in_order
+from .passes.summaries import Summarizer
 from .quality.baselines import BASELINES
 from .quality.cases import SMALLEST, Case, Way
 from .quality.evaluation import AS_IS, BUDGETS, CUTS, Evaluated
@@ -60,19 +62,31 @@ class Unread(Struct, frozen=True):
     reason: str
 
 
-def configured(name: str, configuration: Configuration) -> Way:
-    """A configuration as a way to condense; summaries are made offline."""
+def configured(
+    name: str,
+    configuration: Configuration,
+    writing: Callable[[Counter], AbstractContextManager[Summarizer | None]] = lambda count: nullcontext(),
+) -> Way:
+    """A configuration as a way to condense. `writing` opens what writes the summaries of one run; none: offline."""
+
+    def condensed(case: Case, target: int | None, factor: Factor | None) -> Sequence[Message]:
+        with writing(case.count) as summarizer:
+            return api.condense(
+                case.before,
+                configuration,
+                target_tokens=target,
+                counter=case.count,
+                factor=factor,
+                summarizer=summarizer,
+                proves=False,
+            ).transcript.messages
 
     def to_target(case: Case, target: int) -> Sequence[Message]:
         factor = factor_of(case.before, case.count)
-        target = factor.shown(target)
-        found = api.condense(
-            case.before, configuration, target_tokens=target, counter=case.count, factor=factor, proves=False
-        )
-        return found.transcript.messages
+        return condensed(case, factor.shown(target), factor)
 
     def as_is(case: Case) -> Sequence[Message]:
-        return api.condense(case.before, configuration, counter=case.count, proves=False).transcript.messages
+        return condensed(case, None, None)
 
     return Way(name, to_target, ((AS_IS, as_is),))
 
@@ -146,7 +160,7 @@ def evaluate_files(
     `done` is told how many files are finished, with a part of one as a fraction.
     """
     if jobs <= 1 or len(names) <= 1:
-        return list(_in_turn(names, plan, done))
+        return evaluate_in_turn(names, plan, done)
     found: list[Evaluated | Unread] = []
     # Files differ in length: as long as one is measured, the other processes go on to all the others.
     for result in in_order(partial(_of_plan, plan), names, min(jobs, len(names)), ahead=len(names)):
@@ -159,34 +173,62 @@ def _of_plan(plan: Plan, name: str) -> Evaluated | Unread:
     return evaluate_file(name, plan)
 
 
-def _in_turn(names: Sequence[str], plan: Plan, done: Callable[[float], None]) -> Iterator[Evaluated | Unread]:
+def evaluate_in_turn(
+    names: Sequence[str],
+    plan: Plan,
+    done: Callable[[float], None] = lambda files: None,
+    *,
+    ways: Sequence[Way] | None = None,
+    clock: Callable[[], float] = time.process_time,
+) -> list[Evaluated | Unread]:
+    """Measure files one after the other, here; with other ways than the plan's and another clock where they are given.
+
+    `done` is told as by `evaluate_files`.
+    """
+    found = []
     for number, name in enumerate(names):
-        yield evaluate_file(name, plan, partial(_add, done, number))
+        found.append(evaluate_file(name, plan, partial(_add, done, number), ways=ways, clock=clock))
         done(number + 1)
+    return found
 
 
 def _add(done: Callable[[float], None], files: int, share: float) -> None:
     done(files + share)
 
 
-def evaluate_file(name: str, plan: Plan, done: Callable[[float], None] = lambda share: None) -> Evaluated | Unread:
+def evaluate_file(
+    name: str,
+    plan: Plan,
+    done: Callable[[float], None] = lambda share: None,
+    *,
+    ways: Sequence[Way] | None = None,
+    clock: Callable[[], float] = time.process_time,
+) -> Evaluated | Unread:
     """Measure one file; "-" is standard input."""
     try:
-        return _measured(name, api.load(name, format=plan.format, lenient=plan.lenient), plan, done)
+        transcript = api.load(name, format=plan.format, lenient=plan.lenient)
+        return _measured(name, transcript, plan, done, ways, clock)
     except CondenseError as error:
         return Unread(name, error.message)
 
 
-def _measured(name: str, transcript: Transcript, plan: Plan, done: Callable[[float], None]) -> Evaluated:
+def _measured(
+    name: str,
+    transcript: Transcript,
+    plan: Plan,
+    done: Callable[[float], None],
+    ways: Sequence[Way] | None = None,
+    clock: Callable[[], float] = time.process_time,
+) -> Evaluated:
     return _evaluate(
         transcript,
-        plan.ways,
+        plan.ways if ways is None else ways,
         budgets=plan.budgets,
         cuts=plan.cuts,
         smallest=plan.smallest,
         witnesses=plan.witnesses,
         name=name,
         count=Counter.of(transcript, plan.counter),
-        clock=time.process_time,
+        clock=clock,
         done=done,
     )

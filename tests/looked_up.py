@@ -15,10 +15,14 @@ def shown(number: int) -> str:
     return "\n".join([f"first_{number}", *filler[:19], f"middle_{number}", *filler])
 
 
-def work() -> Transcript:
-    """A request and four reads; then, from the cut at half on, an assistant that names what the files said."""
-    before = [message for number in range(READS) for message in read_turn(f"t{number}", f"f{number}", shown(number))]
+def work(first: int = 0) -> Transcript:
+    """A request and four reads; then, from the cut at half on, an assistant that names what the files said.
+
+    The files are numbered from `first` on.
+    """
+    numbers = range(first, first + READS)
+    before = [message for number in numbers for message in read_turn(f"t{number}", f"f{number}", shown(number))]
     after = []
-    for number in range(READS):
+    for number in numbers:
         after += [assistant(f"It is first_{number}, and also middle_{number}."), user("Go on.")]
     return anthropic(user("Look, please."), *before, *after, assistant("Done."))

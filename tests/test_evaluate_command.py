@@ -41,7 +41,7 @@ def test_the_names_and_defaults_on_the_help_page_are_those_that_are_known() -> N
     assert ", ".join(AGAINST) in text
     assert (recall.RECALLS, measures.WITNESSES) == (RECALLS, WITNESSES)
     assert ", ".join((*RECALLS, *WITNESSES)) in text
-    assert f"[default: {','.join(map(str, BUDGETS))}]" in text
+    assert f"[default: {','.join(map(str, BUDGETS))}; none with --profile or --prompt]" in text
     assert f"[default: {','.join(map(str, CUTS))}]" in text
     assert f"Leave out transcripts of fewer tokens. [default: {SMALLEST};" in text
 

@@ -50,6 +50,7 @@ FLOORS = [
         "api",
         "measuring",
         "judging",
+        "comparing",
         "sessions",
         "rows",
         "many",
@@ -79,6 +80,7 @@ AT_THE_EDGE = {
     "llm/calls.py": {"threading", "time"},
     "llm/redaction.py": {"pathlib"},
     "patterns.py": {"time"},
+    "quality/paired.py": {"random"},  # With a seed: a function of its arguments.
     "report/providers.py": {"pathlib"},
     "tokens_tiktoken.py": {"os", "pathlib", "tempfile"},
     "report/typical.py": {"pathlib"},

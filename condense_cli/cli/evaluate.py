@@ -10,15 +10,30 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ..errors import ExitStatus, OutputError, UsageError
+from ..errors import ExitStatus, UsageError
 from . import evaluate_recorded
-from .console import console, exits, say, write_text
-from .options import CounterOption, FormatOption, LenientReading, Session, complete_preset
+from .console import console, exits, write_text
+from .evaluate_picture import check_picture, draw_picture
+from .options import (
+    AllowCalls,
+    CounterOption,
+    FormatOption,
+    LenientReading,
+    MaxCost,
+    MaxSummaryTokens,
+    NoCache,
+    Profiles,
+    Prompts,
+    Redact,
+    Session,
+    complete_preset,
+)
 from .providing import complete_provider
 
 if TYPE_CHECKING:
     from ..config.models import Configuration
     from ..report.evaluation import Evaluation
+    from .summarizing import Calls
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -28,6 +43,8 @@ EXAMPLES = (
     "condense evaluate --session latest -p speed --plot curves.svg\n"
     "condense evaluate session.jsonl --measure bits --measure grounding\n"
     "condense evaluate --recorded --session latest  what its compactions kept\n"
+    "condense evaluate in/ --profile gpt-4o-mini --profile gpt-5-mini --max-cost 2\n"
+    "condense evaluate in/ --profile gpt-4o-mini --prompt mine.txt   two prompts\n"
     "condense evaluate sessions/ --json | jq '.total.at_size'"
 )
 AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
@@ -39,8 +56,10 @@ WITNESSES: Final = (
 )  # fmt: skip
 """The names of `quality.recall.RECALLS` and `quality.witnesses.measures.WITNESSES`, likewise."""
 
-_PICTURES: Final = (".svg", ".png")
 _BUDGETS: Final = "0.7,0.5,0.3"
+_OF_MODELS: Final = "max"
+"""The preset where models write: it has one summary written for each cut."""
+
 _CUTS: Final = "0.5,0.75"
 _MIN_TOKENS: Final = 8_000
 
@@ -58,7 +77,7 @@ def evaluate(
             "-p",
             metavar="NAME|PATH",
             autocompletion=complete_preset,
-            help="A preset; may be repeated.  [default: all presets]",
+            help="A preset; may be repeated.  [default: all presets, or max with --profile or --prompt]",
         ),
     ] = None,
     provider: Annotated[
@@ -79,12 +98,18 @@ def evaluate(
             "--against",
             metavar="NAME",
             autocompletion=lambda: [*AGAINST, "none"],
-            help=f"What to compare with: {', '.join(AGAINST)} or none; may be repeated.  [default: the first four]",
+            help=f"What to compare with: {', '.join(AGAINST)} or none; may be repeated.  "
+            "[default: the first four; none with --profile or --prompt]",
         ),
     ] = None,
     budgets: Annotated[
-        str, typer.Option("--budgets", metavar="SHARES", help="Shares of the tokens to condense to.")
-    ] = _BUDGETS,
+        str | None,
+        typer.Option(
+            "--budgets",
+            metavar="SHARES",
+            help=f"Shares of the tokens to condense to.  [default: {_BUDGETS}; none with --profile or --prompt]",
+        ),
+    ] = None,
     cuts: Annotated[
         str, typer.Option("--cuts", metavar="SHARES", help="Shares of the messages after which to cut.")
     ] = _CUTS,
@@ -95,7 +120,7 @@ def evaluate(
             metavar="NAME",
             autocompletion=lambda: [*RECALLS, *WITNESSES, "all"],
             help=f"What to show: {', '.join((*RECALLS, *WITNESSES))} or all; may be repeated.  "
-            "[default: the first three]",
+            "[default: the first three; bits as well with --profile or --prompt]",
         ),
     ] = None,
     min_tokens: Annotated[
@@ -116,6 +141,13 @@ def evaluate(
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes.  [default: one a processor]")
     ] = None,
+    profile: Profiles = None,
+    prompt: Prompts = None,
+    allow_calls: AllowCalls = False,
+    max_cost: MaxCost = None,
+    max_summary_tokens: MaxSummaryTokens = None,
+    no_cache: NoCache = False,
+    redact: Redact = False,
     format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
@@ -125,13 +157,22 @@ def evaluate(
     asks: of the facts that the assistant wrote there, the lines that its edits had to match, and the files that
     were touched, how many still stand? Witnesses (--measure) ask in other ways, and take longer. With --recorded the
     cuts are those that a client made, and what it left is measured too. Nothing is written.
+    With --profile, --prompt or --allow-calls models write the summaries: of each way what it keeps, uses and costs, and
+    whether the first one and the others differ by more than chance.
     docs/quality.md has the definitions.
     """
     with exits():
+        from .reading import input_files
+        from .run_options import Spending
+        from .summarizing import calls_of
+
+        calls = calls_of(Spending(None, allow_calls, max_cost, max_summary_tokens, no_cache, redact))
+        with_models = bool(profile or prompt or allow_calls)
+        _check_calls(calls, with_models=with_models, recorded=recorded, jobs=jobs)
         if recorded:
             evaluate_recorded.check_without_effect(
                 {
-                    "--budgets": budgets != _BUDGETS,
+                    "--budgets": budgets is not None,
                     "--cuts": cuts != _CUTS,
                     "--measure": measure is not None,
                     "--min-tokens": min_tokens != _MIN_TOKENS,
@@ -140,11 +181,11 @@ def evaluate(
             )
         elif all:
             raise UsageError("--all goes with --recorded.", "Name transcripts, or folders of them.")
-        _check_picture(plot)
-        measures = _measures(measure)
+        check_picture(plot)
+        measures = _measures(measure, (*RECALLS, "bits") if with_models else RECALLS)
         if all and (transcripts or session):
             raise UsageError("--all cannot be used with a transcript or --session.", "Name one of them.")
-        names = evaluate_recorded.sessions_here() if all else _names(transcripts, session)
+        names = evaluate_recorded.sessions_here() if all else input_files(transcripts, session)
         from ..judging import BESIDE
         from ..measuring import Plan, Unread, evaluate_files
         from ..parallel import usable_processors
@@ -153,12 +194,18 @@ def evaluate(
         from ..report.facts import to_json
         from .settings import counter_of, settings_if_any
 
-        if recorded and not (preset or provider or config):
-            preset = list(BESIDE)
+        if (recorded or with_models) and not (preset or provider or config):
+            preset = list(BESIDE) if recorded else [_OF_MODELS]
+        configurations = dict(_configurations(preset, provider, config))
+        models = None
+        if with_models:
+            from .evaluate_models import models_of
+
+            models = models_of(configurations, profile, prompt, calls)
         plan = Plan(
-            tuple(dict(_configurations(preset, provider, config)).items()),
-            () if recorded and against is None else _compared(against),
-            _shares("--budgets", budgets),
+            () if models else tuple(configurations.items()),
+            () if (recorded or models) and against is None else _compared(against),
+            () if models and budgets is None else _shares("--budgets", budgets or _BUDGETS),
             _shares("--cuts", cuts),
             min_tokens,
             format,
@@ -170,46 +217,29 @@ def evaluate(
         processes = 1 if "-" in names else jobs or usable_processors()
         if recorded:
             raise SystemExit(int(evaluate_recorded.run(names, plan, jobs=processes, json=json, progress=_progress)))
-        ways = [way.name for way in plan.ways]
+        ways = [*(models.names if models else ()), *(way.name for way in plan.ways)]
         with _progress(len(names)) as done:
-            measured = evaluate_files(names, plan, jobs=processes, done=done)
+            measured = (
+                models.measure(names, plan, done) if models else evaluate_files(names, plan, jobs=processes, done=done)
+            )
         found = evaluation.build(
             [one for one in measured if isinstance(one, Evaluated)],
             [(one.name, one.reason) for one in measured if isinstance(one, Unread)],
             ways=ways,
-            compared=ways[len(plan.configurations) :],
+            compared=ways[len(ways) - len(plan.against) :],
             budgets=plan.budgets,
             cuts=plan.cuts,
             measures=measures,
+            models=models.facts() if models else (),
         )
         if plot is not None:
-            _draw(found, plot)
+            draw_picture(found, plot)
         if json:
             write_text(to_json(found))
         else:
             _print(found)
-        raise SystemExit(int(ExitStatus.DONE if found.transcripts else ExitStatus.INPUT))
-
-
-def _names(transcripts: list[str] | None, session: str | None) -> list[str]:
-    """The files that are named, and those in folders that are. Raises UsageError and UnreadableError."""
-    from ..many.inputs import TRANSCRIPTS, files_in
-    from .reading import check_piped, input_file
-
-    if session is not None or not transcripts:
-        return [input_file(transcripts[0] if transcripts else None, session)]
-    names: list[str] = []
-    for name in transcripts:
-        folder = Path(name)
-        if folder.is_dir():
-            inside = [str(path) for path in files_in(folder)]
-            if not inside:
-                raise UsageError(f"There is no transcript in {name}.", f"Looked for {', '.join(sorted(TRANSCRIPTS))}.")
-            names += inside
-        else:
-            check_piped(name)
-            names.append(name)
-    return list(dict.fromkeys(names))
+        status = models.status if models else ExitStatus.DONE
+        raise SystemExit(int(status if found.transcripts else ExitStatus.INPUT))
 
 
 def _configurations(
@@ -238,14 +268,27 @@ def _compared(names: list[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name != "none"))
 
 
-def _measures(names: list[str] | None) -> tuple[str, ...]:
+def _check_calls(calls: Calls, *, with_models: bool, recorded: bool, jobs: int | None) -> None:
+    """Raises UsageError for options that go with calls of models and without, or the other way round."""
+    if with_models and recorded:
+        raise UsageError("--recorded calls no model.", "Leave --profile, --prompt and --allow-calls out.")
+    if with_models and jobs is not None:
+        raise UsageError("--jobs cannot be used where models are called.", "One process keeps to the budget.")
+    if not with_models and (calls.is_limited or calls.no_cache):
+        raise UsageError(
+            "--max-cost, --max-summary-tokens, --no-cache and --redact are for calls of models.",
+            "No model is called without --profile NAME or --allow-calls.",
+        )
+
+
+def _measures(names: list[str] | None, usual: tuple[str, ...]) -> tuple[str, ...]:
     """What is to be shown, in the order of the help page."""
     known = (*RECALLS, *WITNESSES)
     for name in names or ():
         if name not in (*known, "all"):
             raise UsageError(f"--measure knows no {name!r}.", f"It knows {', '.join(known)} and all.")
     if names is None:
-        return RECALLS
+        return usual
     return tuple(name for name in known if name in names or "all" in names)
 
 
@@ -257,38 +300,6 @@ def _shares(option: str, text: str) -> tuple[float, ...]:
     if not shares or not all(0 < share < 1 for share in shares):
         raise UsageError(f"{option} must be shares between 0 and 1, not {text!r}.", f"For example {option} 0.6,0.4.")
     return tuple(dict.fromkeys(shares))
-
-
-def _check_picture(plot: Path | None) -> None:
-    """Raises UsageError and OutputError before any work is done."""
-    if plot is None:
-        return
-    if plot.suffix.lower() not in _PICTURES:
-        raise UsageError(f"--plot draws .svg or .png, not {plot.name!r}.", "For example --plot curves.svg.")
-    if not plot.absolute().parent.is_dir():
-        raise OutputError(f"There is no folder {plot.parent} to write {plot} in.", "Nothing was measured.")
-    if plot.suffix.lower() == ".png":
-        try:
-            import resvg_py  # noqa: F401
-        except ImportError:
-            raise UsageError(
-                "--plot needs one more package to draw a .png.",
-                "Install condense-cli[png], or draw an .svg, which needs nothing.",
-            ) from None
-
-
-def _draw(found: Evaluation, plot: Path) -> None:
-    from ..files import write_bytes
-    from ..report.curves_svg import draw
-
-    picture = draw(found)
-    if plot.suffix.lower() == ".png":
-        import resvg_py
-
-        write_bytes(plot, bytes(resvg_py.svg_to_bytes(svg_string=picture, zoom=2)))
-    else:
-        write_bytes(plot, picture.encode())
-    say(f"Written: {plot}")
 
 
 def _print(found: Evaluation) -> None:

@@ -216,6 +216,23 @@ Profile = Annotated[
         help="Let this profile's model write the summaries; permits its calls.",
     ),
 ]
+Profiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        autocompletion=complete_profile,
+        help="Let this profile's model write the summaries, and permit its calls; may be repeated, to compare.",
+    ),
+]
+Prompts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prompt",
+        metavar="FILE",
+        help="Ask for summaries with the text of this file, or `default`; may be repeated, to compare.",
+    ),
+]
 AllowCalls = Annotated[
     bool, typer.Option("--allow-calls", help="Permit calls of the profiles that the configuration names.")
 ]

@@ -80,3 +80,23 @@ def read_transcript(file: str, format: str | None, lenient: bool = False) -> Tra
 def name_of(file: str) -> str:
     """How the input is called in reports and errors."""
     return "standard input" if file == "-" else file
+
+
+def input_files(transcripts: list[str] | None, session: str | None) -> list[str]:
+    """The files that are named, and those in folders that are. Raises UsageError and UnreadableError."""
+    from ..many.inputs import TRANSCRIPTS, files_in
+
+    if session is not None or not transcripts:
+        return [input_file(transcripts[0] if transcripts else None, session)]
+    names: list[str] = []
+    for name in transcripts:
+        folder = Path(name)
+        if folder.is_dir():
+            inside = [str(path) for path in files_in(folder)]
+            if not inside:
+                raise UsageError(f"There is no transcript in {name}.", f"Looked for {', '.join(sorted(TRANSCRIPTS))}.")
+            names += inside
+        else:
+            check_piped(name)
+            names.append(name)
+    return list(dict.fromkeys(names))

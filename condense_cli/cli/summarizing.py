@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from ..errors import ConfigurationError, ExitStatus, UsageError
 if TYPE_CHECKING:
     from ..config.models import Configuration
     from ..config.profiles import Access
+    from ..llm.budget import Budget
     from ..llm.calls import Caller, Progress
     from ..llm.redaction import Redactor
     from ..llm.summarizer import Summaries
@@ -43,6 +44,12 @@ class Calls(Struct, frozen=True):
     @property
     def is_limited(self) -> bool:
         return self.redact or self.max_cost is not None or self.max_tokens is not None
+
+    def budget(self) -> Budget:
+        """A new budget: what all calls together may use."""
+        from ..llm.budget import Budget
+
+        return Budget(self.max_cost, self.max_tokens)
 
 
 def calls_of(spending: Spending, *, is_planned: bool = False, is_count_asked: bool = False) -> Calls:
@@ -93,22 +100,26 @@ class OnDemand:
 
 
 @contextmanager
-def summaries_for(configuration: Configuration, count: Counter, calls: Calls) -> Iterator[OnDemand]:
-    """The summarizer of a run. Raises CondenseError, also when it is first used."""
+def summaries_for(
+    configuration: Configuration, count: Counter, calls: Calls, budget: Budget | None = None
+) -> Iterator[OnDemand]:
+    """The summarizer of a run. Raises CondenseError, also when it is first used.
+
+    `budget` is that of many runs, of which this is one; then it shows no progress of its own.
+    """
     if calls.profile is not None:
-        _check_profile(calls.profile)
+        check_profile(calls.profile)
     with ExitStack() as stack:
-        yield OnDemand(lambda count: _opened(configuration, count, calls), count, stack)
+        yield OnDemand(lambda count: _opened(configuration, count, calls, budget), count, stack)
 
 
 @contextmanager
-def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Iterator[Summaries]:
+def _opened(configuration: Configuration, count: Counter, calls: Calls, budget: Budget | None) -> Iterator[Summaries]:
     from datetime import UTC, datetime
 
     from ..config.user import load_user_configuration
     from ..factor import typical_of
     from ..llm.access import Permission, choose
-    from ..llm.budget import Budget
     from ..llm.cache import Cache, cache_path
     from ..llm.calls import Caller
     from ..llm.summarizer import Summaries
@@ -118,10 +129,10 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
     user = load_user_configuration()
     permission = Permission(calls.profile, calls.allow_calls)
     cache = None if calls.no_cache else Cache(cache_path())
-    budget = Budget(calls.max_cost, calls.max_tokens)
+    own_budget = budget or calls.budget()
     redactor = redactor_of(calls)
     now = datetime.now(UTC)
-    with _progress() as progress:
+    with nullcontext() if budget else _progress() as progress:
 
         def caller(access: Access) -> Caller:
             encoding = encoding_for(access.profile.model)
@@ -132,7 +143,7 @@ def _opened(configuration: Configuration, count: Counter, calls: Calls) -> Itera
                 now,
                 exact=encoding.exact,
                 factor=typical_of(access.profile.model),
-                budget=budget,
+                budget=own_budget,
                 cache=cache,
                 redactor=redactor,
                 progress=progress,
@@ -169,7 +180,8 @@ def _unbound(name: str) -> Callable[[Counter], Summarizer]:
     raise ConfigurationError("--redact, --max-cost and --max-summary-tokens cannot bind it.")
 
 
-def _check_profile(name: str) -> None:
+def check_profile(name: str) -> None:
+    """Raises ConfigurationError for a profile that is not there."""
     from ..config.user import load_user_configuration, unknown_profile
 
     profiles = load_user_configuration().profiles

@@ -12,10 +12,7 @@ from .calls import Caller, CallOutcome
 from .client import Request, max_output, names_of
 from .parts import worst_input
 from .prompts import PromptTask, request_again
-from .reasons import LASTING, Failure, Reason, failure
-
-_ANSWERED: Final = LASTING | {Reason.NOT_SMALLER, Reason.LACKS_CONTENT}
-"""With these the model has answered, or did so too often: asking it another time changes nothing."""
+from .reasons import ANSWERED, Failure, Reason, failure
 
 _SHOWN: Final = 3
 """Missing items that a refusal names."""
@@ -63,7 +60,7 @@ def judged(task: PromptTask, first: CallOutcome, second: CallOutcome | None, cal
     best = min(texts, key=lambda text: len(checklist.missing(text)))
     if checklist.holds_enough(best) or checklist.holds_enough(best, task.listed):
         return CallOutcome(best)
-    if second is not None and second.failure is not None and second.failure.reason not in _ANSWERED:
+    if second is not None and second.failure is not None and second.failure.reason not in ANSWERED:
         return second  # Another time the model may give what is missing.
     return CallOutcome(None, _lacking(checklist, best, caller))
 

@@ -56,6 +56,9 @@ HOPELESS: Final = frozenset(
 LASTING: Final = frozenset({Reason.EMPTY, Reason.OVER_LIMIT, Reason.REFUSED_BY_MODEL})
 """The model answered in full, and the answer is of no use: the cache keeps that, so that nobody pays for it twice."""
 
+ANSWERED: Final = LASTING | {Reason.NOT_SMALLER, Reason.LACKS_CONTENT}
+"""With these the model has answered, or did so too often: asking it another time changes nothing."""
+
 _LATER: Final = "Run it again later; what succeeded comes from the cache."
 
 _TEXTS: Final = {

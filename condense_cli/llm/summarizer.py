@@ -55,6 +55,16 @@ class Used(Struct, frozen=True):
     refused: int
     spent: Spent
 
+    def __add__(self, other: Used) -> Used:
+        return Used(
+            self.profile,
+            self.model,
+            self.written + other.written,
+            self.cached + other.cached,
+            self.refused + other.refused,
+            self.spent + other.spent,
+        )
+
 
 class Summaries:
     """A `Summarizer` for one run. It keeps what was used and said, for the report.
@@ -78,7 +88,8 @@ class Summaries:
         self.count = count
         self.is_planned = is_planned
         self.is_interrupted = False
-        self.failures: list[Reason] = []
+        self.failures: dict[Reason, Failure] = {}
+        """By each reason the first failure of it."""
         self._offline = Offline(count)
         self._choose, self._caller = choose, caller
         self._choices: dict[str | None, Choice] = {}
@@ -197,7 +208,7 @@ class Summaries:
     def _fail(self, why: Failure) -> None:
         """Note what to do about a reason, with what the first failure of it said."""
         if why.reason not in self.failures:
-            self.failures.append(why.reason)
+            self.failures[why.reason] = why
             self._note(f"{why.hint} ({why.detail.strip('()')})" if why.detail else why.hint)
 
     def _task(self, task: Task, access: Access) -> PromptTask:
@@ -228,15 +239,9 @@ class Summaries:
 
     def _note_use(self, profile: str, model: str, found: Sequence[Outcome], cached: int, spent: Spent) -> None:
         written = sum(isinstance(outcome, Written) for outcome in found)
-        before = self._used.get(profile, Used(profile, model, 0, 0, 0, Spent()))
-        self._used[profile] = Used(
-            profile,
-            model,
-            before.written + written,
-            before.cached + cached,
-            before.refused + len(found) - written,
-            before.spent + spent,
-        )
+        used = Used(profile, model, written, cached, len(found) - written, spent)
+        before = self._used.get(profile)
+        self._used[profile] = before + used if before else used
 
 
 def _lacks(task: PromptTask, text: str) -> frozenset[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
 
-from ..errors import CondenseError
+from ..errors import CondenseError, StoppedError
 from ..factor import Factor, factor_of
 from ..tokens import Counter
 from ..transcript import Message, Transcript
@@ -28,7 +29,7 @@ class Point(Struct, frozen=True):
     """What a way left at one cut: by a `budget`, the share of the tokens it was held to, or in a `setting` of its own.
 
     `size` is the share of the tokens before the cut that it left.
-    `seconds` are those of the processor that condensing took; a way that could not do it has an `error`.
+    `seconds` are those that condensing took, of the clock that was given; a way that could not do it has an `error`.
     `witnesses` are shares of those that were asked for; rules are those of five rounds.
     """
 
@@ -86,7 +87,7 @@ def evaluate(
     """Measure the ways at every cut. `clock` gives seconds; `done` is told the share of the work that is done.
 
     Budgets are shares of the tokens before a cut, cuts shares of the messages, each above 0 and below 1. `witnesses`
-    are names of WITNESSES, which take their time.
+    are names of WITNESSES, which take their time. A way that raises StoppedError has no point there.
     """
     count = count or Counter.of(transcript)
     factor = factor_of(transcript, count)
@@ -96,7 +97,8 @@ def evaluate(
     for number, case in enumerate(cases):
         points = []
         for step, run in enumerate(runs):
-            points.append(_point(case, run, factor, clock, witnesses))
+            with suppress(StoppedError):
+                points.append(_point(case, run, factor, clock, witnesses))
             done((number + (step + 1) / len(runs)) / len(cases))
         asked = case.questions.asked
         found.append(
@@ -139,6 +141,8 @@ def _point(case: Case, run: _Run, factor: Factor, clock: Callable[[], float], wi
     started = clock()
     try:
         messages = run.condense(case)
+    except StoppedError:
+        raise
     except CondenseError as error:
         return Point(
             run.way,

@@ -13,9 +13,11 @@ import msgspec
 from .. import __version__
 from ..quality.cases import LeftOut
 from ..quality.curves import Mean, Setting, curve, recall_at, settings_of
+from ..quality.differences import Compared, compare
 from ..quality.evaluation import Cut, Evaluated
 from ..quality.recall import RECALLS
 from ..quality.witnesses.measures import Shares
+from .comparison import ModelWay
 from .facts import SHAPE
 
 
@@ -79,7 +81,8 @@ class NotRead(msgspec.Struct, frozen=True):
 
 class Evaluation(msgspec.Struct, frozen=True):
     """`ways` are all that was measured; those of `compared` are there to compare the others with. `measures` are those
-    that tables and pictures show."""
+    that tables and pictures show. `models` are the ways whose summaries models wrote, `differences` those between the
+    first of them and every other way."""
 
     version: int
     condense: str
@@ -91,6 +94,8 @@ class Evaluation(msgspec.Struct, frozen=True):
     transcripts: list[Measured]
     unread: list[NotRead]
     measures: list[str]
+    models: list[ModelWay] = []
+    differences: list[Compared] = []
 
     def left_out(self) -> list[tuple[str, int]]:
         """Why transcripts and cuts were left out, and how many for each reason."""
@@ -111,8 +116,11 @@ def build(
     budgets: Sequence[float],
     cuts: Sequence[float],
     measures: Sequence[str] = RECALLS,
+    models: Sequence[ModelWay] = (),
 ) -> Evaluation:
-    """The facts. `unread` are names and reasons; `compared` the ways among `ways` that are no configurations."""
+    """The facts. `unread` are names and reasons; `compared` the ways among `ways` that are no configurations, `models`
+    those of which the first is compared with all others."""
+    first = models[0].way if models else ""
     return Evaluation(
         SHAPE,
         __version__,
@@ -124,6 +132,8 @@ def build(
         [measured(found, budgets) for found in evaluated],
         [NotRead(name, reason) for name, reason in unread],
         list(measures),
+        list(models),
+        [one for way in ways if models and way != first for one in compare(evaluated, way, first, measures)],
     )
 
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ..plurals import plural
 from ..quality.curves import Mean
+from .comparison_terminal import comparison_notes, render_comparison
 from .evaluation import Evaluation
 from .fitted_table import GAP, column_widths, fitted_table
 from .token_text import OF_SEVERAL
@@ -24,11 +25,14 @@ def render_evaluation(found: Evaluation, width: int) -> Iterator[RenderableType]
     """The tables, section by section; no line of them is wider than `width`."""
     yield Text(_headline(found), style="bold")
     if found.total.cuts:
-        yield ""
-        yield from _at_size(found, width)
+        if found.budgets:
+            yield ""
+            yield from _at_size(found, width)
         yield ""
         yield from _settings(found, width)
-        if sum(bool(one.cuts) for one in found.transcripts) > 1:
+        if found.models:
+            yield from render_comparison(found, width)
+        if found.budgets and sum(bool(one.cuts) for one in found.transcripts) > 1:
             yield ""
             yield from _transcripts(found, width)
     yield ""
@@ -147,9 +151,11 @@ def _notes(found: Evaluation) -> Iterator[str]:
         meanings = [f"{measure}: {_MEANINGS[measure]}" for measure in found.measures]
         if "facts" in found.measures:
             meanings.append("named: facts that are only in a ledger or in the words of a summary")
+        seconds = "as they pass, calls included" if found.models else "of the processor"
         yield "Percent still present in the condensed part, averaged over all cuts."
-        yield f"{'; '.join(meanings)}; size: percent of the tokens; seconds: of the processor. {OF_SEVERAL}"
+        yield f"{'; '.join(meanings)}; size: percent of the tokens; seconds: {seconds}. {OF_SEVERAL}"
         if any(at.share(measure) is None for at in found.total.at_size for measure in found.measures):
             yield f"{_NONE} is where a way does not get so small, or nothing was asked."
+        yield from comparison_notes(found)
     for reason, number in found.left_out():
         yield f"Left out ({number}): {reason}."

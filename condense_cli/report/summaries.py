@@ -12,25 +12,29 @@ from .cost_text import digits, dollars
 from .facts import Summarized
 
 if TYPE_CHECKING:
-    from ..llm.summarizer import Summaries
+    from ..llm.summarizer import Summaries, Used
 
 
 def summarized(summaries: Summaries) -> list[Summarized]:
     return [
-        Summarized(
-            used.profile,
-            used.model or None,
-            used.written,
-            used.cached,
-            used.refused,
-            used.spent.calls,
-            used.spent.tokens,
-            digits(used.spent.cost) if used.spent.cost or not used.spent.unknown else None,
-            used.spent.unknown > 0,
-            summaries.is_planned and used.profile != OFFLINE,
-        )
-        for used in summaries.used
+        one_summarized(used, is_planned=summaries.is_planned and used.profile != OFFLINE) for used in summaries.used
     ]
+
+
+def one_summarized(used: Used, *, is_planned: bool = False) -> Summarized:
+    """What one profile did."""
+    return Summarized(
+        used.profile,
+        used.model or None,
+        used.written,
+        used.cached,
+        used.refused,
+        used.spent.calls,
+        used.spent.tokens,
+        digits(used.spent.cost) if used.spent.cost or not used.spent.unknown else None,
+        used.spent.unknown > 0,
+        is_planned,
+    )
 
 
 def known_cost(used: Sequence[Summarized]) -> Decimal:

@@ -1,0 +1,127 @@
+"""Running ways to condense whose summaries models write, side by side: each with what it used, and what stopped it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from importlib import import_module
+from typing import Final, Protocol
+
+from msgspec.structs import replace
+
+from .config.models import Configuration
+from .errors import CallFailedError, StoppedError
+from .llm.reasons import ANSWERED, HOPELESS, Reason
+from .llm.summarizer import Summaries, Used
+from .measuring import Plan, Unread, configured, evaluate_in_turn
+from .passes.offline import NAME as OFFLINE
+from .passes.summaries import Outcome, Summarizer, Task
+from .quality.cases import Way
+from .quality.evaluation import Evaluated
+from .tokens import Counter
+from .transcript import Message
+
+_STOPPING: Final = HOPELESS | {Reason.UNKNOWN_PROFILE}
+_GIVE_UP_AFTER: Final = 3
+"""Runs one after the other in which no call came through, after which a way is not tried any more."""
+
+
+class Writer(Summarizer, Protocol):
+    """A summarizer of one run; `made` keeps what was used, and is None as long as no summary was asked for."""
+
+    @property
+    def made(self) -> Summaries | None: ...
+
+    def works_offline(self, profile: str | None) -> bool: ...
+
+
+class Contender:
+    """A configuration, with who writes its summaries and by which prompt, where that is not the usual one.
+
+    `opening` opens a writer for one run.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        configuration: Configuration,
+        opening: Callable[[Counter], AbstractContextManager[Writer]],
+        prompt: str | None = None,
+    ) -> None:
+        self.name = name
+        self.used: dict[str, Used] = {}
+        """What each profile did so far."""
+        self.stopped = ""
+        """Why it was tried no further, as a sentence."""
+        self._configuration, self._opening, self._prompt = configuration, opening, prompt
+        self._in_vain = 0
+
+    @property
+    def way(self) -> Way:
+        return configured(self.name, self._configuration, self._writing)
+
+    @contextmanager
+    def _writing(self, count: Counter) -> Iterator[Summarizer]:
+        """A summarizer for one run. Raises at its end where the run is no condensation that can be measured."""
+        if self.stopped:
+            raise StoppedError(self.stopped)
+        with self._opening(count) as writer:
+            try:
+                yield writer if self._prompt is None else _Prompted(writer, self._prompt)
+            finally:
+                for used in writer.made.used if writer.made else ():
+                    before = self.used.get(used.profile)
+                    self.used[used.profile] = before + used if before else used
+        if writer.made is not None:
+            self._judge(writer.made)
+
+    def _judge(self, made: Summaries) -> None:
+        """Raises StoppedError where no further call is made, CallFailedError where no summary was written.
+
+        What was to be summarized then stays as it was, and would be taken for what the model kept.
+        """
+        if made.is_interrupted:
+            raise KeyboardInterrupt
+        stopping = next((why for reason, why in made.failures.items() if reason in _STOPPING), None)
+        if stopping is not None:
+            self.stopped = f"{stopping.what} {stopping.hint}"
+            raise StoppedError(self.stopped)
+        written = any(used.written for used in made.used if used.profile != OFFLINE)
+        if not made.failures or written:
+            self._in_vain = 0
+            return
+        why = next(iter(made.failures.values()))
+        self._in_vain = 0 if made.failures.keys() & ANSWERED else self._in_vain + 1
+        if self._in_vain >= _GIVE_UP_AFTER:
+            self.stopped = f"{why.what} {why.hint}"
+        raise CallFailedError(str(why), why.hint)
+
+
+class _Prompted:
+    """A summarizer that asks with another prompt."""
+
+    def __init__(self, writer: Writer, prompt: str) -> None:
+        self._writer, self._prompt = writer, prompt
+
+    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:
+        return self._writer.summarize([replace(task, prompt=self._prompt) for task in tasks], messages)
+
+    def works_offline(self, profile: str | None) -> bool:
+        return self._writer.works_offline(profile)
+
+
+def compare_files(
+    names: Sequence[str],
+    plan: Plan,
+    contenders: Sequence[Contender],
+    done: Callable[[float], None] = lambda files: None,
+) -> list[Evaluated | Unread]:
+    """Measure files, cut by cut with all contenders in turn, so that a budget that ends leaves pairs; then the plan's
+    own ways. Seconds are those that pass, calls included. `done` is told how many files are finished.
+    """
+    for client in ("anthropic_client", "openai_client"):
+        with suppress(ModuleNotFoundError):  # Imported at its first call, it would count as time of the first way.
+            import_module(f".llm.{client}", __package__)
+    ways = [*(contender.way for contender in contenders), *plan.ways]
+    return evaluate_in_turn(names, plan, done, ways=ways, clock=time.perf_counter)
