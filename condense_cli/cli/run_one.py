@@ -141,7 +141,7 @@ def _show(ran: Ran, report: facts.Report, showing: Showing, to: Destination) -> 
     for line in ran.written.said:
         tell(line)
     if showing.html is not None:
-        tell(f"Page: {visible(str(showing.html))}")
+        (say if to.writes_stdout else tell)(f"Page: {visible(str(showing.html))}")
     if to.where is Where.NOWHERE and not to.dry_run and result.transcript.is_changed:
         how = proposal(ran.file, result.before.format, is_writable=ran.output.data is not None)
         for line in (how, *_better(result)):

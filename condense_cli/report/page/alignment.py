@@ -39,7 +39,9 @@ def align(before: Sequence[Message], after: Sequence[Message]) -> list[AlignedMe
     for position, message in enumerate(after):
         old = [known[key_of(block)] for block in message.blocks if _is_old(block, known)]
         if not old:
-            new.append((_place_of(message, before), _new(position, message)))
+            # The line between a summary and the next message follows the summary.
+            follows = bool(new) and new[-1][1].blocks[0].position == (position - 1, 0)
+            new.append((new[-1][0] if follows else _place_of(message, before), _new(position, message)))
             continue
         remains[old[0]] += 1
         for number, block in enumerate(message.blocks):

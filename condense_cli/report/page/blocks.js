@@ -100,6 +100,7 @@ const showPiece = (block, piece, hasBefore, hasAfter) => {
   let end = 0;
   for (let characters = 0; end < lines.length && end < MOST_LINES && characters < MOST_CHARACTERS; end++) characters += lines[end].length;
   if (end === lines.length) return longLine(lines, shown);
+  if (view.query && lines.slice(end).join("\n").search(view.query) >= 0) return [shown(lines)];
   return [shown(lines.slice(0, end)), foldOf(`… ${counted(lines.length - end, "more line")}`, () => [shown(lines.slice(end), false)])];
 };
 

@@ -143,6 +143,10 @@ class _Builder:
         saved = sum(self._result.by_references.get((index, block.number), 0) for block in aligned.blocks)
         tokens = before + sum(block.tokens[0] for block in blocks), after + sum(block.tokens[1] for block in blocks)
         is_new = aligned.is_new
+        # A summary has the number of the first message that it stands for, and so has what is said about that.
+        about = [
+            receipt for receipt in self._receipts.get((index, -1), ()) if (receipt.operation == SUMMARIZE) is is_new
+        ]
         return PageMessage(
             _id(aligned),
             index,
@@ -151,7 +155,7 @@ class _Builder:
             blocks,
             0 if is_new else min(max(0, self._result.factor.shown(saved)), max(0, tokens[0] - tokens[1])),
             is_new,
-            [] if is_new else self._reasons(self._receipts.get((index, -1), [])),
+            self._reasons(about),
         )
 
     def _block(self, message: AlignedMessage, block: AlignedBlock, tokens: tuple[int, int]) -> PageBlock:

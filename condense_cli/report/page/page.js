@@ -17,7 +17,8 @@ const start = () => {
     if (!element) return;
     if (element.closest("[hidden]")) search.clear();
     if (block) block.open(lines && lines.size ? lines : undefined);
-    (element.querySelector(".target") ?? element).scrollIntoView({ block: lines ? "center" : "start" });
+    const inside = block ? block.body.querySelector(".target") ?? block.body.querySelector("mark") : null;
+    (inside ?? element).scrollIntoView({ block: inside ? "center" : "start" });
     element.querySelector(block ? "summary" : "h3").focus({ preventScroll: true });
   };
   let current = "";

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from msgspec import Struct
 
@@ -18,6 +20,8 @@ from ..token_text import carried, counted
 from ..visible import visible
 from .conversation import Conversation, conversation_of
 from .document import html_document
+
+_SEPARATOR: Final = re.compile(r"[/\\]")
 
 
 class Table(Struct, frozen=True):
@@ -45,7 +49,7 @@ class RunPage(Struct, frozen=True):
 
 def run_page(result: Condensation, report: Report, count: Counter) -> str:
     """The whole HTML of a run's page."""
-    title = visible(report.input)
+    title = visible(_SEPARATOR.split(report.input)[-1])
     tokens = report.tokens
     page = RunPage(
         title,
@@ -63,6 +67,8 @@ def run_page(result: Condensation, report: Report, count: Counter) -> str:
 
 
 def _about(report: Report) -> Iterator[tuple[str, str]]:
+    if _SEPARATOR.search(report.input):
+        yield "file", report.input
     yield "configuration", report.configuration
     yield "format", report.format
     yield "model", report.model or "unknown"
