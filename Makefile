@@ -16,7 +16,7 @@ clients: .venv/.dev
 integrations: .venv/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[integrations]'
 	$(BIN)/python tests/browser/chromium.py
-	$(BIN)/python -m pytest -m integration -rs
+	$(BIN)/python -m pytest -m integration -rs $$(grep -rl --include='test_*.py' 'mark\.integration' tests)
 
 check: .venv/.dev
 	$(BIN)/ruff format --check .

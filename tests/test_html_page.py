@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 from helpers import CUT, DATA, as_lines, session
+from pages import data_of
 
 from condense_cli import api
 from condense_cli.passes.condensation import Condensation
@@ -45,12 +46,6 @@ def page_of(result: Condensation, source: str = "session.jsonl", cost: facts.Cos
         cost=cost,
     )
     return run_page(result, report, count)
-
-
-def data_of(page: str) -> Any:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    return json.loads(found[1])
 
 
 def run(data: bytes, preset: str = "speed") -> Condensation:

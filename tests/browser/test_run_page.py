@@ -31,20 +31,22 @@ def written(folder: Path, results: list[str], preset: str, request: str = "Pleas
     records[0]["content"] = request
     file = folder / "session.json"
     file.write_text(json.dumps(records))
-    done = condense("run", file, "-p", preset, "-n", "-q", "--html", folder / "page.html", "-m", "claude-opus-4-5")
+    done = condense(
+        "run", file, "-p", preset, "-n", "-q", "--no-config", "--html", folder / "page.html", "-m", "claude-opus-4-5"
+    )
     assert done.status == 0, done.stderr
     return folder / "page.html"
 
 
-@pytest.fixture
-def cut_page(tmp_path: Path) -> Path:
-    return written(tmp_path, [*CUT, "short", "end"], "speed")
+@pytest.fixture(scope="module")
+def cut_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("cut"), [*CUT, "short", "end"], "speed")
 
 
-@pytest.fixture
-def linked_page(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def linked_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = "".join(f"before {line}\n" for line in range(100)) + SAME + "behind"
-    return written(tmp_path, [first, "nothing", SAME, "end"], "lossless")
+    return written(tmp_path_factory.mktemp("linked"), [first, "nothing", SAME, "end"], "lossless")
 
 
 def test_nothing_of_a_hostile_transcript_runs_or_is_asked_for(window: Window, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,8 +22,11 @@ from ..facts import to_json_line
 from ..visible import visible
 
 _FOLDER: Final = Path(__file__).parent
-_SCRIPTS: Final = ("elements.js", "summary.js", "strip.js", "blocks.js", "search.js", "page.js")
-"""In the order in which they run, as one script."""
+_SCRIPTS: Final[dict[str, tuple[str, ...]]] = {
+    "run": ("elements.js", "summary.js", "strip.js", "blocks.js", "search.js", "run.js"),
+    "evaluation": ("elements.js", "summary.js", "evaluation.js"),
+}
+"""Those of each kind of page, in the order in which they run, as one script."""
 
 _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
 
@@ -31,10 +34,10 @@ _ESCAPES: Final = {ord(character): f"\\u{ord(character):04x}" for character in "
 """What would end the block of the data, or begin another one. Outside of strings JSON has none of these."""
 
 
-def html_document(title: str, data: Struct) -> str:
-    """The document. `title` may hold anything; the texts of `data` are safe to show."""
+def html_document(kind: str, title: str, data: Struct, figure: str = "") -> str:
+    """The document. `title` may hold anything; the texts of `data` are safe to show, `figure` is markup of ours."""
     style = _packaged(["style.css"])
-    script = _packaged(_SCRIPTS)
+    script = _packaged(_SCRIPTS[kind])
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -43,11 +46,16 @@ def html_document(title: str, data: Struct) -> str:
         "policy": policy,
         "title": html.escape(visible(title)),
         "style": style,
+        "body": _filled(f"{kind}.html", {"figure": figure}),
         "script": script,
         "data": to_json_line(data).translate(_ESCAPES),
     }
-    # In one go: a title or a text may hold what looks like the place of another part.
-    return _PLACE.sub(lambda place: parts[place[1]], _packaged(["page.html"]))
+    return _filled("page.html", parts)
+
+
+def _filled(name: str, parts: Mapping[str, str]) -> str:
+    """A template with its parts, in one go: a title or a text may hold what looks like the place of another part."""
+    return _PLACE.sub(lambda place: parts[place[1]], _packaged([name]))
 
 
 def _packaged(names: Iterable[str]) -> str:

@@ -20,16 +20,9 @@ from ..token_text import carried, counted
 from ..visible import visible
 from .conversation import Conversation, conversation_of
 from .document import html_document
+from .tables import Table
 
 _SEPARATOR: Final = re.compile(r"[/\\]")
-
-
-class Table(Struct, frozen=True):
-    """A small table; a heading may be empty."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
 
 
 class RunPage(Struct, frozen=True):
@@ -63,7 +56,7 @@ def run_page(result: Condensation, report: Report, count: Counter) -> str:
         [visible(warning) for warning in report.warnings],
         conversation_of(result, count),
     )
-    return html_document(f"{title}: {tokens.before:,} → {tokens.after:,} tokens", page)
+    return html_document("run", f"{title}: {tokens.before:,} → {tokens.after:,} tokens", page)
 
 
 def _about(report: Report) -> Iterator[tuple[str, str]]:

@@ -39,7 +39,7 @@ const legend = (page) => {
 };
 
 const showTable = (table) => {
-  const isNumeric = table.columns.map((_, index) => index > 0 && table.rows.every((row) => /^-?[\d,]+$/.test(row[index])));
+  const isNumeric = table.columns.map((_, index) => index > 0 && table.rows.every((row) => /^(-?[\d,.]+|–)?$/.test(row[index])));
   const side = (index) => (isNumeric[index] ? "right" : false);
   const row = (cells) =>
     make("tr", {}, cells.map((cell, index) => make(index ? "td" : "th", index ? { class: side(index) } : { scope: "row" }, cell)));

@@ -1,4 +1,4 @@
-// The page: everything is shown from the data, and a link opens the block that it names.
+// The page of a run: everything is shown from the data, and a link opens the block that it names.
 
 const start = () => {
   const page = JSON.parse(part("data").textContent);
