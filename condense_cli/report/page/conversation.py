@@ -112,10 +112,11 @@ def _sizes(aligned: Sequence[AlignedMessage], result: Condensation, count: Count
             before.append(count.block(block.before) if block.before else 0)
             after.append(count.block(block.after) if block.after else 0)
     left = result.factor.parts(after, result.shown_after)
-    less = [old - new for old, new in zip(before, after, strict=True)]
-    saved = result.factor.parts(less, result.shown_before - result.shown_after)
-    # Differences are rounded together, so that a block that nobody touched has one size.
-    yield from ((max(0, new + gone), new) for new, gone in zip(left, saved, strict=True))
+    # Differences are rounded together, so that a block that nobody touched has one size; what is new had none before.
+    less = [old - new if old else 0 for old, new in zip(before, after, strict=True)]
+    added = sum(new for old, new in zip(before, left, strict=True) if not old)
+    saved = result.factor.parts(less, result.shown_before - result.shown_after + added)
+    yield from ((new + gone if old else 0, new) for old, new, gone in zip(before, left, saved, strict=True))
 
 
 class _Builder:
