@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from ...passes.condensation import Condensation
-from ...passes.pipeline import SWITCHED_OFF
+from ...passes.receipts import SWITCHED_OFF
 from ...tokens import Counter
 from ..cost_text import dollars, pays_after, unknown_price
 from ..facts import Cost, Report
