@@ -244,3 +244,11 @@ def test_a_long_session_makes_no_text_before_it_is_asked_for(window: Window, tmp
     page = written(tmp_path, texts, "speed")
     window.open(page)
     assert window.ask("document.querySelector('main').textContent.length") < page.stat().st_size / 20
+
+
+def test_a_session_without_messages_has_a_page(window: Window, tmp_path: Path) -> None:
+    (tmp_path / "empty.json").write_text('{"messages": []}')
+    done = condense("run", "empty.json", "-n", "-q", "--html", "page.html", "--format", "anthropic", cwd=tmp_path)
+    assert done.status == 0, done.stderr
+    window.open(tmp_path / "page.html")
+    assert window.page.locator(".search output").inner_text() == "0 messages"

@@ -9,7 +9,7 @@ const showSearch = (shown, reasons) => {
   const tool = choice("tool", toolsOf(blocks).map((name) => [name, name]));
   const reason = choice("reason", reasonsOf(reasons));
   const said = make("output", { class: "said", for: "query outcome tool reason" });
-  let matches = [], at = -1;
+  let matches = [], at = -1, marked = "";
 
   const apply = () => {
     view.query = query.value ? new RegExp(query.value.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "giu") : null;
@@ -27,11 +27,12 @@ const showSearch = (shown, reasons) => {
         block.element.hidden = !isShown;
         if (isShown && isFiltered) matches.push(block);
         some ||= isShown;
-        if (block.body) block.fill();
+        if (block.body && query.value !== marked) block.fill();
       }
       message.element.hidden = !some;
     }
     at = -1;
+    marked = query.value;
     said.value = isFiltered ? `${counted(matches.length, "block")} of ${number(blocks.length)}` : counted(shown.length, "message");
   };
   const clear = () => { form.reset(); apply(); };

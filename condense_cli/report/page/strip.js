@@ -6,7 +6,8 @@ const NARROWEST = 3; // Pixels of a bar; where there are more messages than fit,
 const WIDEST = 28;
 
 const showStrip = (messages, goTo) => {
-  const most = Math.max(1, ...messages.map((message) => Math.max(...message.tokens)));
+  if (!messages.length) return;
+  const most = messages.reduce((so, message) => Math.max(so, ...message.tokens), 1);
   const picture = drawn("svg", { viewBox: `0 0 ${messages.length} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
   const cursor = drawn("rect", { class: "cursor", y: 0, width: 1, height: HEIGHT, x: 0 });
   picture.append(cursor, ...barPaths(messages, most));
