@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAMPLE := sample_transcripts/bugfix-session.jsonl
 
-.PHONY: demo test clients check fuzz mutants freeze format bench gates docs clean
+.PHONY: demo test clients integrations check fuzz mutants freeze format bench gates docs clean
 
 demo: .venv/.run
 	$(BIN)/condense run $(SAMPLE) --preset speed --dry-run
@@ -12,6 +12,11 @@ test: .venv/.dev
 
 clients: .venv/.dev
 	$(BIN)/python -m pytest -m client
+
+integrations: .venv/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[integrations]'
+	$(BIN)/python tests/browser/chromium.py
+	$(BIN)/python -m pytest -m integration -rs $$(grep -rl --include='test_*.py' 'mark\.integration' tests)
 
 check: .venv/.dev
 	$(BIN)/ruff format --check .

@@ -81,6 +81,7 @@ AT_THE_EDGE = {
     "llm/redaction.py": {"pathlib"},
     "patterns.py": {"time"},
     "quality/paired.py": {"random"},  # With a seed: a function of its arguments.
+    "report/page/document.py": {"pathlib"},
     "report/providers.py": {"pathlib"},
     "tokens_tiktoken.py": {"os", "pathlib", "tempfile"},
     "report/typical.py": {"pathlib"},

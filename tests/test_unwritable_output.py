@@ -15,7 +15,7 @@ from condense_cli.errors import ExitStatus, OutputError
 # --- Outputs that are refused -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", ["--output", "--report"])
+@pytest.mark.parametrize("option", ["--output", "--report", "--html"])
 @pytest.mark.parametrize("link", ["the file itself", "another spelling", "symbolic link", "hard link"])
 def test_an_output_that_is_the_input_is_refused(link: str, option: str, file: Path, tmp_path: Path) -> None:
     """Under whatever name: exit status 2, and the input stays as it is."""
@@ -43,17 +43,18 @@ def test_an_input_that_is_a_link_to_the_output_is_refused(file: Path, tmp_path: 
     assert "is the input file" in done.message
 
 
-def test_output_and_report_in_one_file_are_refused(file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [("-o", "--report"), ("-o", "--html"), ("--report", "--html")], ids=" ".join)
+def test_two_outputs_in_one_file_are_refused(options: tuple[str, str], file: Path, tmp_path: Path) -> None:
     """The second would overwrite the first."""
     (tmp_path / "link").symlink_to("out")
     with unharmed(tmp_path):
-        for report in ("out", "link"):
-            done = condense("run", file, "-o", tmp_path / "out", "--report", tmp_path / report)
+        for other in ("out", "link"):
+            done = condense("run", file, options[0], tmp_path / "out", options[1], tmp_path / other)
             assert done.status == ExitStatus.USAGE
             assert "same file" in done.message
 
 
-@pytest.mark.parametrize("option", ["--output", "--report"])
+@pytest.mark.parametrize("option", ["--output", "--report", "--html"])
 def test_an_output_without_a_name_fails(option: str, file: Path, tmp_path: Path) -> None:
     """An empty name, as an unset variable in a script gives, is no place to write to."""
     with unharmed(tmp_path):
@@ -65,7 +66,7 @@ def test_an_output_without_a_name_fails(option: str, file: Path, tmp_path: Path)
 # --- Outputs that fail ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", ["--output", "--report"])
+@pytest.mark.parametrize("option", ["--output", "--report", "--html"])
 @pytest.mark.parametrize("output", ["folder", "session.jsonl/out.jsonl", "nowhere/out.jsonl"])
 def test_an_output_that_cannot_be_written_fails(output: str, option: str, file: Path, tmp_path: Path) -> None:
     """A folder, a path under a file or in no folder: exit status 1, the path is named, everything is as it was."""

@@ -55,7 +55,7 @@ def test_an_output_may_be_a_device(file: Path) -> None:
         ("-o", "-"),
         ("--json", "--explain"),
         ("--dry-run",),
-        ("--report", "report.json", "-q"),
+        ("--report", "report.json", "--html", "page.html", "-q"),
         ("--target-tokens", "10", "--strict"),
     ],
     ids=lambda arguments: " ".join(arguments) or "nothing",

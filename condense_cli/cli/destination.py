@@ -184,7 +184,9 @@ def destination(file: str, writing: Writing, showing: Showing) -> Destination:
         raise UsageError("--json and -o - both want standard output.", "Use --report FILE for the report.")
     if showing.report is not None and str(showing.report) == "-":
         raise UsageError("--report writes a file.", "Use --json for the report on standard output.")
-    _check_output(file, output, showing.report)
+    if showing.html is not None and str(showing.html) == "-":
+        raise UsageError("--html writes a file.", "Name one, such as page.html.")
+    _check_output(file, output, showing.report, showing.html)
     seen = None
     if in_place:
         from ..files import stamp
@@ -204,31 +206,37 @@ def _where(writing: Writing, showing: Showing) -> Where:
     return Where.STDOUT if is_for_a_pipe else Where.NOWHERE
 
 
-def _check_output(file: str, output: str | None, report: Path | None) -> None:
+def _check_output(file: str, output: str | None, report: Path | None, html: Path | None) -> None:
+    from itertools import combinations
+
     from ..files import check_output
 
     targets = (
         (
+            "--output",
             Path(output) if output and output != "-" else None,
             "Write to another file, or use --in-place (with a backup).",
         ),
-        (report, "Write the report to another file."),
+        ("--report", report, "Write the report to another file."),
+        ("--html", html, "Write the page to another file."),
     )
-    for target, hint in targets:
+    for _, target, hint in targets:
         if target is not None:
             check_output(file, target, hint)
             if not target.absolute().parent.is_dir():
                 raise OutputError(f"There is no folder {target.parent} to write {target} in.", "Nothing was written.")
-    if report is not None and output is not None and Path(output).resolve() == report.resolve():
-        raise UsageError("--output and --report name the same file.", "Name two files.")
+    for (one, path, _), (other, same, _) in combinations(targets, 2):
+        if path is not None and same is not None and path.resolve() == same.resolve():
+            raise UsageError(f"{one} and {other} name the same file.", "Name two files.")
 
 
-def check_configurations(files: Iterable[str], output: str | None, report: Path | None) -> None:
+def check_configurations(files: Iterable[str], targets: Iterable[str | Path | None]) -> None:
     """Refuse to write over a file that the settings of the run are from. Raises UsageError."""
     from ..files import is_same_file
 
-    for target in (output, report):
-        for file in files:
+    known = list(files)
+    for target in targets:
+        for file in known:
             if target is not None and is_same_file(file, Path(target)):
                 raise UsageError(f"The output {target} is a configuration file of this run.", "Write to another file.")
 

@@ -13,6 +13,7 @@ import typer
 from ..errors import ExitStatus, UsageError
 from . import evaluate_recorded
 from .console import console, exits, write_text
+from .evaluate_page import check_page, write_page
 from .evaluate_picture import check_picture, draw_picture
 from .options import (
     AllowCalls,
@@ -41,6 +42,7 @@ EXAMPLES = (
     "condense evaluate sessions/ -p cost --provider native\n"
     "condense evaluate sessions/ --config mine.yaml --budgets 0.6,0.4,0.2 -j 4\n"
     "condense evaluate --session latest -p speed --plot curves.svg\n"
+    "condense evaluate sessions/ --html page.html          curves and tables\n"
     "condense evaluate session.jsonl --measure bits --measure grounding\n"
     "condense evaluate --recorded --session latest  what its compactions kept\n"
     "condense evaluate in/ --profile gpt-4o-mini --profile gpt-5-mini --max-cost 2\n"
@@ -130,6 +132,9 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curves into FILE, .svg or .png.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write curves and tables there as a page.")
+    ] = None,
     counter: CounterOption = None,
     recorded: Annotated[
         bool,
@@ -186,6 +191,7 @@ def evaluate(
         if all and (transcripts or session):
             raise UsageError("--all cannot be used with a transcript or --session.", "Name one of them.")
         names = evaluate_recorded.sessions_here() if all else input_files(transcripts, session)
+        check_page(html, plot, names)
         from ..judging import BESIDE
         from ..measuring import Plan, Unread, evaluate_files
         from ..parallel import usable_processors
@@ -216,7 +222,9 @@ def evaluate(
         # Standard input cannot be read in another process.
         processes = 1 if "-" in names else jobs or usable_processors()
         if recorded:
-            raise SystemExit(int(evaluate_recorded.run(names, plan, jobs=processes, json=json, progress=_progress)))
+            raise SystemExit(
+                int(evaluate_recorded.run(names, plan, jobs=processes, json=json, html=html, progress=_progress))
+            )
         ways = [*(models.names if models else ()), *(way.name for way in plan.ways)]
         with _progress(len(names)) as done:
             measured = (
@@ -234,6 +242,10 @@ def evaluate(
         )
         if plot is not None:
             draw_picture(found, plot)
+        if html is not None:
+            from ..report.page.evaluation import evaluation_page
+
+            write_page(html, evaluation_page(found))
         if json:
             write_text(to_json(found))
         else:

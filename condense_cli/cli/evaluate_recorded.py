@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from ..errors import ExitStatus, UnreadableError, UsageError
 from .console import console, write_text
+from .evaluate_page import write_page
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..measuring import Plan
     from ..report.recorded import Recorded
 
@@ -36,8 +39,8 @@ def check_without_effect(given: dict[str, bool]) -> None:
         )
 
 
-def run(names: list[str], plan: Plan, *, jobs: int, json: bool, progress: Progress) -> ExitStatus:
-    """Judge and print."""
+def run(names: list[str], plan: Plan, *, jobs: int, json: bool, html: Path | None, progress: Progress) -> ExitStatus:
+    """Judge and print. Raises OutputError where the page cannot be written."""
     from ..judging import judge_files
     from ..measuring import Unread
     from ..report.facts import to_json
@@ -50,6 +53,10 @@ def run(names: list[str], plan: Plan, *, jobs: int, json: bool, progress: Progre
         [(one.name, one.reason) for one in found if isinstance(one, Unread)],
         [way.name for way in plan.ways],
     )
+    if html is not None:
+        from ..report.page.evaluation import recorded_page
+
+        write_page(html, recorded_page(report))
     if json:
         write_text(to_json(report))
     else:

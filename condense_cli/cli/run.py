@@ -25,6 +25,7 @@ EXAMPLES = (
     "cat session.jsonl | condense run - | next-program\n"
     "condense run --session latest               the newest session of this project\n"
     "condense run session.jsonl --cost           and how the money is computed\n"
+    "condense run session.jsonl --html page.html every message, each cut and why\n"
     "condense run run.eval --to anthropic -o messages.json\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
     "condense run session.jsonl --count exact --profile claude-opus-5\n"
@@ -78,7 +79,7 @@ def run(
         registry = registry_of_user()
         settings = settings_with(configuring, registry)
         named = (str(configuring.config),) if configuring.config else ()
-        check_configurations({*settings.files, *named}, writing.output, showing.report)
+        check_configurations({*settings.files, *named}, (writing.output, showing.report, showing.html))
         treatment = treatment_of(options, overrides, settings, registry)
 
         if are_several:

@@ -14,6 +14,7 @@ from ..passes.shortening import EXTRACT
 from ..report import facts
 from ..report.shares import percent
 from ..report.slimming import growth
+from ..report.visible import visible
 from ..tokens import Counter, encoding_for
 from . import converting
 from .console import console, say, tell
@@ -29,6 +30,7 @@ from .work import Condenser, Treatment, status_of_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from ..errors import ExitStatus
     from ..providers.registry import Registry
@@ -71,6 +73,8 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         return status
     ran = Ran(file, result, count, output, written, told_of(summaries))
     report = _report(ran, treatment, showing, to)
+    if showing.html is not None:
+        _write_page(showing.html, ran, report)
     tell_report(showing, report, lambda: _show(ran, report, showing, to))
     if showing.log_json or showing.verbose:
         log_run(result, report, work, status, as_json=showing.log_json)
@@ -83,7 +87,8 @@ def _is_cost_asked(ran: Ran, showing: Showing) -> bool:
 
 def _report(ran: Ran, treatment: Treatment, showing: Showing, to: Destination) -> facts.Report:
     result, work, told = ran.result, treatment.work, ran.told
-    is_cost_wanted = _is_cost_asked(ran, showing) or showing.json or showing.report is not None
+    is_cost_wanted = _is_cost_asked(ran, showing) or showing.json
+    is_cost_wanted |= showing.report is not None or showing.html is not None
     is_cost_wanted |= not showing.quiet and shows_money(result, to)
     cost = cost_of_run(result, ran.count, work.overhead_tokens, told.cost) if is_cost_wanted else None
     return facts.build(
@@ -103,6 +108,14 @@ def _report(ran: Ran, treatment: Treatment, showing: Showing, to: Destination) -
         new_session=ran.written.new_session,
         warnings=tuple(_warnings(ran, is_converted=treatment.to is not None)),
     )
+
+
+def _write_page(path: Path, ran: Ran, report: facts.Report) -> None:
+    """Write the page of the run. Raises OutputError."""
+    from ..files import write_bytes
+    from ..report.page.run import run_page
+
+    write_bytes(path, run_page(ran.result, report, ran.count).encode())
 
 
 def _warnings(ran: Ran, *, is_converted: bool) -> Iterator[str]:
@@ -127,6 +140,8 @@ def _show(ran: Ran, report: facts.Report, showing: Showing, to: Destination) -> 
     show_run(result, report, ran.count, to, showing, is_cost_asked)
     for line in ran.written.said:
         tell(line)
+    if showing.html is not None:
+        (say if to.writes_stdout else tell)(f"Page: {visible(str(showing.html))}")
     if to.where is Where.NOWHERE and not to.dry_run and result.transcript.is_changed:
         how = proposal(ran.file, result.before.format, is_writable=ran.output.data is not None)
         for line in (how, *_better(result)):

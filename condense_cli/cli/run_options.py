@@ -138,6 +138,10 @@ class Showing(NamedTuple):
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write the JSON report there as well.")
     ] = None
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page there that shows each message, each cut and why."),
+    ] = None
     cost: Annotated[
         bool,
         typer.Option(

@@ -24,6 +24,7 @@ def of_one(showing: Showing) -> dict[str, object]:
         "--cost": showing.cost,
         "-v": showing.verbose,
         "--log-json": showing.log_json,
+        "--html": showing.html,
     }
 
 

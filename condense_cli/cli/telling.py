@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def is_silent(showing: Showing) -> bool:
     """Whether nothing is told of the run."""
-    return showing.quiet and not (showing.json or showing.report is not None or showing.log_json)
+    files = (showing.report, showing.html)
+    return showing.quiet and not (showing.json or showing.log_json or any(file is not None for file in files))
 
 
 def tell_report(showing: Showing, report: Struct, show: Callable[[], None]) -> None:

@@ -23,7 +23,7 @@ _MOST_UNREAD = 5
 
 def render_evaluation(found: Evaluation, width: int) -> Iterator[RenderableType]:
     """The tables, section by section; no line of them is wider than `width`."""
-    yield Text(_headline(found), style="bold")
+    yield Text(headline(found), style="bold")
     if found.total.cuts:
         if found.budgets:
             yield ""
@@ -36,7 +36,7 @@ def render_evaluation(found: Evaluation, width: int) -> Iterator[RenderableType]
             yield ""
             yield from _transcripts(found, width)
     yield ""
-    for sentence in _notes(found):
+    for sentence in notes(found):
         yield Text(visible(sentence), style="dim")
     for one in found.unread[:_MOST_UNREAD]:
         yield Text(visible(f"Not read: {one.reason}"), style="yellow")
@@ -44,7 +44,7 @@ def render_evaluation(found: Evaluation, width: int) -> Iterator[RenderableType]
         yield Text(f"Not read: {len(found.unread) - _MOST_UNREAD} more, which --json has.", style="yellow")
 
 
-def _headline(found: Evaluation) -> str:
+def headline(found: Evaluation) -> str:
     total = found.total
     if not total.cuts:
         return "There is nothing to measure."
@@ -55,19 +55,19 @@ def _headline(found: Evaluation) -> str:
     )
 
 
-def _percent(share: float | None) -> str:
+def percent(share: float | None) -> str:
     return _NONE if share is None else f"{100 * share:.1f}"
 
 
-def _size(share: float) -> str:
+def share_of_size(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
 def _at_size(found: Evaluation, width: int) -> Iterator[RenderableType]:
     """The measures side by side; where that is too wide, one below the other."""
-    sizes = [_size(size) for size in found.budgets]
+    sizes = [share_of_size(size) for size in found.budgets]
     rows = [
-        [way, *(_percent(at.share(name)) for name in found.measures for at in found.total.at_size if at.way == way)]
+        [way, *(percent(at.share(name)) for name in found.measures for at in found.total.at_size if at.way == way)]
         for way in found.ways
     ]
     columns = ["at the same size", *sizes * len(found.measures)]
@@ -93,11 +93,11 @@ def _settings(found: Evaluation, width: int) -> Iterator[RenderableType]:
     settings = found.total.settings
     cells: dict[str, list[str]] = {
         "setting": [f"{setting.way}, {setting.setting}" for setting in settings],
-        "size": [_percent(setting.size) for setting in settings],
+        "size": [percent(setting.size) for setting in settings],
         **{measure: [_recall(setting.mean(measure)) for setting in settings] for measure in found.measures},
     }
     if "facts" in found.measures:
-        cells["named"] = [_percent(setting.named) for setting in settings]
+        cells["named"] = [percent(setting.named) for setting in settings]
     if any(setting.failed for setting in settings):
         cells["failed"] = [str(setting.failed) for setting in settings]
     cells["seconds"] = [f"{setting.seconds:.1f}" for setting in settings]
@@ -106,7 +106,7 @@ def _settings(found: Evaluation, width: int) -> Iterator[RenderableType]:
 
 
 def _recall(mean: Mean | None) -> str:
-    return _percent(mean.recall if mean else None)
+    return percent(mean.recall if mean else None)
 
 
 def _transcripts(found: Evaluation, width: int) -> Iterator[RenderableType]:
@@ -114,7 +114,7 @@ def _transcripts(found: Evaluation, width: int) -> Iterator[RenderableType]:
     size = sorted(found.budgets)[len(found.budgets) // 2]
     measure = found.measures[0]
     shown = [one for one in found.transcripts if one.cuts][:_MOST_TRANSCRIPTS]
-    columns = [f"{measure} at {_size(size)}", "tokens", "asked"]
+    columns = [f"{measure} at {share_of_size(size)}", "tokens", "asked"]
     rows = [[one.name, f"{one.tokens:,}", f"{one.summary.facts:,}"] for one in shown]
     room = width - 2 * _SHORTEST_NAME - sum(column_widths(columns, rows)[1:]) - 2 * GAP
     for way in found.ways:
@@ -124,7 +124,7 @@ def _transcripts(found: Evaluation, width: int) -> Iterator[RenderableType]:
         columns.append(way)
         for row, one in zip(rows, shown, strict=True):
             at = next((at for at in one.summary.at_size if (at.way, at.size) == (way, size)), None)
-            row.append(_percent(at.share(measure) if at else None))
+            row.append(percent(at.share(measure) if at else None))
     yield fitted_table(columns, rows, range(1, len(columns)), width, flexible=0, is_path=True)
     missing = sum(bool(one.cuts) for one in found.transcripts) - len(shown)
     if missing:
@@ -146,7 +146,7 @@ _MEANINGS = {
 }
 
 
-def _notes(found: Evaluation) -> Iterator[str]:
+def notes(found: Evaluation) -> Iterator[str]:
     if found.total.cuts:
         meanings = [f"{measure}: {_MEANINGS[measure]}" for measure in found.measures]
         if "facts" in found.measures:

@@ -19,22 +19,24 @@ _MOST = 20
 """Compactions that are shown one by one."""
 _MOST_UNREAD = 5
 _MEASURES = ("facts", "named", "edits", "files")
+FOLLOWED = ["what followed", "how", "requests", "read again", "tokens", "to edit"]
+KEPT = ["what was kept", "way", "tokens", *_MEASURES, "one-off", "pays"]
 _PAYS = {"never": "never", "unknown": _NONE, "next turn": "1"}
 
 
 def render_recorded(found: Recorded, width: int) -> Iterator[RenderableType]:
     """The tables, section by section; no line of them is wider than `width`."""
-    yield Text(_headline(found), style="bold")
-    judged = [(file, one) for file in found.files for one in file.judged]
+    yield Text(recorded_headline(found), style="bold")
+    judged = judged_in(found)
     if judged:
         yield ""
-        yield _what_followed(judged[:_MOST], width)
+        yield _table(FOLLOWED, followed_rows(judged[:_MOST]), width)
         yield ""
-        yield _what_was_kept(found, judged[:_MOST], width)
+        yield _table(KEPT, kept_rows(found, judged[:_MOST]), width)
         if judged[_MOST:]:
             yield Text(f"and {len(judged) - _MOST:,} more, which --json has", style="dim")
         yield ""
-    for sentence in _notes(found, judged):
+    for sentence in recorded_notes(found, judged):
         yield Text(visible(sentence), style="dim")
     for one in found.unread[:_MOST_UNREAD]:
         yield Text(visible(f"Not read: {one.reason}"), style="yellow")
@@ -42,7 +44,7 @@ def render_recorded(found: Recorded, width: int) -> Iterator[RenderableType]:
         yield Text(f"Not read: {len(found.unread) - _MOST_UNREAD} more, which --json has.", style="yellow")
 
 
-def _headline(found: Recorded) -> str:
+def recorded_headline(found: Recorded) -> str:
     total = found.total
     with_any = sum(bool(file.compactions) for file in found.files)
     if not total.compactions:
@@ -65,9 +67,18 @@ def _how(one: RecordedCompaction) -> str:
     return {True: "auto ", False: "asked ", None: ""}[one.is_auto] + one.kind
 
 
-def _what_followed(judged: Sequence[tuple[RecordedFile, RecordedCompaction]], width: int) -> RenderableType:
-    columns = ["what followed", "how", "requests", "read again", "tokens", "to edit"]
-    rows = [
+def _table(columns: list[str], rows: list[list[str]], width: int) -> RenderableType:
+    return fitted_table(columns, rows, range(2, len(columns)), width, flexible=0, is_path=True)
+
+
+def judged_in(found: Recorded) -> list[tuple[RecordedFile, RecordedCompaction]]:
+    """Every compaction that was judged, with its file."""
+    return [(file, one) for file in found.files for one in file.judged]
+
+
+def followed_rows(judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> list[list[str]]:
+    """What was done after each compaction; the columns are `FOLLOWED`."""
+    return [
         [
             _name(file, one),
             _how(one),
@@ -78,13 +89,10 @@ def _what_followed(judged: Sequence[tuple[RecordedFile, RecordedCompaction]], wi
         ]
         for file, one in judged
     ]
-    return fitted_table(columns, rows, range(2, len(columns)), width, flexible=0, is_path=True)
 
 
-def _what_was_kept(
-    found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompaction]], width: int
-) -> RenderableType:
-    columns = ["what was kept", "way", "tokens", *_MEASURES, "one-off", "pays"]
+def kept_rows(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> list[list[str]]:
+    """What each way kept of each conversation, and of all; the columns are `KEPT`."""
     rows = []
     for file, one in judged:
         rows.append([_name(file, one), "before", f"{one.tokens:,}", *[""] * (len(_MEASURES) + 2)])
@@ -105,7 +113,7 @@ def _what_was_kept(
         for way in found.total.ways:
             shares = (way.facts, way.named, way.edits, way.files)
             rows.append(["", way.way, f"{way.tokens:,}", *map(_percent, shares), "", ""])
-    return fitted_table(columns, rows, range(2, len(columns)), width, flexible=0, is_path=True)
+    return rows
 
 
 def _percent(share: float | None) -> str:
@@ -116,7 +124,7 @@ def _pays(after: str) -> str:
     return _PAYS.get(after, after.removesuffix(" turns"))
 
 
-def _notes(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> Iterator[str]:
+def recorded_notes(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> Iterator[str]:
     if judged:
         yield (
             "client: what the client left; below it what condense leaves of the same conversation at that size, "

@@ -1,0 +1,241 @@
+"""The conversation of a run as its page shows it: each text once, what became of it as edits, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from ...exchanges import calls_by_id
+from ...passes.condensation import Condensation
+from ...passes.receipts import Receipt
+from ...passes.reconcile import REFER
+from ...passes.summaries import SUMMARIZE
+from ...tokens import MESSAGE_TOKENS, Counter
+from ..diff import line_hunks
+from ..labels import call_label, operation_label, readable
+from ..visible import visible
+from .alignment import AlignedBlock, AlignedMessage, align
+from .links import Links, Position, find_links
+
+_LABEL: Final = 160
+"""Characters of a label: a line of a wide window."""
+
+UNCHANGED: Final = "unchanged"
+_ADDED: Final = "added"
+_REMOVED: Final = "removed"
+_OUTCOMES: Final = {
+    REFER: "reference",
+    SUMMARIZE: "summarized",
+    "truncate": "truncated",
+    "extract": "shortened",
+    "suppress": _REMOVED,
+    "remove": _REMOVED,
+    "drop": _REMOVED,
+}
+"""What an operation makes of a block, in a word."""
+
+Edits = list[int | list[str]]
+"""From the text before to the text after: so many lines stay, so many (negative) go, or these lines are new."""
+
+
+class Reason(Struct, frozen=True):
+    """What a pass did to a block, or why it let it be."""
+
+    operation: str
+    by: str
+    why: str
+    is_change: bool
+
+
+class PageLink(Struct, frozen=True):
+    """The id of the block that a reference names, and the lines of its text, counted from 0; `size` may be 0."""
+
+    to: str
+    start: int = 0
+    size: int = 0
+
+
+class PageBlock(Struct, frozen=True, omit_defaults=True):
+    """One block. `text` is what stood there, or what was added; `reasons` are numbers in the page's list.
+
+    `tokens` are the model's, before and after. `links` are by the lines that are references.
+    """
+
+    id: str
+    kind: str
+    tokens: tuple[int, int]
+    outcome: str = UNCHANGED
+    tool: str = ""
+    label: str = ""
+    text: str = ""
+    edits: Edits = []
+    reasons: list[int] = []
+    links: dict[str, PageLink] = {}
+
+
+class PageMessage(Struct, frozen=True, omit_defaults=True):
+    """One message; `by_references` of its tokens were saved by references. A new one is a summary."""
+
+    id: str
+    number: int
+    role: str
+    tokens: tuple[int, int]
+    blocks: list[PageBlock]
+    by_references: int = 0
+    is_new: bool = False
+    reasons: list[int] = []
+
+
+class Conversation(Struct, frozen=True):
+    messages: list[PageMessage]
+    reasons: list[Reason]
+
+
+def conversation_of(result: Condensation, count: Counter) -> Conversation:
+    """The conversation before and after a run. Tokens of the messages add up to those that the report shows."""
+    aligned = align(result.before.messages, result.transcript.messages)
+    builder = _Builder(result, aligned)
+    sizes = _sizes(aligned, result, count)
+    return Conversation([builder.message(message, sizes) for message in aligned], builder.reasons)
+
+
+def _sizes(aligned: Sequence[AlignedMessage], result: Condensation, count: Counter) -> Iterator[tuple[int, int]]:
+    """Tokens before and after of each message's frame, and of each of its blocks, in order."""
+    before: list[int] = []
+    after: list[int] = []
+    for message in aligned:
+        before.append(0 if message.is_new else MESSAGE_TOKENS)
+        after.append(MESSAGE_TOKENS * message.remains)
+        for block in message.blocks:
+            before.append(count.block(block.before) if block.before else 0)
+            after.append(count.block(block.after) if block.after else 0)
+    left = result.factor.parts(after, result.shown_after)
+    # Differences are rounded together, so that a block that nobody touched has one size; what is new had none before.
+    less = [old - new if old else 0 for old, new in zip(before, after, strict=True)]
+    added = sum(new for old, new in zip(before, left, strict=True) if not old)
+    saved = result.factor.parts(less, result.shown_before - result.shown_after + added)
+    yield from ((new + gone if old else 0, new) for old, new, gone in zip(before, left, saved, strict=True))
+
+
+class _Builder:
+    def __init__(self, result: Condensation, aligned: Sequence[AlignedMessage]) -> None:
+        self._result = result
+        self._links: Links = find_links(result.transcript.messages)
+        self._calls = {**calls_by_id(result.transcript.messages), **calls_by_id(result.before.messages)}
+        self._receipts: dict[Position, list[Receipt]] = {}
+        for receipt in result.receipts:
+            self._receipts.setdefault((receipt.message, receipt.block), []).append(receipt)
+        self._ids: dict[Position, str] = {}
+        self._blocks: dict[Position, AlignedBlock] = {}
+        for message in aligned:
+            for block in message.blocks:
+                if block.position is not None:
+                    self._ids[block.position] = f"{_id(message)}-{block.number}"
+                    self._blocks[block.position] = block
+        self.reasons: list[Reason] = []
+        self._numbers: dict[Reason, int] = {}
+
+    def message(self, aligned: AlignedMessage, sizes: Iterator[tuple[int, int]]) -> PageMessage:
+        index = aligned.message.index
+        before, after = next(sizes)
+        blocks = [self._block(aligned, block, next(sizes)) for block in aligned.blocks]
+        saved = sum(self._result.by_references.get((index, block.number), 0) for block in aligned.blocks)
+        tokens = before + sum(block.tokens[0] for block in blocks), after + sum(block.tokens[1] for block in blocks)
+        is_new = aligned.is_new
+        # A summary has the number of the first message that it stands for, and so has what is said about that.
+        about = [
+            receipt for receipt in self._receipts.get((index, -1), ()) if (receipt.operation == SUMMARIZE) is is_new
+        ]
+        return PageMessage(
+            _id(aligned),
+            index,
+            aligned.message.role.value,
+            tokens,
+            blocks,
+            0 if is_new else min(max(0, self._result.factor.shown(saved)), max(0, tokens[0] - tokens[1])),
+            is_new,
+            self._reasons(about),
+        )
+
+    def _block(self, message: AlignedMessage, block: AlignedBlock, tokens: tuple[int, int]) -> PageBlock:
+        shown = block.before or block.after
+        assert shown is not None
+        receipts = [] if message.is_new else self._receipts.get((message.message.index, block.number), [])
+        call = self._calls.get(shown.answers or "", shown)
+        edits = _edits(block)
+        return PageBlock(
+            f"{_id(message)}-{block.number}",
+            shown.kind.value,
+            tokens,
+            _outcome(block, receipts, is_changed=bool(edits)),
+            visible(call.tool or shown.tool or ""),
+            visible(" ".join(call_label(shown, self._calls)[: 2 * _LABEL].split())[:_LABEL]),
+            visible(readable(shown)),
+            edits,
+            self._reasons(receipts),
+            self._links_of(block.position) if block.position is not None else {},
+        )
+
+    def _reasons(self, receipts: Sequence[Receipt]) -> list[int]:
+        """Numbers of the reasons for what was changed, or else for why nothing was."""
+        told = [receipt for receipt in receipts if receipt.is_change] or receipts
+        found = []
+        for receipt in told:
+            operation = operation_label(receipt.operation)
+            reason = Reason(operation, visible(receipt.pass_id), visible(receipt.why), receipt.is_change)
+            number = self._numbers.setdefault(reason, len(self.reasons))
+            if number == len(self.reasons):
+                self.reasons.append(reason)
+            found.append(number)
+        return list(dict.fromkeys(found))
+
+    def _links_of(self, position: Position) -> dict[str, PageLink]:
+        found = {}
+        for line, target in self._links.targets.get(position, {}).items():
+            old = self._blocks[target.position].before
+            # Lines are counted without references: the page shows such a text where the input held none.
+            is_shown = old is not None and self._links.whole(target.position).reads_as(old)
+            lines = (target.start, target.size) if is_shown else (0, 0)
+            found[visible(line)] = PageLink(self._ids[target.position], *lines)
+        return found
+
+
+def _id(message: AlignedMessage) -> str:
+    """What names a message in the page: its number, as `condense show` takes it; a new one its place in the result."""
+    if not message.is_new:
+        return f"m{message.message.index}"
+    position = message.blocks[0].position
+    assert position is not None
+    return f"new{position[0]}"
+
+
+def _edits(block: AlignedBlock) -> Edits:
+    """The edits of a block; none where it reads as before, or was not there."""
+    old, new = block.before, block.after
+    if old is None or (new is not None and (old is new or readable(old) == readable(new))):
+        return []
+    lines = visible(readable(old)).split("\n")
+    if new is None:
+        return [-len(lines)]
+    edits: Edits = []
+    for hunk in line_hunks(lines, visible(readable(new)).split("\n")):
+        match hunk.sign:
+            case "+":
+                edits.append(list(hunk.lines))
+            case "-":
+                edits.append(-len(hunk.lines))
+            case _:
+                edits.append(len(hunk.lines))
+    return edits
+
+
+def _outcome(block: AlignedBlock, receipts: Sequence[Receipt], *, is_changed: bool) -> str:
+    if block.before is None:
+        return _ADDED
+    if not is_changed:
+        return UNCHANGED
+    operations = [receipt.operation for receipt in receipts if receipt.is_change]
+    outcome = _OUTCOMES.get(operations[-1], "changed") if operations else "changed"
+    return _REMOVED if block.after is None and outcome != _OUTCOMES[SUMMARIZE] else outcome

@@ -1,0 +1,103 @@
+"""The pages of `condense evaluate --html FILE`: curves and tables of an evaluation, or of recorded compactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from ... import __version__
+from ..curves_svg import draw
+from ..evaluation import Evaluation, NotRead
+from ..evaluation_terminal import headline, notes, percent, share_of_size
+from ..recorded import Recorded
+from ..recorded_terminal import FOLLOWED, KEPT, followed_rows, judged_in, kept_rows, recorded_headline, recorded_notes
+from ..visible import visible
+from .document import html_document
+from .tables import Table
+
+_FIGURE: Final = (
+    '<figure tabindex="0" role="img" aria-label="Curves; the tables have their figures">'
+    '<div aria-hidden="true">{}</div></figure>\n'
+)
+
+
+class EvaluationPage(Struct, frozen=True):
+    """What the script of the page shows. All texts are safe to show as text, and none is markup."""
+
+    title: str
+    about: list[tuple[str, str]]
+    headline: str
+    tables: list[Table]
+    notes: list[str]
+    warnings: list[str]
+
+
+def evaluation_page(found: Evaluation) -> str:
+    """The whole HTML of an evaluation."""
+    tables = list(_tables(found)) if found.total.cuts else []
+    figure = _FIGURE.format(draw(found)) if found.total.cuts else ""
+    return _document(
+        "What later work needed and still finds", headline(found), tables, notes(found), found.unread, figure
+    )
+
+
+def recorded_page(found: Recorded) -> str:
+    """The whole HTML of what was judged of recorded compactions."""
+    judged = judged_in(found)
+    tables = [
+        Table("What followed", ["", *FOLLOWED[1:]], followed_rows(judged)),
+        Table("What was kept", ["", *KEPT[1:]], kept_rows(found, judged)),
+    ]
+    said = recorded_headline(found)
+    return _document(
+        "What recorded compactions kept", said, tables if judged else [], recorded_notes(found, judged), found.unread
+    )
+
+
+def _document(
+    title: str, said: str, tables: Sequence[Table], told: Iterator[str], unread: Sequence[NotRead], figure: str = ""
+) -> str:
+    page = EvaluationPage(
+        title,
+        [("condense", __version__)],
+        said,
+        [Table(table.title, table.columns, [[*map(visible, row)] for row in table.rows]) for table in tables],
+        [visible(sentence) for sentence in told],
+        [visible(f"Not read: {one.reason}") for one in unread],
+    )
+    return html_document("evaluation", title, page, figure)
+
+
+def _tables(found: Evaluation) -> Iterator[Table]:
+    for measure in found.measures if found.budgets else ():
+        rows = [
+            [way, *(percent(at.share(measure)) for at in found.total.at_size if at.way == way)] for way in found.ways
+        ]
+        yield Table(f"{measure}, at the same size", ["", *map(share_of_size, found.budgets)], rows)
+    has_failed = any(setting.failed for setting in found.total.settings)
+    yield Table(
+        "Settings",
+        ["way", "setting", "size", *found.measures, *(["failed"] if has_failed else []), "seconds"],
+        [
+            [
+                setting.way,
+                setting.setting,
+                percent(setting.size),
+                *(percent(mean.recall if (mean := setting.mean(measure)) else None) for measure in found.measures),
+                *([f"{setting.failed:,}"] if has_failed else []),
+                f"{setting.seconds:.1f}",
+            ]
+            for setting in found.total.settings
+        ],
+    )
+    measured = [(one, one.summary) for one in found.transcripts if one.cuts]
+    yield Table(
+        "Transcripts",
+        ["", "tokens", "cuts", "facts", "lines", "files"],
+        [
+            [one.name, *(f"{number:,}" for number in (one.tokens, asked.cuts, asked.facts, asked.lines, asked.files))]
+            for one, asked in measured
+        ],
+    )

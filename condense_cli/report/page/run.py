@@ -1,0 +1,134 @@
+"""The page of a run: what `condense run --html FILE` writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from ...passes.condensation import Condensation
+from ...passes.receipts import SWITCHED_OFF
+from ...tokens import Counter
+from ..cost_text import dollars, pays_after, unknown_price
+from ..facts import Cost, Report
+from ..labels import operation_label
+from ..shares import percent_text
+from ..summaries import sentences
+from ..token_text import carried, counted
+from ..visible import visible
+from .conversation import Conversation, conversation_of
+from .document import html_document
+from .tables import Table
+
+_SEPARATOR: Final = re.compile(r"[/\\]")
+
+
+class RunPage(Struct, frozen=True):
+    """What the script of the page shows. All texts are safe to show as text, and none is markup."""
+
+    title: str
+    about: list[tuple[str, str]]
+    before: int
+    after: int
+    by_references: int
+    saved: str
+    tables: list[Table]
+    notes: list[str]
+    warnings: list[str]
+    conversation: Conversation
+
+
+def run_page(result: Condensation, report: Report, count: Counter) -> str:
+    """The whole HTML of a run's page."""
+    title = visible(_SEPARATOR.split(report.input)[-1])
+    tokens = report.tokens
+    page = RunPage(
+        title,
+        [(label, visible(value)) for label, value in _about(report)],
+        tokens.before,
+        tokens.after,
+        tokens.lossless_saved,
+        percent_text(tokens.saved_percent),
+        [table for table in _tables(report) if table.rows],
+        [visible(note) for note in _notes(report)],
+        [visible(warning) for warning in report.warnings],
+        conversation_of(result, count),
+    )
+    return html_document("run", f"{title}: {tokens.before:,} → {tokens.after:,} tokens", page)
+
+
+def _about(report: Report) -> Iterator[tuple[str, str]]:
+    if _SEPARATOR.search(report.input):
+        yield "file", report.input
+    yield "configuration", report.configuration
+    yield "format", report.format
+    yield "model", report.model or "unknown"
+    if report.output:
+        yield "written to", report.output
+    if report.backup:
+        yield "backup", report.backup
+    yield "condense", report.condense
+
+
+def _tables(report: Report) -> Iterator[Table]:
+    yield Table("Sizes", ["", "before", "after", "saved"], list(_sizes(report)))
+    savings = [
+        [saving.content, operation_label(saving.operation), f"{saving.blocks:,}", f"{saving.tokens:,}"]
+        for saving in report.savings
+    ]
+    yield Table("Saved on", ["content", "how", "blocks", "tokens"], savings)
+    yield Table("Money", ["", ""], list(_money(report.cost)))
+    yield Table(
+        "Passes",
+        ["pass", "tokens after", "changes", ""],
+        [
+            [visible(entry.name), f"{entry.tokens_after:,}", f"{entry.changes:,}", visible(entry.reason)]
+            for entry in report.passes
+            if entry.reason != SWITCHED_OFF
+        ],
+    )
+
+
+def _sizes(report: Report) -> Iterator[list[str]]:
+    pairs = [
+        ("tokens", report.tokens.before, report.tokens.after),
+        ("messages", report.messages.before, report.messages.after),
+    ]
+    if report.bytes.after is not None:
+        pairs.append(("bytes in the file", report.bytes.before, report.bytes.after))
+    for name, before, after in pairs:
+        yield [name, f"{before:,}", f"{after:,}", f"{before - after:,}"]
+
+
+def _money(cost: Cost) -> Iterator[list[str]]:
+    if cost.next_turn_before is None:
+        return
+    yield ["Next turn, before", dollars(cost.next_turn_before)]
+    yield ["Next turn, after", dollars(cost.next_turn_after)]
+    yield ["One-time cost", dollars(cost.one_off)]
+    after = pays_after(cost)
+    yield [
+        "Pays for itself",
+        f"after {after}" if after.endswith("turns") else f"with the {after}" if after == "next turn" else after,
+    ]
+
+
+def _notes(report: Report) -> Iterator[str]:
+    tokens, cost = report.tokens, report.cost
+    yield from sentences(report.summaries)
+    yield from counted(
+        report.model,
+        tokens.encoding,
+        tokens.counting,
+        exact=tokens.exact,
+        estimated=tokens.estimated.before,
+        counter=tokens.counter,
+    )
+    yield carried(tokens.overhead, tokens.overhead_source)
+    if cost.next_turn_before is not None:
+        yield f"Prices: {cost.prices}."
+        yield from cost.assumed
+    elif cost.prices is not None:
+        yield unknown_price(cost.prices, report.model)
