@@ -29,7 +29,7 @@ PRESETS = st.sampled_from(["balanced", "cost", "lossless"])
 # and the newest turns are whole.
 @pytest.mark.parametrize("format", CONVERSATIONS)
 @given(data=st.data(), model=MODELS, preset=PRESETS, keep_recent=st.integers(1, 4), renews=st.booleans())
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_a_replay_keeps_the_promises(
     format: str, data: st.DataObject, model: str | None, preset: str, keep_recent: int, renews: bool
 ) -> None:
@@ -41,7 +41,7 @@ def test_a_replay_keeps_the_promises(
 
 # After a rewind, an edit or a fork what is sent is right or as it came, and the first branch goes on as it was.
 @given(anthropic_messages(TURNS), st.data())
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_a_changed_history_is_right_or_untouched(messages: list[dict[str, Any]], data: st.DataObject) -> None:
     requests = [*requests_of(messages)]
     if len(requests) < 2:
@@ -62,7 +62,7 @@ def test_a_changed_history_is_right_or_untouched(messages: list[dict[str, Any]],
 
 # A restart gives the same bytes, from the messages alone.
 @given(messages=anthropic_messages(TURNS), model=MODELS, data=st.data())
-@settings(max_examples=20)
+@settings(max_examples=6)
 def test_a_restart_gives_the_same_bytes(
     messages: list[dict[str, Any]], model: str | None, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -11,7 +11,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from .requests import CACHE_MARK, is_thinking, marked_parts, without_marks
+from .requests import CACHE_MARK, is_thinking, marked_parts
 
 MOST: Final = 4
 BESIDE: Final = 2
@@ -61,11 +61,16 @@ def _without_first(message: Any, number: int) -> Any:
     return changed
 
 
+def with_blocks(message: Any) -> Any:
+    """The message with its text as a block, which alone can hold a mark: it comes and goes, and the bytes stay."""
+    if isinstance(message, dict) and message.get("content") and isinstance(message["content"], str):
+        return {**message, "content": [{"type": "text", "text": message["content"]}]}
+    return message
+
+
 def _marked(message: Any) -> Any:
-    """The message with a mark on the last of its blocks that may have one."""
-    changed = without_marks(copy.deepcopy(message))
-    if isinstance(changed.get("content"), str):
-        changed["content"] = [{"type": "text", "text": changed["content"]}]
+    """The message with a mark on the last of its blocks that may have one; no other has any."""
+    changed = copy.deepcopy(message)
     last = next(_markable(changed), None)
     if last is None:
         return message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ..models import binds_thinking
-from .breakpoints import last_marked
+from .breakpoints import last_marked, with_blocks
 from .freezing import Means, freeze
 from .requests import Request, as_bytes, decoded, digest_of, without_marks
 from .segments import Rest, Segment, Segments, end_of, live_part, sent_for, without_thinking
@@ -96,6 +96,8 @@ def _step(
     if isinstance(found, str):
         return found
     stop = rest.positions[found.end - len(frozen)]
+    if found.format == "anthropic":
+        found.output[-1:] = map(with_blocks, found.output[-1:])
     output = as_bytes(found.output)
     segment = Segment(
         start=end_of(segments), end=stop, known=len(request),
