@@ -123,7 +123,7 @@ class Live:
             try:
                 segments, decision = self._decided(request, segments, moment, model, now)
             except Exception as error:
-                self._retry_at = moment.older * GROWTH
+                self._retry_at = self._older(request, segments) * GROWTH
                 decision = Decision(Kind.FAILED, _said(error))
         if decision.kind is Kind.RENEWAL:
             old_end = 0
@@ -159,7 +159,7 @@ class Live:
         self, request: Request, segments: Segments, usage: Any, now: float, model: str | None, beside: str
     ) -> Moment:
         suffix = self._tokens(request.characters(end_of(segments)))
-        older = self._tokens(request.characters(end_of(segments), max(0, len(request) - self._means.keep_recent)))
+        older = self._tokens(self._older(request, segments))
         used = sum(segment.tokens for segment in segments) + suffix
         before = self._sent
         fresh = suffix
@@ -177,6 +177,10 @@ class Live:
         window = self._window or (window_of(model) if used > _SMALL else None)
         return Moment(used, suffix, older, min(fresh, suffix), window, is_cold)
 
+    def _older(self, request: Request, segments: Segments) -> int:
+        """Characters between the frozen part and the newest turns, about."""
+        return request.characters(end_of(segments), max(0, len(request) - self._means.keep_recent))
+
     def _tokens(self, characters: int) -> int:
         return round(characters * self._ratio)
 
@@ -186,7 +190,7 @@ class Live:
         limit = None if moment.window is None else limit_of(moment.window, min(RESERVED_TOKENS, moment.window // 10))
         is_over = limit is not None and moment.used > limit
         why = f"{moment.used:,} tokens are in use, and the limit is {limit:,}" if is_over else self._policy.due(moment)
-        if not why or (moment.older < self._retry_at and not moment.is_cold):
+        if not why or (self._older(request, segments) < self._retry_at and not moment.is_cold):
             return segments, Decision()
         renews = bool(segments) and (moment.is_cold or self._policy.renews)
         best, decision = self._tried(request, segments, moment, model, now, why, renews=renews, must=is_over)
@@ -198,7 +202,7 @@ class Live:
             if _saved(smaller) > _saved(decision):
                 best, decision = other, smaller
         if not decision.is_change:
-            self._retry_at = moment.older * GROWTH
+            self._retry_at = self._older(request, segments) * GROWTH
             return segments, decision
         self._retry_at = 0.0
         self._remember(best, () if decision.kind is Kind.RENEWAL else segments)

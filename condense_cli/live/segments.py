@@ -72,20 +72,20 @@ def without_thinking(request: Request, start: int, of: Callable[[int], bool] = l
     positions: list[int] = []
     messages: list[Any] = []
     for position in range(start, len(request)):
-        message = _unthinking(request, position) if of(position) else request.given[position]
-        if message is not None:
+        for message in _unthinking(request, position) if of(position) else [request.given[position]]:
             positions.append(position)
             messages.append(message)
     return Rest(tuple(positions), tuple(messages))
 
 
-def _unthinking(request: Request, position: int) -> Any:
+def _unthinking(request: Request, position: int) -> list[Any]:
+    """The message without thinking; none where there is nothing else in it."""
     message = request.plain(position)
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, list) or not any(map(is_thinking, content)):
-        return request.given[position]
+        return [request.given[position]]
     left = [part for part in content if not is_thinking(part)]
-    return {**message, "content": left} if left else None
+    return [{**message, "content": left}] if left else []
 
 
 def matching(request: Request, lists: Iterable[Segments]) -> Segments:
