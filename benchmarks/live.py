@@ -4,8 +4,8 @@
 
 Each request holds what came before an answer of the assistant, with the marks of a usual client: one behind the system
 prompt, one on the newest message. Prints, for each session and way, input tokens, those written to and read from the
-cache, the cost of input against sending everything, processor seconds, and what the next turn needed that was still there:
-facts that it wrote, lines that its edits had to match. Output costs the same in every way and is left out.
+cache, the cost of input against sending everything, what the next turn needed that was still there (facts that it
+wrote, lines that its edits had to match), and processor seconds. Output costs the same in every way and is left out.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Doublings:
         rest = moment.used - BESIDE
         return "doubled" if moment.older > 8_000 and moment.suffix * 2 >= rest else ""
 
-    def pays(self, outcome: Outcome, turns: Decimal) -> bool:
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
         return outcome.is_enough
 
 
@@ -65,8 +65,18 @@ class Pays:
     def due(self, moment: Moment) -> str:
         return "enough came" if moment.older >= self.above else ""
 
-    def pays(self, outcome: Outcome, turns: Decimal) -> bool:
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
         return outcome.is_enough and turns <= self.turns
+
+
+class HalfBack:
+    renews = False
+
+    def due(self, moment: Moment) -> str:
+        return "x" if moment.older > 4_000 else ""
+
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
+        return outcome.is_enough and turns <= max(10, moment.turns / 2)
 
 
 def untouched(messages: list[Any], now: float, used: int) -> list[Any]:
@@ -116,6 +126,7 @@ WAYS: dict[str, Callable[[str | None, str, int], Way]] = {
     "rewritten each turn": lambda model, preset, keep: rewritten(preset),
     "renewed at doublings": lambda model, preset, keep: live(Doublings(), model, preset, keep),
     "live, economic": lambda model, preset, keep: live("economic", model, preset, keep),
+    "live, half back": lambda model, preset, keep: live(HalfBack(), model, preset, keep),
     "live, economic:5": lambda model, preset, keep: live(Economic(5), model, preset, keep),
     "live, economic:20": lambda model, preset, keep: live(Economic(20), model, preset, keep),
     "live, economic:40": lambda model, preset, keep: live(Economic(40), model, preset, keep),
@@ -223,7 +234,9 @@ def main() -> None:
         number = sum(1 for _ in requests_of(messages))
         print(f"\n{path.name[-50:]}: {number} requests, {size:,} tokens, {model}")
         for name in options.ways:
-            billed, seconds = replay(messages, WAYS[name](model, options.preset, options.keep_recent), regime, sizes, kept)
+            billed, seconds = replay(
+                messages, WAYS[name](model, options.preset, options.keep_recent), regime, sizes, kept
+            )
             share, (facts, lines) = billed.cost / whole.cost, kept.shares()
             found.setdefault(name, []).append((share, facts, lines))
             print(
@@ -234,10 +247,10 @@ def main() -> None:
     print("\nMedians: cost, needs there, edit lines there; worst of each")
     for name, rows in found.items():
         costs = [row[0] for row in rows]
-        facts, lines = ([row[at] for row in rows if row[at] is not None] for at in (1, 2))
+        known = [[share for row in rows if (share := row[at]) is not None] for at in (1, 2)]
         print(
-            f"  {name:22} {statistics.median(costs):5.2f} {_median(facts)} {_median(lines)}"
-            f"   {max(costs):5.2f} {_shown(min(facts, default=None))} {_shown(min(lines, default=None))}"
+            f"  {name:22} {statistics.median(costs):5.2f} {_median(known[0])} {_median(known[1])}"
+            f"   {max(costs):5.2f} {_shown(min(known[0], default=None))} {_shown(min(known[1], default=None))}"
         )
 
 
@@ -245,7 +258,7 @@ def _shown(share: float | None) -> str:
     return "    –" if share is None else f"{share:5.3f}"
 
 
-def _median(values: Sequence[Any]) -> str:
+def _median(values: Sequence[float]) -> str:
     return _shown(statistics.median(values) if values else None)
 
 

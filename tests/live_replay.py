@@ -27,7 +27,7 @@ class Eager(Struct, frozen=True):
     def due(self, moment: Moment) -> str:
         return "a test"
 
-    def pays(self, outcome: Outcome, turns: Decimal) -> bool:
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
         return True
 
 

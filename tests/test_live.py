@@ -290,7 +290,7 @@ def test_usage_that_is_none(usage: Any) -> None:
 
 
 def test_policies_by_name() -> None:
-    assert policy_named("economic") == Economic(10)
+    assert policy_named("economic") == Economic(10, looks_back=True)
     assert policy_named("economic:20") == Economic(20)
     assert policy_named("tokens:60000") == Tokens(60_000)
     assert policy_named("share:0.6") == Share(0.6)
@@ -304,12 +304,12 @@ def test_policies_that_are_none(name: str) -> None:
 
 # The formula of the economics: ((w - r) / r) * rho / (1 - rho); what is new is written either way.
 def test_break_even() -> None:
-    moment = Moment(used=110_000, suffix=100_000, older=90_000, fresh=0, window=None, is_cold=False)
+    moment = Moment(used=110_000, suffix=100_000, older=90_000, fresh=0, turns=5, window=None, is_cold=False)
     outcome = Outcome(before=110_000, after=60_000, prefix=10_000)
     assert break_even(outcome, moment, RATES) == Decimal("11.5")
-    fresh = Moment(used=110_000, suffix=100_000, older=90_000, fresh=10_000, window=None, is_cold=False)
+    fresh = Moment(used=110_000, suffix=100_000, older=90_000, fresh=10_000, turns=5, window=None, is_cold=False)
     assert break_even(outcome, fresh, RATES) == Decimal("9.2")
-    cold = Moment(used=110_000, suffix=100_000, older=90_000, fresh=0, window=None, is_cold=True)
+    cold = Moment(used=110_000, suffix=100_000, older=90_000, fresh=0, turns=5, window=None, is_cold=True)
     assert break_even(outcome, cold, RATES) == 0
 
 

@@ -175,7 +175,7 @@ class Live:
                     self._beside = max(0, reported - used) if reported else self._beside
         used += self._beside
         window = self._window or (window_of(model) if used > _SMALL else None)
-        return Moment(used, suffix, older, min(fresh, suffix), window, is_cold)
+        return Moment(used, suffix, older, min(fresh, suffix), request.answers, window, is_cold)
 
     def _older(self, request: Request, segments: Segments) -> int:
         """Characters between the frozen part and the newest turns, about."""
@@ -225,7 +225,7 @@ class Live:
         outcome = Outcome(sent_now if kind is Kind.RENEWAL else step.before, step.after, step.prefix)
         turns = break_even(outcome, moment, rates_of(model, now))
         decision = Decision(kind, why, outcome.before, outcome.after, turns)
-        if outcome.saved > 0 and (must or self._policy.pays(outcome, turns)):
+        if outcome.saved > 0 and (must or self._policy.pays(outcome, turns, moment)):
             return step.segments, decision
         saved = f"it would save {max(0, outcome.saved):,} tokens, and pay after {_requests(turns)}"
         return segments, Decision(Kind.DECLINED, f"{why}; {saved}", outcome.before, outcome.before, turns)

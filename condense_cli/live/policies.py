@@ -25,14 +25,15 @@ class Moment(Struct, frozen=True):
     """A request before it is sent, in the model's tokens: all of it, what is behind its frozen part, and the older part
     of that, without the newest turns.
 
-    `fresh` are those that the request before did not hold. `window` is the model's context window, None where it is
-    unknown. `is_cold`: the provider's cache holds nothing of it any more.
+    `fresh` are those that the request before did not hold, `turns` is how many answers it holds. `window` is the
+    model's context window, None where it is unknown. `is_cold`: the provider's cache holds nothing of it any more.
     """
 
     used: int
     suffix: int
     older: int
     fresh: int
+    turns: int
     window: int | None
     is_cold: bool
 
@@ -79,22 +80,29 @@ class Policy(Protocol):
 
     def due(self, moment: Moment) -> str: ...
 
-    def pays(self, outcome: Outcome, turns: Decimal) -> bool: ...
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool: ...
 
 
 class Economic(Struct, frozen=True):
-    """Decide when that pays for itself within so many requests, or at once, as the cache is cold."""
+    """Decide when that pays for itself within so many requests, or at once, as the cache is cold.
+
+    One that `looks_back` takes a conversation to go on for as many requests as there were, where those are more.
+    """
 
     turns: int = 10
+    looks_back: bool = False
     renews: bool = False
 
     def due(self, moment: Moment) -> str:
         if moment.older < LEAST_OLDER:
             return ""
-        return "the cache is cold" if moment.is_cold else f"it may pay within {self.turns} requests"
+        return "the cache is cold" if moment.is_cold else f"it may pay within {self._horizon(moment)} requests"
 
-    def pays(self, outcome: Outcome, turns: Decimal) -> bool:
-        return outcome.is_enough and turns <= self.turns
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
+        return outcome.is_enough and turns <= self._horizon(moment)
+
+    def _horizon(self, moment: Moment) -> int:
+        return max(self.turns, moment.turns) if self.looks_back else self.turns
 
 
 class Tokens(Struct, frozen=True):
@@ -108,7 +116,7 @@ class Tokens(Struct, frozen=True):
             return ""
         return f"{moment.used:,} tokens are in use, and {self.above:,} is the threshold"
 
-    def pays(self, outcome: Outcome, turns: Decimal) -> bool:
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
         return outcome.is_enough
 
 
@@ -123,7 +131,7 @@ class Share(Struct, frozen=True):
             return ""
         return f"{moment.used:,} of {moment.window:,} tokens are in use, and {self.part:.0%} is the threshold"
 
-    def pays(self, outcome: Outcome, turns: Decimal) -> bool:
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
         return outcome.is_enough
 
 
@@ -132,7 +140,7 @@ def policy_named(text: str) -> Policy:
     name, _, value = text.partition(":")
     try:
         if name == "economic" and (not value or int(value) >= 0):
-            return Economic(int(value)) if value else Economic()
+            return Economic(int(value)) if value else Economic(looks_back=True)
         if name == "tokens" and int(value) > 0:
             return Tokens(int(value))
         if name == "share" and 0 < float(value) <= 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +20,7 @@ from ..errors import UsageError
 CACHE_MARK: Final = "cache_control"
 _TIMES: Final = frozenset({"timestamp", "created", "created_at", "ts"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
+_CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call", "reasoning"})
 _OPAQUE: Final = frozenset({"data", "signature", "encrypted_content", "image_url", "file_data"})
 """Keys of values that are not read as text, however long they are."""
 _OPAQUE_CHARACTERS: Final = 4_000
@@ -28,11 +30,15 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Known(Struct, frozen=True):
-    """A message as it was seen last: the digest of its bytes, the one of what it means, and its size in characters."""
+    """A message as it was seen last: the digest of its bytes, the one of what it means, and its size in characters.
+
+    `answers`: it is the assistant's, or a call of its.
+    """
 
     raw: bytes
     digest: bytes
     characters: int
+    answers: bool
 
 
 class Request:
@@ -65,6 +71,12 @@ class Request:
 
     def characters(self, start: int, end: int | None = None) -> int:
         return sum(known.characters for known in self.known[start:end])
+
+    @property
+    def answers(self) -> int:
+        """How many answers of the assistant it holds: so many requests there were."""
+        each = [known.answers for known in self.known]
+        return sum(one and not before for before, one in pairwise([False, *each]))
 
     def agrees(self, before: Sequence[Known]) -> bool:
         """Whether it begins with all messages of an earlier request."""
@@ -115,7 +127,11 @@ def _known(data: bytes, digest: bytes) -> Known:
         for part in _parts(message):
             if "content" in part:
                 part["content"] = _collapsed(part["content"])
-    return Known(digest, _digest(as_bytes(message, is_sorted=True)), characters)
+    return Known(digest, _digest(as_bytes(message, is_sorted=True)), characters, _is_answer(message))
+
+
+def _is_answer(message: Any) -> bool:
+    return isinstance(message, dict) and (message.get("role") == "assistant" or message.get("type") in _CALLS)
 
 
 def _collapsed(content: Any) -> Any:
