@@ -247,7 +247,7 @@ def main() -> None:
     print("\nMedians: cost, needs there, edit lines there; worst of each")
     for name, rows in found.items():
         costs = [row[0] for row in rows]
-        known = [[share for row in rows if (share := row[at]) is not None] for at in (1, 2)]
+        known = [[each for row in rows if (each := row[at]) is not None] for at in (1, 2)]
         print(
             f"  {name:22} {statistics.median(costs):5.2f} {_median(known[0])} {_median(known[1])}"
             f"   {max(costs):5.2f} {_shown(min(known[0], default=None))} {_shown(min(known[1], default=None))}"

@@ -79,11 +79,8 @@ def _marked(message: Any) -> Any:
 
 
 def _markable(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The blocks that may have a mark, the last one first: none that is thinking or an empty text."""
     content = message.get("content")
-    for part in reversed(content if isinstance(content, list) else ()):
-        if (
-            isinstance(part, dict)
-            and not is_thinking(part)
-            and not (part.get("type") == "text" and not part.get("text"))
-        ):
+    for part in [*content][::-1] if isinstance(content, list) else []:
+        if isinstance(part, dict) and not is_thinking(part) and (part.get("type") != "text" or part.get("text")):
             yield part
