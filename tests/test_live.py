@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import sqlite3
 import stat
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,10 @@ from build import assistant, call, conversation, read_turn, result, text, thinki
 from live_replay import Eager, Replay, as_sent, requests_of
 
 from condense_cli import Live
-from condense_cli.economics import Rates
-from condense_cli.errors import UsageError
 from condense_cli.live import conversation as module
 from condense_cli.live.decisions import Kind
-from condense_cli.live.policies import Economic, Moment, Outcome, Share, Tokens, break_even, policy_named
-from condense_cli.live.requests import Request
+from condense_cli.live.policies import Moment
 from condense_cli.live.state import StateFile
-from condense_cli.live.usage import tokens_of
-
-RATES = Rates(Decimal("1.25"), Decimal("0.1"))
 
 
 def lines(name: str, number: int = 200) -> str:
@@ -270,59 +263,6 @@ def test_reported_usage_counts() -> None:
     assert live.fit(messages, usage=usage).decision.kind is Kind.SEGMENT
 
 
-@pytest.mark.parametrize(
-    ("usage", "tokens"),
-    [
-        ({"input_tokens": 1, "cache_read_input_tokens": 2, "cache_creation_input_tokens": 3, "output_tokens": 4}, 10),
-        ({"prompt_tokens": 7, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 5}}, 9),
-        ({"input_tokens": 7, "output_tokens": None}, 7),
-        (12, 12),
-    ],
-)
-def test_usage_of_every_api(usage: Any, tokens: int) -> None:
-    assert tokens_of(usage) == tokens
-
-
-@pytest.mark.parametrize("usage", [{}, "many", True, {"input_tokens": "7"}])
-def test_usage_that_is_none(usage: Any) -> None:
-    with pytest.raises(UsageError):
-        tokens_of(usage)
-
-
-def test_policies_by_name() -> None:
-    assert policy_named("economic") == Economic(10, looks_back=True)
-    assert policy_named("economic:20") == Economic(20)
-    assert policy_named("tokens:60000") == Tokens(60_000)
-    assert policy_named("share:0.6") == Share(0.6)
-
-
-@pytest.mark.parametrize("name", ["", "cheap", "tokens", "tokens:0", "share:2", "economic:x"])
-def test_policies_that_are_none(name: str) -> None:
-    with pytest.raises(UsageError, match="no policy"):
-        Live(policy=name)
-
-
-# The formula of the economics: ((w - r) / r) * rho / (1 - rho); what is new is written either way.
-def test_break_even() -> None:
-    moment = Moment(used=110_000, suffix=100_000, older=90_000, fresh=0, turns=5, window=None, is_cold=False)
-    outcome = Outcome(before=110_000, after=60_000, prefix=10_000)
-    assert break_even(outcome, moment, RATES) == Decimal("11.5")
-    fresh = Moment(used=110_000, suffix=100_000, older=90_000, fresh=10_000, turns=5, window=None, is_cold=False)
-    assert break_even(outcome, fresh, RATES) == Decimal("9.2")
-    cold = Moment(used=110_000, suffix=100_000, older=90_000, fresh=0, turns=5, window=None, is_cold=True)
-    assert break_even(outcome, cold, RATES) == 0
-
-
-# Messages that did not change are not read again.
-def test_what_is_known_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    messages = long_conversation()
-    before = Request(messages)
-    read: list[Any] = []
-    monkeypatch.setattr("condense_cli.live.requests._known", lambda *given: read.append(given))
-    assert Request(messages, before.known).known == before.known
-    assert read == []
-
-
 def test_importing_the_package_loads_nothing_of_it() -> None:
     import subprocess
     import sys
@@ -331,6 +271,24 @@ def test_importing_the_package_loads_nothing_of_it() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
     assert module.Live is Live
+
+
+# The input of the Responses API may be a text alone.
+def test_a_text_is_one_message() -> None:
+    assert Live().fit("Hello").messages == [{"role": "user", "content": "Hello"}]
+
+
+# After a restart in the middle of a rewind what comes later is not forgotten.
+def test_a_rewind_after_a_restart_forgets_nothing(tmp_path: Path) -> None:
+    path, messages = tmp_path / "live.db", long_conversation(12)
+    live = eager(state=path)
+    for request in requests_of(messages):
+        live.fit(request)
+    last = live.fit(messages)
+    later = eager(state=path)
+    rewound = later.fit(messages[:14], decide=False)
+    assert 0 < rewound.covered < 14
+    assert as_sent(later.fit(messages, decide=False).messages) == as_sent(last.messages)
 
 
 def test_chat_and_responses_are_fitted_too() -> None:

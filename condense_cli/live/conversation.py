@@ -94,7 +94,7 @@ class Live:
 
     def fit(
         self,
-        messages: Sequence[Any],
+        messages: Sequence[Any] | str,
         *,
         usage: Any = None,
         now: float | None = None,
@@ -109,13 +109,14 @@ class Live:
         request. `system` and `tools` are sent beside the messages; they are only looked at: a cache is cold when they
         changed, and the cache marks in them count. Unless it may `decide`, what was decided before is sent.
         """
+        messages = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
         try:
             request = Request(messages, self._sent.known if self._sent else ())
+            beside = digest_of(as_bytes([system, tools])) if system is not None or tools is not None else ""
         except Exception as error:
             return Fitted(list(messages), Decision(Kind.FAILED, _said(error)), 0, 0, 0)
         now = time.time() if now is None else now
         model = model or self._model
-        beside = digest_of(as_bytes([system, tools])) if system is not None or tools is not None else ""
         segments, over, decision = self._found(request)
         old_end = len(sent_for(segments))
         moment = self._moment(request, segments, usage, now, model, beside)
@@ -148,8 +149,8 @@ class Live:
             segments, difference = again(request, known, self._means)
         except Exception as error:
             return (), known[0].known, Decision(Kind.FAILED, _said(error))
-        if segments is not known:
-            self._remember(segments, known)
+        if segments and segments != known[: len(segments)]:
+            self._remember(segments if difference else (*segments, *known[len(segments) :]), known)
         over = known[len(segments)].known if len(segments) < len(known) else None
         if difference:
             return segments, over, Decision(Kind.RENEWAL, difference)
