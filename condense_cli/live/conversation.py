@@ -118,7 +118,7 @@ class Live:
         now = time.time() if now is None else now
         model = model or self._model
         segments, over, decision = self._found(request)
-        old_end = len(sent_for(segments))
+        before = segments
         moment = self._moment(request, segments, usage, now, model, beside)
         if decide and decision.kind is Kind.NONE:
             try:
@@ -126,15 +126,13 @@ class Live:
             except Exception as error:
                 self._retry_at = self._older(request, segments) * GROWTH
                 decision = Decision(Kind.FAILED, _said(error))
-        if decision.kind is Kind.RENEWAL:
-            old_end = 0
         self._sent = _Sent(request.known, now, model, beside)
         frozen = sent_for(segments)
         sent = frozen + list(live_part(request, segments, over if not decision.is_change else None).messages)
         if segments and segments[-1].format == "anthropic":
             marks = marks_in(system) + marks_in(tools) if beside else BESIDE
-            ends = sorted({end for end in (old_end, len(frozen)) if end})
-            sent = with_breakpoints(sent, ends, marks)
+            cached = sum(segment.sent for segment in before) if decision.kind is Kind.SEGMENT else 0
+            sent = with_breakpoints(sent, [cached, len(frozen)] if cached else [len(frozen)], marks)
         tokens = decision.tokens_after + self._beside if decision.tokens_after and decision.is_change else moment.used
         return Fitted(sent, decision, len(frozen), end_of(segments), tokens)
 
@@ -148,10 +146,10 @@ class Live:
         try:
             segments, difference = again(request, known, self._means)
         except Exception as error:
-            return (), known[0].known, Decision(Kind.FAILED, _said(error))
+            return (), _thought_over(known), Decision(Kind.FAILED, _said(error))
         if segments and segments != known[: len(segments)]:
             self._remember(segments if difference else (*segments, *known[len(segments) :]), known)
-        over = known[len(segments)].known if len(segments) < len(known) else None
+        over = _thought_over(known[len(segments) :])
         if difference:
             return segments, over, Decision(Kind.RENEWAL, difference)
         return segments, over, Decision()
@@ -239,6 +237,11 @@ class Live:
             self._state = Memory()
             for each in reversed((segments, *lists)):
                 self._state.remember(self._fingerprint, each, ())
+
+
+def _thought_over(lost: Segments) -> int | None:
+    """From where on thinking was made over segments that are not sent, by a model that refuses it then."""
+    return lost[0].known if lost and lost[0].drops_thinking else None
 
 
 def _saved(decision: Decision) -> int:

@@ -17,8 +17,8 @@ class Segment(Struct, frozen=True):
     `before` is the digest of messages[:end], `then` that of messages[:known]: what a line is worth depends on what came
     later. `output` is the JSON of the messages that are sent in their place, None where it has to be computed again,
     and `digest` its digest. With `drops_thinking` that of messages[end:known] stays away: it was bound to what changed.
-    `target` are the tokens that it was brought to, if it was. `tokens` are the model's tokens of the output, and
-    `model` is who it was meant for.
+    `target` are the tokens that it was brought to, if it was. The output has `tokens`, the model's, in `sent` messages,
+    and `model` is who it was meant for.
     """
 
     start: int
@@ -28,6 +28,7 @@ class Segment(Struct, frozen=True):
     then: str
     digest: str
     tokens: int
+    sent: int
     format: str
     model: str | None = None
     drops_thinking: bool = False
