@@ -25,7 +25,7 @@ from live_cache import REGIMES, Billed, Cache, Regime, Sizes
 
 from condense_cli import Live, api
 from condense_cli.factor import factor_of
-from condense_cli.live.policies import Economic, Moment, Outcome, Policy, Tokens
+from condense_cli.live.policies import Moment, Outcome, Policy
 from condense_cli.quality.asked import Reading
 from condense_cli.quality.recall import Questions
 from condense_cli.tokens import Counter
@@ -52,31 +52,6 @@ class Doublings:
 
     def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
         return outcome.is_enough
-
-
-class Pays:
-    """A policy that decides from so many tokens behind the frozen part on, whenever that pays within some requests."""
-
-    renews = False
-
-    def __init__(self, above: int, turns: int) -> None:
-        self.above, self.turns = above, turns
-
-    def due(self, moment: Moment) -> str:
-        return "enough came" if moment.older >= self.above else ""
-
-    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
-        return outcome.is_enough and turns <= self.turns
-
-
-class HalfBack:
-    renews = False
-
-    def due(self, moment: Moment) -> str:
-        return "x" if moment.older > 4_000 else ""
-
-    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
-        return outcome.is_enough and turns <= max(10, moment.turns / 2)
 
 
 def untouched(messages: list[Any], now: float, used: int) -> list[Any]:
@@ -126,13 +101,9 @@ WAYS: dict[str, Callable[[str | None, str, int], Way]] = {
     "rewritten each turn": lambda model, preset, keep: rewritten(preset),
     "renewed at doublings": lambda model, preset, keep: live(Doublings(), model, preset, keep),
     "live, economic": lambda model, preset, keep: live("economic", model, preset, keep),
-    "live, half back": lambda model, preset, keep: live(HalfBack(), model, preset, keep),
-    "live, economic:5": lambda model, preset, keep: live(Economic(5), model, preset, keep),
-    "live, economic:20": lambda model, preset, keep: live(Economic(20), model, preset, keep),
-    "live, economic:40": lambda model, preset, keep: live(Economic(40), model, preset, keep),
-    "live, tokens:60000": lambda model, preset, keep: live(Tokens(60_000), model, preset, keep),
-    "live, every 8k": lambda model, preset, keep: live(Pays(8_000, 1_000), model, preset, keep),
-    "live, every 30k": lambda model, preset, keep: live(Pays(30_000, 1_000), model, preset, keep),
+    "live, economic:20": lambda model, preset, keep: live("economic:20", model, preset, keep),
+    "live, share:0.5": lambda model, preset, keep: live("share:0.5", model, preset, keep),
+    "live, tokens:60000": lambda model, preset, keep: live("tokens:60000", model, preset, keep),
 }
 
 
@@ -218,6 +189,7 @@ def main() -> None:
     parser.add_argument("sessions", nargs="+", type=Path)
     parser.add_argument("--ways", nargs="*", default=[name for name in WAYS if "rewritten" not in name])
     parser.add_argument("--regime", choices=REGIMES, default="anthropic")
+    parser.add_argument("--model", help="whose prices Live reckons with, in place of the recorded model's")
     parser.add_argument("--preset", default="balanced")
     parser.add_argument("--keep-recent", type=int, default=5)
     parser.add_argument("--every", type=int, default=3, help="ask what is needed at each so manieth request")
@@ -235,7 +207,7 @@ def main() -> None:
         print(f"\n{path.name[-50:]}: {number} requests, {size:,} tokens, {model}")
         for name in options.ways:
             billed, seconds = replay(
-                messages, WAYS[name](model, options.preset, options.keep_recent), regime, sizes, kept
+                messages, WAYS[name](options.model or model, options.preset, options.keep_recent), regime, sizes, kept
             )
             share, (facts, lines) = billed.cost / whole.cost, kept.shares()
             found.setdefault(name, []).append((share, facts, lines))
