@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Condensation", "Configuration", "Conversion", "Diff", "Restoration", "Transcript", "__version__",
+    "Condensation", "Configuration", "Conversion", "Diff", "Live", "Restoration", "Transcript", "__version__",
     "condense", "convert", "diff", "dump", "dump_messages", "estimate", "evaluate", "judge_recorded", "load", "loads",
     "overrides_from", "restore",
 ]  # fmt: skip
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .config.overrides import overrides_from
     from .formats.converting import Conversion
     from .judging import judge_recorded
+    from .live.conversation import Live
     from .measuring import evaluate
     from .passes.condensation import Condensation
     from .report.diff import Diff
@@ -37,6 +38,7 @@ _HOMES = {
     "overrides_from": ".config.overrides",
     "Conversion": ".formats.converting",
     "Diff": ".report.diff",
+    "Live": ".live.conversation",
 }
 
 

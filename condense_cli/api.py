@@ -121,7 +121,7 @@ def condense(
     and is not known; an error inside a provider is the result's `error`.
     """
     transcript = a_transcript(transcript)
-    configuration = _configuration(configuration, preset)
+    configuration = configuration_from(configuration, preset)
     if target_tokens is not None:
         if target_tokens < 0:
             raise UsageError(f"target_tokens is {target_tokens}, and nothing has fewer than 0.")
@@ -158,7 +158,8 @@ def _counter(given: Counter | CounterName, transcript: Transcript) -> Counter:
     return given if isinstance(given, Counter) else Counter.of(transcript, given)
 
 
-def _configuration(given: Configuration | Mapping[str, Any] | None, preset: str | None) -> Configuration:
+def configuration_from(given: Configuration | Mapping[str, Any] | None, preset: str | None) -> Configuration:
+    """The configuration that was given, or that of a preset. Raises ConfigurationError, UsageError."""
     if given is None:
         return load_preset(preset or DEFAULT_PRESET)
     if preset is not None:

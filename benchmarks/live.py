@@ -1,0 +1,238 @@
+"""What a recorded session would have cost, sent request by request: untouched, condensed in ways of others, by Live.
+
+    python benchmarks/live.py SESSION... --ways untouched cleared live --regime anthropic
+
+Each request holds what came before an answer of the assistant, with the marks of a usual client: one behind the system
+prompt, one on the newest message. Prints, for each session and way, input tokens, those written to and read from the
+cache, the cost of input against sending everything, what the next turn needed that was still there (facts that it
+wrote, lines that its edits had to match), and processor seconds. Output costs the same in every way and is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from live_cache import REGIMES, Billed, Cache, Regime, Sizes
+
+from condense_cli import Live, api
+from condense_cli.factor import factor_of
+from condense_cli.live.policies import Moment, Outcome, Policy
+from condense_cli.quality.asked import Reading
+from condense_cli.quality.recall import Questions
+from condense_cli.tokens import Counter
+
+SECONDS = 20.0
+"""Between two requests."""
+BESIDE = 12_000
+"""Tokens of system prompt and tools."""
+MARK = {"cache_control": {"type": "ephemeral"}}
+CLEARED = "[cleared]"
+
+Way = Callable[[list[Any], float, int], list[Any]]
+"""From the client's messages, the time and the tokens of the request before to what is sent."""
+
+
+class Doublings:
+    """A policy that condenses all anew whenever what came since is as large as what was left."""
+
+    renews = True
+
+    def due(self, moment: Moment) -> str:
+        rest = moment.used - BESIDE
+        return "doubled" if moment.older > 8_000 and moment.suffix * 2 >= rest else ""
+
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
+        return outcome.is_enough
+
+
+def untouched(messages: list[Any], now: float, used: int) -> list[Any]:
+    return messages
+
+
+def cleared(keep: int, above: int = 0) -> Way:
+    """All results but the newest are left out, at each turn, as context editing does."""
+
+    def clear(messages: list[Any], now: float, used: int) -> list[Any]:
+        results = [part for message in messages for part in _parts(message) if part.get("type") == "tool_result"]
+        if used >= above:
+            for part in results[: max(0, len(results) - keep)]:
+                part["content"] = CLEARED
+        return messages
+
+    return clear
+
+
+def rewritten(preset: str) -> Way:
+    """All is condensed at each turn."""
+
+    def rewrite(messages: list[Any], now: float, used: int) -> list[Any]:
+        result = api.condense(api.loads(messages, format="anthropic"), preset=preset)
+        return api.dump_messages(result)
+
+    return rewrite
+
+
+def live(policy: str | Policy, model: str | None, preset: str, keep_recent: int) -> Way:
+    fitting = Live(preset=preset, model=model, policy=policy, format="anthropic", keep_recent=keep_recent)
+    system = [{"type": "text", "text": "system", **MARK}]
+
+    def fit(messages: list[Any], now: float, used: int) -> list[Any]:
+        fitted = fitting.fit(messages, usage=used or None, now=now, system=system)
+        if "-v" in sys.argv and fitted.decision.kind != "none":
+            print("   ", len(messages), fitted.decision, file=sys.stderr)
+        return fitted.messages
+
+    return fit
+
+
+WAYS: dict[str, Callable[[str | None, str, int], Way]] = {
+    "untouched": lambda model, preset, keep: untouched,
+    "cleared, keep 3": lambda model, preset, keep: cleared(3),
+    "cleared, keep 10": lambda model, preset, keep: cleared(10),
+    "rewritten each turn": lambda model, preset, keep: rewritten(preset),
+    "renewed at doublings": lambda model, preset, keep: live(Doublings(), model, preset, keep),
+    "live, economic": lambda model, preset, keep: live("economic", model, preset, keep),
+    "live, economic:20": lambda model, preset, keep: live("economic:20", model, preset, keep),
+    "live, share:0.5": lambda model, preset, keep: live("share:0.5", model, preset, keep),
+    "live, tokens:60000": lambda model, preset, keep: live("tokens:60000", model, preset, keep),
+}
+
+
+class Kept:
+    """What each next turn needed of what was sent before it, and how much of that was there."""
+
+    def __init__(self, messages: Sequence[Any], every: int) -> None:
+        self.messages, self.every = messages, every
+        self._read = Reading()
+        self._questions: dict[int, Questions] = {}
+        self.facts = self.facts_there = self.lines = self.lines_there = 0
+
+    def start(self) -> None:
+        self.facts = self.facts_there = self.lines = self.lines_there = 0
+
+    def ask(self, position: int, sent: list[Any], number: int) -> None:
+        if number % self.every or position >= len(self.messages):
+            return
+        if position not in self._questions:
+            whole = api.loads(self.messages[: position + 1], format="anthropic").messages
+            self._questions[position] = Questions(whole[:-1], whole[-1:], self._read)
+        questions = self._questions[position]
+        if not (questions.asked.facts or questions.asked.lines):
+            return
+        standing = questions.standing(api.loads(sent, format="anthropic").messages)
+        self.facts += len(questions.asked.facts)
+        self.facts_there += len(standing.facts)
+        self.lines += len(questions.asked.lines)
+        self.lines_there += len(standing.lines)
+
+    def shares(self) -> tuple[float | None, float | None]:
+        return (
+            self.facts_there / self.facts if self.facts else None,
+            self.lines_there / self.lines if self.lines else None,
+        )
+
+
+def _parts(message: Any) -> Iterator[dict[str, Any]]:
+    content = message.get("content")
+    yield from (part for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
+
+
+def requests_of(messages: Sequence[Any]) -> Iterator[tuple[int, list[Any]]]:
+    """What a client sends before each answer, and where the answer is."""
+    for position, message in enumerate(messages):
+        if position and message["role"] == "assistant" and messages[position - 1]["role"] != "assistant":
+            request = copy.deepcopy([*messages[:position]])
+            last = request[-1]
+            if isinstance(last["content"], str):
+                last["content"] = [{"type": "text", "text": last["content"]}]
+            last["content"][-1].update(MARK)
+            yield position, request
+
+
+def session(path: Path) -> tuple[list[Any], str | None, float]:
+    """The messages of a session, its model, and the model's tokens for one of ours."""
+    transcript = api.load(path)
+    messages = json.loads(api.convert(transcript, "anthropic").data)
+    messages = messages if isinstance(messages, list) else messages["messages"]
+    messages = [message for message in messages if message["role"] in ("user", "assistant") and message["content"]]
+    model = transcript.model or "claude-opus-4-6"
+    return messages, model, factor_of(transcript, Counter.of(transcript)).value
+
+
+def replay(messages: list[Any], way: Way, regime: Regime, sizes: Sizes, kept: Kept) -> tuple[Billed, float]:
+    """What all requests cost, and the processor seconds of the way."""
+    cache, total, seconds, used = Cache(regime, BESIDE), Billed(), 0.0, 0
+    kept.start()
+    for number, (position, request) in enumerate(requests_of(messages)):
+        now = SECONDS * number
+        started = time.process_time()
+        sent = way(request, now, used)
+        seconds += time.process_time() - started
+        billed = cache.bill(sizes.pieces(sent), now)
+        used = billed.tokens
+        total += billed
+        kept.ask(position, sent, number)
+    return total, seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sessions", nargs="+", type=Path)
+    parser.add_argument("--ways", nargs="*", default=[name for name in WAYS if "rewritten" not in name])
+    parser.add_argument("--regime", choices=REGIMES, default="anthropic")
+    parser.add_argument("--model", help="whose prices Live reckons with, in place of the recorded model's")
+    parser.add_argument("--preset", default="balanced")
+    parser.add_argument("--keep-recent", type=int, default=5)
+    parser.add_argument("--every", type=int, default=3, help="ask what is needed at each so manieth request")
+    parser.add_argument("-v", action="store_true", help="print each decision")
+    options = parser.parse_args()
+    regime = REGIMES[options.regime]
+    found: dict[str, list[tuple[float, float | None, float | None]]] = {}
+    print(f"{regime.name}; {options.preset}; keep recent {options.keep_recent}")
+    for path in options.sessions:
+        messages, model, factor = session(path)
+        sizes, kept = Sizes(factor), Kept(messages, options.every)
+        whole, _ = replay(messages, untouched, regime, sizes, Kept(messages, 10**9))
+        size = sum(piece.tokens for piece in sizes.pieces(messages))
+        number = sum(1 for _ in requests_of(messages))
+        print(f"\n{path.name[-50:]}: {number} requests, {size:,} tokens, {model}")
+        for name in options.ways:
+            billed, seconds = replay(
+                messages, WAYS[name](options.model or model, options.preset, options.keep_recent), regime, sizes, kept
+            )
+            share, (facts, lines) = billed.cost / whole.cost, kept.shares()
+            found.setdefault(name, []).append((share, facts, lines))
+            print(
+                f"  {name:22} {billed.tokens:>12,} {billed.written:>11,} {billed.read:>12,} {share:6.2f}"
+                f" {_shown(facts)} {_shown(lines)} {seconds:7.1f} s",
+                flush=True,
+            )
+    print("\nMedians: cost, needs there, edit lines there; worst of each")
+    for name, rows in found.items():
+        costs = [row[0] for row in rows]
+        known = [[each for row in rows if (each := row[at]) is not None] for at in (1, 2)]
+        print(
+            f"  {name:22} {statistics.median(costs):5.2f} {_median(known[0])} {_median(known[1])}"
+            f"   {max(costs):5.2f} {_shown(min(known[0], default=None))} {_shown(min(known[1], default=None))}"
+        )
+
+
+def _shown(share: float | None) -> str:
+    return "    –" if share is None else f"{share:5.3f}"
+
+
+def _median(values: Sequence[float]) -> str:
+    return _shown(statistics.median(values) if values else None)
+
+
+if __name__ == "__main__":
+    main()

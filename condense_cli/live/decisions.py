@@ -1,0 +1,54 @@
+"""What was decided before a request, and what is sent."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+
+class Kind(StrEnum):
+    NONE = "none"
+    """There was nothing to decide."""
+    SEGMENT = "segment"
+    """What came since the last decision was condensed; what was frozen before is sent as it was."""
+    RENEWAL = "renewal"
+    """The whole conversation was condensed anew, from the caller's messages."""
+    DECLINED = "declined"
+    """A try would not have paid, or saved too little."""
+    FAILED = "failed"
+    """An error came in between: what was frozen before is sent, with the new messages as they came."""
+
+
+class Decision(Struct, frozen=True):
+    """What was decided and why, in the model's tokens of the messages.
+
+    `pays_after` are the requests after which it has paid for what it rewrote, None where nothing was rewritten.
+    """
+
+    kind: Kind = Kind.NONE
+    reason: str = ""
+    tokens_before: int = 0
+    tokens_after: int = 0
+    pays_after: Decimal | None = None
+
+    @property
+    def is_change(self) -> bool:
+        """Whether something is sent otherwise than in the request before."""
+        return self.kind in (Kind.SEGMENT, Kind.RENEWAL)
+
+
+class Fitted(Struct, frozen=True):
+    """What to send out: `messages`, of which the first `frozen` will be the same until the next decision.
+
+    They stand for the first `covered` messages that were given. `tokens` is about what the request takes, system prompt
+    and tools included as far as they are known.
+    """
+
+    messages: list[Any]
+    decision: Decision
+    frozen: int
+    covered: int
+    tokens: int

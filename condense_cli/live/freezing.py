@@ -1,0 +1,142 @@
+"""Condensing what came since the last decision, in the context of what is frozen, which stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import api, jsontext
+from ..config.models import Configuration, IndexRange, Predicates
+from ..config.overrides import Overrides
+from ..exchanges import cut_before
+from ..factor import Factor, factor_of
+from ..passes.summaries import Summarizer
+from ..tokens import Counter
+from ..transcript import Message, Transcript
+
+MESSAGE_FORMATS: Final = ("anthropic", "openai-chat", "openai-responses")
+
+
+class Frozen(Struct, frozen=True):
+    """What became of the messages between the frozen ones and the newest turns.
+
+    `end` is the number of messages of the input that are frozen now, `output` what is sent for those behind the frozen
+    ones. Sizes are in the model's tokens: of the whole as it was and as it is, of what was frozen before, and of the
+    output.
+    """
+
+    end: int
+    output: list[Any]
+    format: str
+    before: int
+    after: int
+    prefix: int
+    tokens: int
+
+
+class Means(Struct, frozen=True):
+    """What condenses: the configuration, how many of the newest turns stay whole, and who writes summaries."""
+
+    configuration: Configuration
+    keep_recent: int
+    summarizer: Summarizer | None = None
+
+
+def freeze(
+    messages: Sequence[Any],
+    frozen: int,
+    means: Means,
+    *,
+    format: str | None,
+    model: str | None,
+    most: int | None = None,
+    end: int | None = None,
+    target: int | None = None,
+) -> Frozen | str:
+    """Condense messages[frozen:end] of a conversation, or say why that cannot be.
+
+    `end` is before the newest turns, where every call is answered, and at most `most`, unless it is given. `target` are
+    tokens for the whole. Raises CondenseError for messages that cannot be read.
+    """
+    transcript = replace(api.loads(messages, format=format), model=model)
+    if transcript.format not in MESSAGE_FORMATS:
+        return f"messages of format {transcript.format} are not condensed here"
+    cut = _cut(transcript, means.keep_recent, len(messages) if most is None else most, end)
+    if cut is None or _record(transcript.messages[cut]) <= frozen:
+        return "nothing new is older than the newest turns"
+    end = _record(transcript.messages[cut])
+    begin = sum(_last_record(message) < frozen for message in transcript.messages)
+    count = Counter.of(transcript, means.configuration.counter)
+    factor = factor_of(transcript, count)
+    result = api.condense(
+        transcript,
+        _within(means.configuration, begin, cut),
+        counter=count,
+        factor=factor,
+        target_tokens=target,
+        summarizer=means.summarizer,
+        overrides=Overrides(keep_recent=len(transcript.messages) - cut),
+    )
+    if result.error is not None:
+        return result.error.message
+    if not result.changes:
+        return "nothing would become smaller"
+    output = api.dump_messages(result)
+    rest = len(messages) - end
+    if output[:frozen] != _plain(transcript, 0, frozen) or not _ends_alike(output, transcript, rest):
+        return "what is frozen, or the newest turns, would change"
+    kept = output[frozen : len(output) - rest]
+    return Frozen(end, kept, transcript.format, *_sizes(result, begin, cut, count, factor))
+
+
+def _cut(transcript: Transcript, keep_recent: int, most: int, end: int | None) -> int | None:
+    """The position of the first message that stays: the one with record `end`, or before the newest turns."""
+    messages = transcript.messages
+    if end is not None:
+        return next((position for position, message in enumerate(messages) if _record(message) == end), None)
+    position = cut_before(messages, len(messages) - max(1, keep_recent))
+    while position > 0 and _record(messages[position]) > most:
+        position = cut_before(messages, position - 1)
+    return position or None
+
+
+def _within(configuration: Configuration, begin: int, end: int) -> Configuration:
+    """The configuration for messages[begin:end] alone: the others are pinned, and references lead back only."""
+    pins = [Predicates(range=IndexRange(start=end))]
+    if begin:
+        pins.append(Predicates(range=IndexRange(start=0, end=begin)))
+    prelude = replace(configuration.lossless_prelude, keep="earliest")
+    return replace(configuration, pins=(*configuration.pins, *pins), lossless_prelude=prelude)
+
+
+def _record(message: Message) -> int:
+    return min(block.place.record for block in message.blocks)
+
+
+def _last_record(message: Message) -> int:
+    return max(block.place.record for block in message.blocks)
+
+
+def _plain(transcript: Transcript, start: int, end: int) -> list[Any]:
+    return [jsontext.parse(transcript.source.raw(record)) for record in range(start, end)]
+
+
+def _ends_alike(output: Sequence[Any], transcript: Transcript, rest: int) -> bool:
+    """Whether the newest messages are all there, by the first and the last of them."""
+    total = transcript.source.listed
+    return len(output) >= rest and all(
+        output[-back] == _plain(transcript, total - back, total - back + 1)[0] for back in (1, rest)
+    )
+
+
+def _sizes(result: api.Condensation, begin: int, cut: int, count: Counter, factor: Factor) -> tuple[int, int, int, int]:
+    messages = result.before.messages
+    prefix = sum(map(count.message, messages[:begin]))
+    rest = sum(map(count.message, messages[cut:]))
+    after = result.tokens_after
+    sizes = (result.tokens_before, after, prefix, after - prefix - rest)
+    before, after, prefix, tokens = map(factor.shown, sizes)
+    return before, after, prefix, tokens

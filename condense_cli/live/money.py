@@ -1,0 +1,32 @@
+"""What a request costs and how much fits into it, by the model's name."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache
+from typing import Final
+
+from ..economics import Rates
+from ..prices import bare_name, context_window, price_of
+
+_USUAL: Final = Rates(Decimal("1.25"), Decimal("0.1"))
+"""What Anthropic takes for writing and reading, for one of input: for models without a price."""
+
+
+@cache
+def window_of(model: str | None) -> int | None:
+    """Tokens of a model's context window, None where it is not known."""
+    return context_window(model)
+
+
+def rates_of(model: str | None, now: float) -> Rates:
+    """Dollars per token of writing and reading the cache at a time, or what they usually are for one of input."""
+    return _rates_on(model and bare_name(model), datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d"))
+
+
+@cache
+def _rates_on(model: str | None, day: str) -> Rates:
+    price = price_of(model, datetime.fromisoformat(day).replace(tzinfo=UTC))
+    found = None if price is None else Rates.of(price)
+    return _USUAL if found is None or found.write is None else found

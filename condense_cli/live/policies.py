@@ -1,0 +1,150 @@
+"""When to decide: values that say when condensing is worth a try, and whether what came of it pays."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from ..economics import NEVER, Rates, Rewrite, weigh
+from ..errors import UsageError
+
+LEAST_OLDER: Final = 4_000
+"""The model's tokens: with fewer between the frozen part and the newest turns a try is not worth its time."""
+
+LEAST_SAVED: Final = 1_000
+LEAST_SHARE: Final = 0.05
+"""A decision saves at least so many tokens, and at least this part of what it rewrites."""
+
+GROWTH: Final = 1.25
+"""After a try that was not worth it, what is older than the newest turns has to grow by so much before the next."""
+
+
+class Moment(Struct, frozen=True):
+    """A request before it is sent, in the model's tokens: all of it, what is behind its frozen part, and the older part
+    of that, without the newest turns.
+
+    `fresh` are those that the request before did not hold, `turns` is how many answers it holds. `window` is the
+    model's context window, None where it is unknown. `is_cold`: the provider's cache holds nothing of it any more.
+    """
+
+    used: int
+    suffix: int
+    older: int
+    fresh: int
+    turns: int
+    window: int | None
+    is_cold: bool
+
+
+class Outcome(Struct, frozen=True):
+    """What a try came to, in the model's tokens: of all messages, before and after, and what of them stays cached."""
+
+    before: int
+    after: int
+    prefix: int
+
+    @property
+    def saved(self) -> int:
+        return self.before - self.after
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether it saves more than a rewritten cache and a changed conversation are worth at least."""
+        return self.saved >= max(LEAST_SAVED, LEAST_SHARE * (self.before - self.prefix))
+
+
+def break_even(outcome: Outcome, moment: Moment, rates: Rates) -> Decimal:
+    """Requests after which the decision has paid for what it rewrites; 0 with a cold cache, as all is written anyway.
+
+    What is fresh is written either way.
+    """
+    if outcome.saved <= 0:
+        return NEVER
+    if moment.is_cold:
+        return Decimal(0)
+    fresh = min(moment.fresh, outcome.after - outcome.prefix)
+    old, new = outcome.before - outcome.prefix - fresh, outcome.after - outcome.prefix - fresh
+    found = weigh(Rewrite(outcome.prefix, max(0, old), max(0, new)), rates).warm
+    return NEVER if found is None else found
+
+
+class Policy(Protocol):
+    """`due` tells why a decision should be tried now, or nothing; `pays` whether to take one that pays for itself after
+    so many requests."""
+
+    @property
+    def renews(self) -> bool:
+        """Whether each decision condenses the whole conversation anew."""
+
+    def due(self, moment: Moment) -> str: ...
+
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool: ...
+
+
+class Economic(Struct, frozen=True):
+    """Decide when that pays for itself within so many requests, or at once, as the cache is cold.
+
+    One that `looks_back` takes a conversation to go on for as many requests as there were, where those are more.
+    """
+
+    turns: int = 10
+    looks_back: bool = False
+    renews: bool = False
+
+    def due(self, moment: Moment) -> str:
+        if moment.older < LEAST_OLDER:
+            return ""
+        return "the cache is cold" if moment.is_cold else f"it may pay within {self._horizon(moment)} requests"
+
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
+        return outcome.is_enough and turns <= self._horizon(moment)
+
+    def _horizon(self, moment: Moment) -> int:
+        return max(self.turns, moment.turns) if self.looks_back else self.turns
+
+
+class Tokens(Struct, frozen=True):
+    """Decide from so many tokens in use on."""
+
+    above: int
+    renews: bool = False
+
+    def due(self, moment: Moment) -> str:
+        if moment.used < self.above or moment.older < LEAST_OLDER:
+            return ""
+        return f"{moment.used:,} tokens are in use, and {self.above:,} is the threshold"
+
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
+        return outcome.is_enough
+
+
+class Share(Struct, frozen=True):
+    """Decide when this part of the context window is in use."""
+
+    part: float
+    renews: bool = False
+
+    def due(self, moment: Moment) -> str:
+        if moment.window is None or moment.used < self.part * moment.window or moment.older < LEAST_OLDER:
+            return ""
+        return f"{moment.used:,} of {moment.window:,} tokens are in use, and {self.part:.0%} is the threshold"
+
+    def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
+        return outcome.is_enough
+
+
+def policy_named(text: str) -> Policy:
+    """The policy of a name: `economic`, `economic:20` (requests), `tokens:60000`, `share:0.6`. Raises UsageError."""
+    name, _, value = text.partition(":")
+    try:
+        if name == "economic" and (not value or int(value) >= 0):
+            return Economic(int(value)) if value else Economic(looks_back=True)
+        if name == "tokens" and int(value) > 0:
+            return Tokens(int(value))
+        if name == "share" and 0 < float(value) <= 1:
+            return Share(float(value))
+    except ValueError:
+        pass
+    raise UsageError(f"There is no policy {text!r}.", "Give economic, economic:20, tokens:60000 or share:0.6.")

@@ -1,0 +1,103 @@
+"""What Live remembers of conversations: in memory, or in a SQLite file that survives a restart.
+
+The file holds cut points, digests and sizes, and no content, unless it is told to keep it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from ..cache_files import CacheFile
+from .segments import Segments, are_neighbours
+
+MOST_LISTS: Final = 64
+"""So many lists are remembered, the newest: one for every conversation, and for every branch of one."""
+
+_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS segments "
+    "(id INTEGER PRIMARY KEY AUTOINCREMENT, fingerprint TEXT NOT NULL, list BLOB NOT NULL)"
+)
+_WAIT: Final = 2.0
+
+
+class State(Protocol):
+    """Remembers lists of frozen segments, the newest first."""
+
+    def lists(self, fingerprint: str) -> Sequence[Segments]:
+        """The lists of a fingerprint of configuration and version. Raises sqlite3.Error, OSError."""
+
+    def remember(self, fingerprint: str, segments: Segments, continues: Segments) -> None:
+        """Add a list. It takes the place of `continues`, where that is a whole list that is remembered."""
+
+
+class Memory:
+    """Remembers while the process runs."""
+
+    def __init__(self) -> None:
+        self._lists: dict[str, list[Segments]] = {}
+
+    def lists(self, fingerprint: str) -> Sequence[Segments]:
+        return self._lists.get(fingerprint, ())
+
+    def remember(self, fingerprint: str, segments: Segments, continues: Segments) -> None:
+        others = [each for each in self.lists(fingerprint) if each not in (continues, segments)]
+        self._lists[fingerprint] = [segments, *others][:MOST_LISTS]
+
+
+class StateFile:
+    """Remembers in a file of mode 0600, and what is sent in memory; with `keep` that goes into the file too.
+
+    Kept content is needed where a model writes summaries: nothing else gives the same bytes again.
+    """
+
+    def __init__(self, path: str | Path, *, keep: bool = False) -> None:
+        self._file = CacheFile(Path(path), _TABLE, _WAIT)
+        self._keep = keep
+        self._memory = Memory()
+        self._read: set[str] = set()
+
+    def lists(self, fingerprint: str) -> Sequence[Segments]:
+        if fingerprint not in self._read:
+            for segments in reversed(self._stored(fingerprint)):
+                self._memory.remember(fingerprint, segments, ())
+            self._read.add(fingerprint)
+        return self._memory.lists(fingerprint)
+
+    def remember(self, fingerprint: str, segments: Segments, continues: Segments) -> None:
+        self._memory.remember(fingerprint, segments, continues)
+        with closing(self._file.connect()) as connection, connection:
+            connection.execute("DELETE FROM segments WHERE list = ?", (self._written(continues),))
+            connection.execute(
+                "INSERT INTO segments (fingerprint, list) VALUES (?, ?)", (fingerprint, self._written(segments))
+            )
+            connection.execute("DELETE FROM segments WHERE id <= (SELECT max(id) FROM segments) - ?", (MOST_LISTS,))
+
+    def _stored(self, fingerprint: str) -> list[Segments]:
+        """The lists in the file, the newest first; what cannot be read is left out."""
+        with closing(self._file.connect()) as connection:
+            rows = connection.execute(
+                "SELECT list FROM segments WHERE fingerprint = ? ORDER BY id DESC", (fingerprint,)
+            ).fetchall()
+        found: list[Segments] = []
+        for (data,) in rows:
+            try:
+                segments = msgspec.json.decode(data, type=Segments)
+            except (msgspec.DecodeError, msgspec.ValidationError):
+                continue
+            if are_neighbours(segments):
+                found.append(segments)
+        return found
+
+    def _written(self, segments: Segments) -> bytes:
+        kept = segments if self._keep else tuple(replace(segment, output=None) for segment in segments)
+        return msgspec.json.encode(kept)
+
+
+STATE_ERRORS: Final = (sqlite3.Error, OSError)

@@ -1,0 +1,109 @@
+"""One decision: the next segment, the whole anew, or what a restart has to compute again."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ..models import binds_thinking
+from .breakpoints import last_marked, with_blocks
+from .freezing import Means, freeze
+from .requests import Request, as_bytes, decoded, digest_of, without_marks
+from .segments import Rest, Segment, Segments, end_of, live_part, sent_for, without_thinking
+
+
+class Step(Struct, frozen=True):
+    """A new list of segments, and sizes in the model's tokens: of the messages before, after, and of what stays cached.
+
+    `original` are the tokens of the messages that were not frozen, and `characters` their characters.
+    """
+
+    segments: Segments
+    before: int
+    after: int
+    prefix: int
+    original: int
+    characters: int
+
+
+def next_segment(
+    request: Request, segments: Segments, means: Means, format: str | None, model: str | None, target: int | None = None
+) -> Step | str:
+    """Condense what came since the last decision; why not, in words."""
+    rest = without_thinking(request, end_of(segments)) if binds_thinking(model) else live_part(request, segments)
+    return _step(request, segments, rest, means, segments[-1].format if segments else format, model, target)
+
+
+def renewed(
+    request: Request, segments: Segments, means: Means, format: str | None, model: str | None, target: int | None = None
+) -> Step | str:
+    """Condense all of the caller's messages again from the start; why not, in words."""
+    # What was thought since the first decision was thought over messages that are not sent any more.
+    rest = without_thinking(request, 0) if binds_thinking(model) else live_part(request, ())
+    return _step(request, (), rest, means, segments[-1].format if segments else format, model, target)
+
+
+def again(request: Request, segments: Segments, means: Means) -> tuple[Segments, str]:
+    """The segments with their output, computed again where it is not there, and in which way that came out different.
+
+    What comes out different ends the list. One whose conversation went on otherwise cannot be computed: it is left out,
+    with what follows it.
+    """
+    if all(segment.output is not None for segment in segments):
+        return segments, ""
+    done: Segments = ()
+    for segment in segments:
+        if segment.output is not None:
+            done = (*done, segment)
+            continue
+        if segment.known > len(request) or request.chain(segment.known) != segment.then:
+            break
+        found = _computed(request, done, segment, means)
+        if found is None:
+            break
+        done = (*done, found)
+        if found.digest != segment.digest:
+            return done, "what was frozen comes out otherwise than it did, so it is sent anew"
+    return done, ""
+
+
+def _computed(request: Request, before: Segments, segment: Segment, means: Means) -> Segment | None:
+    part = Request([request.plain(position) for position in range(segment.known)])
+    if segment.drops_thinking:
+        rest = without_thinking(part, segment.start)
+    else:
+        rest = live_part(part, before)
+    step = _step(part, before, rest, means, segment.format, segment.model, segment.target, end=segment.end)
+    return None if isinstance(step, str) else step.segments[-1]
+
+
+def _step(
+    request: Request, segments: Segments, rest: Rest, means: Means, format: str | None, model: str | None,
+    target: int | None, end: int | None = None,
+) -> Step | str:  # fmt: skip
+    frozen = sent_for(segments)
+    working = frozen + [without_marks(decoded(as_bytes(message))) for message in rest.messages]
+    marked = last_marked(rest.messages)
+    found = freeze(
+        working,
+        len(frozen),
+        means,
+        format=format,
+        model=model,
+        most=None if marked is None or end is not None else len(frozen) + marked + 1,
+        end=None if end is None else len(frozen) + rest.positions.index(end),
+        target=target,
+    )
+    if isinstance(found, str):
+        return found
+    stop = rest.positions[found.end - len(frozen)]
+    if found.format == "anthropic":
+        found.output[-1:] = map(with_blocks, found.output[-1:])
+    output = as_bytes(found.output)
+    segment = Segment(
+        start=end_of(segments), end=stop, known=len(request),
+        before=request.chain(stop), then=request.chain(len(request)),
+        digest=digest_of(output), tokens=found.tokens, sent=len(found.output),
+        format=found.format, model=model, drops_thinking=binds_thinking(model), target=target, output=output,
+    )  # fmt: skip
+    characters = sum(request.known[position].characters for position in rest.positions)
+    return Step((*segments, segment), found.before, found.after, found.prefix, found.before - found.prefix, characters)

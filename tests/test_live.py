@@ -1,0 +1,308 @@
+"""Live: what it sends, when it decides, and what it does when something goes wrong."""
+
+from __future__ import annotations
+
+import copy
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from build import assistant, call, conversation, read_turn, result, text, thinking, user
+from live_replay import Eager, Replay, as_sent, requests_of
+
+from condense_cli import Live
+from condense_cli.live import conversation as module
+from condense_cli.live.decisions import Kind
+from condense_cli.live.policies import Moment
+from condense_cli.live.state import StateFile
+
+
+def lines(name: str, number: int = 200) -> str:
+    return "\n".join(f"{name} {n}: the value of item {n} is {n * n}" for n in range(number))
+
+
+def long_conversation(turns: int = 10) -> list[Any]:
+    middle = [message for n in range(turns) for message in read_turn(f"toolu_{n}", f"src/{n}.py", lines(f"file{n}"))]
+    return [user("Please find the bug."), *middle, assistant("Found it."), user("Thanks, go on.")]
+
+
+def eager(**more: Any) -> Live:
+    return Live(**{"policy": Eager(), "keep_recent": 2, "format": "anthropic", **more})
+
+
+def test_a_small_conversation_is_sent_as_it_came() -> None:
+    messages = conversation(3)
+    fitted = Live().fit(messages)
+    assert (fitted.messages, fitted.decision.kind, fitted.frozen) == (messages, Kind.NONE, 0)
+
+
+def test_what_is_decided_is_sent_again() -> None:
+    live, messages = eager(), long_conversation()
+    first = live.fit(messages)
+    assert first.decision.kind is Kind.SEGMENT
+    assert 0 < first.decision.tokens_after < first.decision.tokens_before
+    again = live.fit([*messages, assistant("Good."), user("And now?")], decide=False)
+    assert again.decision.kind is Kind.NONE
+    assert as_sent(again.messages[: first.frozen]) == as_sent(first.messages[: first.frozen])
+    assert again.messages[-2:] == [assistant("Good."), user("And now?")]
+
+
+# What the caller does with the messages that it was given changes nothing that is frozen.
+def test_the_caller_may_change_what_it_got() -> None:
+    live, messages = eager(), long_conversation()
+    first = live.fit(messages)
+    before = as_sent(first.messages)
+    for message in first.messages[: first.frozen]:
+        message["content"] = "changed"
+    assert as_sent(live.fit(messages, decide=False).messages) == before
+
+
+def test_references_lead_back_to_what_stands_earlier() -> None:
+    same = lines("same")
+    messages = [user("Go."), *read_turn("a", "x.py", same), *read_turn("b", "y.py", lines("other"))]
+    live = eager(preset="lossless", keep_recent=1)
+    assert live.fit(messages).frozen == 0
+    messages += [*read_turn("c", "x.py", same), assistant("Done."), user("Go on.")]
+    fitted = live.fit(messages)
+    assert fitted.decision.kind is Kind.SEGMENT
+    assert fitted.messages[2] == messages[2]
+    assert "previous" in str(fitted.messages[6]["content"])
+
+
+# Marks that a client moves, a text as a string or as a block, and times are no changes.
+def test_what_a_client_changes_without_meaning_it_is_no_change() -> None:
+    live, messages = eager(), long_conversation()
+    fitted = live.fit(messages)
+    other = copy.deepcopy(messages)
+    other[0] = {"role": "user", "content": [{**text(other[0]["content"]), "cache_control": {"type": "ephemeral"}}]}
+    other[1]["timestamp"] = "2026-11-22T20:00:00Z"
+    other[2]["content"][0]["cache_control"] = {"type": "ephemeral"}
+    again = live.fit(other, decide=False)
+    assert (again.covered, again.frozen) == (fitted.covered, fitted.frozen)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda messages: messages[2]["content"][0].update(content="edited"),
+        lambda messages: messages[1]["content"][0]["input"].update(file_path="other.py"),
+        lambda messages: messages.insert(1, assistant("Hm.")),
+        lambda messages: messages.__setitem__(slice(0, 12), [user("This is what happened so far: nothing.")]),
+    ],
+    ids=["an edit", "a changed call", "a message more", "a compaction"],
+)
+def test_a_changed_history_is_sent_as_it_came(change: Any) -> None:
+    live, messages = eager(), long_conversation()
+    live.fit(messages)
+    other = copy.deepcopy(messages)
+    change(other)
+    fitted = live.fit(other, decide=False)
+    assert (fitted.covered, fitted.messages) == (0, other)
+
+
+# After a rewind the segments before it stay, and the other branch is still known.
+def test_a_rewind_falls_back_to_a_shorter_list() -> None:
+    live, messages = eager(), long_conversation(12)
+    for request in requests_of(messages):
+        last = live.fit(request)
+        if last.decision.is_change:
+            half = request
+    whole = live.fit(messages)
+    rewound = live.fit(messages[:14], decide=False)
+    assert 0 < rewound.covered < 14 < whole.covered
+    assert rewound.messages[rewound.frozen :][1:] == messages[:14][rewound.covered :][1:]
+    assert as_sent(live.fit(messages, decide=False).messages) == as_sent(whole.messages)
+    assert len(half) > 14
+
+
+class Failing(Eager, frozen=True):
+    def due(self, moment: Moment) -> str:
+        if moment.used > 60_000:
+            raise RuntimeError("no")
+        return "a test"
+
+
+def test_an_error_sends_the_last_proven_list() -> None:
+    live, messages = eager(policy=Failing()), long_conversation(6)
+    before = live.fit(messages)
+    assert before.decision.kind is Kind.SEGMENT
+    more = [*messages, *read_turn("more", "big.py", lines("big", 6_000))]
+    fitted = live.fit(more)
+    assert (fitted.decision.kind, fitted.decision.reason) == (Kind.FAILED, "RuntimeError: no")
+    assert as_sent(fitted.messages) == as_sent([*before.messages[: before.frozen], *more[before.covered :]])
+
+
+@pytest.mark.parametrize("messages", [[object()], [{"role": "user", "content": {1, 2}}], ["hello"], [None, 3]])
+def test_an_unknown_shape_goes_out_as_it_came(messages: list[Any]) -> None:
+    fitted = eager().fit(messages)
+    assert fitted.messages == messages
+    assert fitted.decision.kind in (Kind.FAILED, Kind.DECLINED)
+
+
+# Models that bind thinking to its prefix: a decision drops what it made invalid, and what comes later stays.
+def test_invalid_thinking_stays_away() -> None:
+    messages: list[Any] = [user("Go.")]
+    for n in range(8):
+        asked = assistant([thinking(f"thought {n}"), call(f"t{n}", "Read", file_path=f"{n}.py")])
+        messages += [asked, user([result(f"t{n}", lines(f"f{n}"))])]
+    live = eager(model="claude-opus-5-5")
+    first = live.fit(messages)
+    assert first.decision.kind is Kind.SEGMENT
+    assert "thought" not in str(first.messages[first.frozen :])
+    messages += [assistant([thinking("thought later"), text("Done.")]), user("Go on.")]
+    again = live.fit(messages, decide=False)
+    assert as_sent(again.messages[: len(first.messages)]) == as_sent(first.messages)
+    assert "thought later" in str(again.messages[-2])
+
+
+def marks(messages: list[Any]) -> list[int]:
+    return [at for at, message in enumerate(messages) if "cache_control" in str(message)]
+
+
+def test_a_mark_lies_at_the_end_of_the_frozen_part() -> None:
+    live, messages = eager(), long_conversation()
+    messages[-1] = user([{**text("Thanks."), "cache_control": {"type": "ephemeral"}}])
+    fitted = live.fit(messages)
+    assert marks(fitted.messages) == [fitted.frozen - 1, len(fitted.messages) - 1]
+    # At the next decision the old edge has a mark too, so that what is cached is found, in place of the client's.
+    messages += [*read_turn("n", "n.py", lines("new")), *read_turn("m", "m.py"), assistant("Done.")]
+    messages[-1] = assistant([{**text("Done."), "cache_control": {"type": "ephemeral"}}])
+    second = live.fit(messages)
+    assert second.decision.kind is Kind.SEGMENT
+    assert marks(second.messages) == [fitted.frozen - 1, second.frozen - 1]
+
+
+def test_no_more_than_four_marks() -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    system = [{**text("one"), **mark}, {**text("two"), **mark}]
+    messages = long_conversation()
+    messages[-3] = user([{**result("toolu_9", lines("file9")), **mark}])
+    messages[-1] = user([{**text("Thanks."), **mark}])
+    fitted = eager().fit(messages, system=system)
+    assert marks(fitted.messages) == [fitted.frozen - 1, len(fitted.messages) - 1]
+
+
+# What follows the client's last mark may be gone in the next request.
+def test_nothing_behind_the_last_mark_is_frozen() -> None:
+    messages = long_conversation()
+    messages[6]["content"][0]["cache_control"] = {"type": "ephemeral"}
+    assert 0 < eager().fit(messages).covered <= 7
+
+
+def test_a_restart_keeps_the_bytes_and_no_content(tmp_path: Path) -> None:
+    path, messages = tmp_path / "live.db", long_conversation()
+    first = eager(state=path).fit(messages)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert b"value of item" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert as_sent(eager(state=path).fit(messages, decide=False).messages) == as_sent(first.messages)
+    assert eager(state=path, keep_recent=3).fit(messages, decide=False).covered == 0
+
+
+def test_state_that_is_kept_needs_no_computing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, messages = tmp_path / "live.db", long_conversation()
+    first = eager(state=StateFile(path, keep=True)).fit(messages)
+    monkeypatch.setattr("condense_cli.live.steps.freeze", None)
+    again = eager(state=StateFile(path, keep=True)).fit(messages, decide=False)
+    assert as_sent(again.messages) == as_sent(first.messages)
+
+
+# Another version of the program may condense otherwise: then what it makes is sent, and that is said.
+def test_what_comes_out_otherwise_is_a_renewal(tmp_path: Path) -> None:
+    path, messages = tmp_path / "live.db", long_conversation()
+    first = eager(state=path).fit(messages)
+    with sqlite3.connect(path) as connection:
+        [(data,)] = connection.execute("SELECT list FROM segments").fetchall()
+        other = data.replace(b'"digest":"', b'"digest":"0')
+        connection.execute("UPDATE segments SET list = ?", (other,))
+    live = eager(state=path)
+    fitted = live.fit(messages)
+    assert fitted.decision.kind is Kind.RENEWAL
+    assert as_sent(fitted.messages) == as_sent(first.messages)
+    assert live.fit(messages, decide=False).decision.kind is Kind.NONE
+
+
+def test_a_state_that_cannot_be_used_is_no_obstacle(tmp_path: Path) -> None:
+    path, messages = tmp_path / "live.db", long_conversation()
+    path.write_bytes(b"no database at all, but a text of some length" * 100)
+    live = eager(state=path)
+    assert live.fit(messages).messages == messages
+    assert live.fit(messages).decision.kind is Kind.SEGMENT
+
+
+def test_a_cold_cache_renews() -> None:
+    live, messages = Live(policy="economic:1000", keep_recent=2, format="anthropic"), long_conversation()
+    assert live.fit(messages, now=0).decision.kind is Kind.SEGMENT
+    messages += [message for n in range(5) for message in read_turn(f"n{n}", f"n{n}.py", lines(f"n{n}"))]
+    warm = copy.deepcopy(live).fit(messages, now=200)
+    assert warm.decision.kind is Kind.SEGMENT
+    assert live.fit(messages, now=600).decision.kind is Kind.RENEWAL
+
+
+def test_the_limit_is_a_reason_for_every_policy() -> None:
+    live = Live(policy="tokens:900000", context_window=30_000, keep_recent=2, format="anthropic")
+    fitted = live.fit(long_conversation())
+    assert fitted.decision.is_change
+    assert fitted.tokens < 27_000
+
+
+# A try that did not pay is not made again at every request.
+def test_a_declined_decision_waits_until_more_came() -> None:
+    live, messages = Live(policy="economic:0", keep_recent=2, format="anthropic"), long_conversation()
+    live.fit(messages, now=0, decide=False)
+    kinds = [live.fit(messages, now=0).decision.kind for _ in range(3)]
+    assert kinds == [Kind.DECLINED, Kind.NONE, Kind.NONE]
+
+
+def test_reported_usage_counts() -> None:
+    live, messages = Live(policy="tokens:150000", keep_recent=2, format="anthropic"), long_conversation()
+    assert live.fit(messages).decision.kind is Kind.NONE
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 149_000, "cache_creation_input_tokens": 2_000}
+    messages += [assistant("Yes."), user("Go on.")]
+    assert live.fit(messages, usage=usage).decision.kind is Kind.SEGMENT
+
+
+def test_importing_the_package_loads_nothing_of_it() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, condense_cli; print([name for name in sys.modules if 'condense_cli.' in name])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert module.Live is Live
+
+
+# The input of the Responses API may be a text alone.
+def test_a_text_is_one_message() -> None:
+    assert Live().fit("Hello").messages == [{"role": "user", "content": "Hello"}]
+
+
+# After a restart in the middle of a rewind what comes later is not forgotten.
+def test_a_rewind_after_a_restart_forgets_nothing(tmp_path: Path) -> None:
+    path, messages = tmp_path / "live.db", long_conversation(12)
+    live = eager(state=path)
+    for request in requests_of(messages):
+        live.fit(request)
+    last = live.fit(messages)
+    later = eager(state=path)
+    rewound = later.fit(messages[:14], decide=False)
+    assert 0 < rewound.covered < 14
+    assert as_sent(later.fit(messages, decide=False).messages) == as_sent(last.messages)
+
+
+def test_chat_and_responses_are_fitted_too() -> None:
+    chat: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Go."}]
+    items: list[Any] = [{"role": "user", "content": "Go."}]
+    for n in range(8):
+        name, arguments = "read", f'{{"path": "{n}.py"}}'
+        made = {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        chat += [{"role": "assistant", "content": None, "tool_calls": [made]}]
+        chat += [{"role": "tool", "tool_call_id": f"c{n}", "content": lines(f"f{n}")}]
+        items += [{"type": "function_call", "call_id": f"c{n}", "name": name, "arguments": arguments}]
+        items += [{"type": "function_call_output", "call_id": f"c{n}", "output": lines(f"f{n}")}]
+    for format, messages in (("openai-chat", chat), ("openai-responses", items)):
+        replay = Replay(eager(format=None, keep_recent=1), format)
+        fitted = [replay.send(request) for request in requests_of(messages)]
+        assert Kind.SEGMENT in [each.decision.kind for each in fitted]
+        assert "cache_control" not in str(fitted[-1].messages)

@@ -1,0 +1,78 @@
+"""What Live promises, over generated conversations that are sent request by request."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from live_replay import Eager, Replay, as_sent, requests_of
+from response_items import request_items
+from strategies import REPEATING, anthropic_messages, exchanges, openai_messages
+
+from condense_cli import Live
+
+TURNS = st.one_of(exchanges(), REPEATING)
+PLAIN = st.one_of(exchanges(thinking=False), REPEATING)
+CONVERSATIONS: dict[str, st.SearchStrategy[list[dict[str, Any]]]] = {
+    "anthropic": anthropic_messages(TURNS),
+    "openai-chat": openai_messages(PLAIN),
+    "openai-responses": request_items(PLAIN),
+}
+MODELS = st.sampled_from([None, "claude-opus-5-5"])
+FEW = settings(max_examples=settings().max_examples // 5)
+"""Each example is a whole conversation, condensed at every request."""
+PRESETS = st.sampled_from(["balanced", "cost", "lossless"])
+
+
+# Between decisions not a byte of the frozen part changes, a segment changes nothing before it, what is sent is valid,
+# and the newest turns are whole.
+@pytest.mark.parametrize("format", CONVERSATIONS)
+@given(data=st.data(), model=MODELS, preset=PRESETS, keep_recent=st.integers(1, 4), renews=st.booleans())
+@FEW
+def test_a_replay_keeps_the_promises(
+    format: str, data: st.DataObject, model: str | None, preset: str, keep_recent: int, renews: bool
+) -> None:
+    live = Live(preset=preset, policy=Eager(renews), keep_recent=keep_recent, format=format)
+    replay = Replay(live, format, model, keep_recent)
+    for request in requests_of(data.draw(CONVERSATIONS[format])):
+        replay.send(request)
+
+
+# After a rewind, an edit or a fork what is sent is right or as it came, and the first branch goes on as it was.
+@given(anthropic_messages(TURNS), st.data())
+@FEW
+def test_a_changed_history_is_right_or_untouched(messages: list[dict[str, Any]], data: st.DataObject) -> None:
+    requests = [*requests_of(messages)]
+    if len(requests) < 2:
+        return
+    live = Live(policy=Eager(), keep_recent=1, format="anthropic")
+    replay = Replay(live, "anthropic")
+    for request in requests:
+        last = replay.send(request)
+    other = json.loads(json.dumps(data.draw(st.sampled_from(requests))))
+    edited = data.draw(st.integers(0, len(other) - 1))
+    other[edited] = {"role": other[edited]["role"], "content": "something else was said here"}
+    fitted = live.fit(other, decide=False)
+    assert fitted.covered <= edited
+    assert as_sent(fitted.messages[fitted.frozen :]) == as_sent(other[fitted.covered :])
+    back = live.fit(requests[-1], decide=False)
+    assert as_sent(back.messages) == as_sent(last.messages)
+
+
+# A restart gives the same bytes, from the messages alone.
+@given(messages=anthropic_messages(TURNS), model=MODELS, data=st.data())
+@FEW
+def test_a_restart_gives_the_same_bytes(
+    messages: list[dict[str, Any]], model: str | None, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("state") / "live.db"
+    requests = [*requests_of(messages)]
+    replay = Replay(Live(policy=Eager(), state=path, keep_recent=1, format="anthropic"), "anthropic", model)
+    for number, request in enumerate(requests):
+        last = replay.send(request)
+        if number % 4 == 3 or request is requests[-1]:
+            again = Live(policy=Eager(), state=path, keep_recent=1, format="anthropic")
+            assert as_sent(again.fit(request, model=model, decide=False).messages) == as_sent(last.messages)
