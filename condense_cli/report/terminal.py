@@ -15,10 +15,12 @@ from ..tokens import Counter
 from .contents import Saving
 from .cost_text import cost_figures
 from .diff import BlockDiff, Diff, What, compare
+from .diff_reasons import with_lines
 from .explanation_terminal import render_receipts
 from .facts import Counting, Report
 from .fitted_table import shortened
 from .labels import operation_label
+from .reason_text import lines_text
 from .shares import percent_text
 from .shortcomings import NOTHING_MORE, within_target
 from .slimming import slim_line
@@ -61,7 +63,9 @@ def render_run(
         yield Text(within_target(result), style="bold")
         yield from _notes(report, said_before=within_target(result))
         return
-    difference = compare(result.before, result.transcript, count, result.factor)
+    difference = with_lines(
+        compare(result.before, result.transcript, count, result.factor), result.before, result.lines
+    )
     blocks = list(difference.blocks)
     if not verbose:
         blocks = sorted(sorted(blocks, key=_rank)[:_SHOWN_BLOCKS], key=lambda block: block.message)
@@ -264,6 +268,8 @@ def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Tex
             if limit is not None:
                 text.truncate(width, overflow="ellipsis")
             yield text
-        hidden = len(hunk.lines) - len(shown)
-        if hidden:
-            yield Text(f"  {hunk.sign} … {plural(hidden, 'more line')}", style=f"{style} italic")
+        hidden, why = len(hunk.lines) - len(shown), lines_text(block.why(hunk))
+        if hidden or why:
+            more = f"… {plural(hidden, 'more line')}" if hidden else ""
+            said = f"{more}{': ' if more and why else ''}{why}"
+            yield Text(f"  {hunk.sign} {said}", style=f"{style} italic")
