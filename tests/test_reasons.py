@@ -37,7 +37,8 @@ def reasons(messages: list[dict[str, Any]], kept: Kept) -> dict[str, LineReason]
     for line in lines:  # What a reason points to is there.
         if line.why.message is not None and line.why.name:
             named = "\n".join(block.text for block in transcript.messages[line.why.message].blocks)
-            assert line.why.name in named and line.why.name in line.text
+            assert line.why.name in named
+            assert line.why.name in line.text
     return {line.text: line.why for line in lines}
 
 

@@ -111,7 +111,7 @@ def diff(
         from .. import api
         from ..passes.explained import explained
         from ..report import facts, terminal
-        from ..report.diff_reasons import between, with_lines
+        from ..report.diff_reasons import between, with_reasons
         from ..tokens import Counter
         from .counting import count_asked, factor_for
         from .settings import counter_of, presets_here, settings_if_any
@@ -134,12 +134,10 @@ def diff(
             say_error(result)
             new = result.transcript
         difference = api.diff(old, new, count, factor)
-        if not stat:
-            difference = (
-                with_lines(difference, old, explained(result, count).lines)
-                if result
-                else between(difference, old, new, count)
-            )
+        if not stat and result is not None:
+            difference = with_reasons(difference, explained(result, count))
+        elif not stat:
+            difference = between(difference, old, new, count)
         if json:
             from ..report.diff_json import as_report
 

@@ -45,7 +45,8 @@ class BlockDiff(Struct, frozen=True, dict=True):
     """One block that differs. `message` is its message's index in the older transcript (in the newer, if added).
 
     A report shows few of many: what is said about one is worked out when somebody asks. `calls` are those of both
-    transcripts, by their ids; `lines` say why single lines went or stayed, where somebody asked for that.
+    transcripts, by their ids. Where somebody asked, `lines` say why single lines went or stayed, or `reason` why the
+    block was changed.
     """
 
     message: int
@@ -58,6 +59,7 @@ class BlockDiff(Struct, frozen=True, dict=True):
     calls: dict[str, Block]
     is_summarized: bool = False
     lines: tuple[Line, ...] = ()
+    reason: str = ""
 
     @cached_property
     def what(self) -> What:

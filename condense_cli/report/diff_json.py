@@ -21,7 +21,7 @@ class Counted(Pair, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """Neighbouring lines with one fate: `sign` is "-" or "+", `line` counts from 1 in the older text, `why` they went."""
+    """Neighbouring lines with one fate: `sign` is "-" or "+", `line` counts from 1 in the older text."""
 
     sign: str
     line: int
@@ -36,6 +36,7 @@ class ChangedBlock(msgspec.Struct, frozen=True):
     what: str
     label: str
     tokens: Pair
+    reason: str
     lines: list[Run] | msgspec.UnsetType = msgspec.UNSET
     stayed: list[Lines] | msgspec.UnsetType = msgspec.UNSET
 
@@ -71,6 +72,7 @@ def as_report(diff: Diff, *, with_lines: bool) -> DiffReport:
                 block.what.value,
                 block.label,
                 Pair(block.tokens_before, block.tokens_after),
+                block.reason,
                 _runs(block) if with_lines else msgspec.UNSET,
                 lines_of(tally(line.why for line in block.lines if line.stays)) if with_lines else msgspec.UNSET,
             )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
 from ..markers import gaps_in
+from ..passes.condensation import Condensation
 from ..passes.explained import Address, Lines, lines_between
 from ..tokens import Counter
 from ..transcript import Block, Transcript
@@ -16,11 +18,22 @@ from .diff import BlockDiff, Diff, What, changed_texts
 _SEVERAL: Final = 2
 
 
-def with_lines(diff: Diff, before: Transcript, lines: Lines) -> Diff:
-    """The diff with the lines that a run gave reasons for."""
-    found = {id(block): lines.get(address, ()) for block, address in _places(before)}
+def with_reasons(diff: Diff, result: Condensation) -> Diff:
+    """The diff of a run that was explained: why lines of a block went or stayed, or else why it was changed."""
+    said: defaultdict[Address, dict[str, None]] = defaultdict(dict)
+    for receipt in result.changes:
+        address = receipt.message, receipt.block
+        if not receipt.tokens_after:  # What was done before matters no more.
+            said[address].clear()
+        said[address][receipt.why] = None
+    reasons = {id(block): "; ".join(said[address]) for block, address in _places(result.before)}
+    with_lines = _with_lines(diff, result.before, result.lines)
     return replace(
-        diff, blocks=tuple(replace(block, lines=tuple(found.get(id(block.old), ()))) for block in diff.blocks)
+        with_lines,
+        blocks=tuple(
+            block if block.lines else replace(block, reason=reasons.get(id(block.old), ""))
+            for block in with_lines.blocks
+        ),
     )
 
 
@@ -34,7 +47,14 @@ def between(diff: Diff, before: Transcript, after: Transcript, count: Counter) -
     cut = {id(block.old) for block in diff.blocks if block.what in (What.CUT, What.SUPPRESSED)}
     asked = {address for block, address in _places(before) if id(block) in cut}
     pairs = [(block.old, block.new) for block in diff.blocks]
-    return with_lines(diff, before, lines_between(before.messages, after.messages, pairs, asked, count))
+    return _with_lines(diff, before, lines_between(before.messages, after.messages, pairs, asked, count))
+
+
+def _with_lines(diff: Diff, before: Transcript, lines: Lines) -> Diff:
+    found = {id(block): lines.get(address, ()) for block, address in _places(before)}
+    return replace(
+        diff, blocks=tuple(replace(block, lines=tuple(found.get(id(block.old), ()))) for block in diff.blocks)
+    )
 
 
 def _places(transcript: Transcript) -> Iterator[tuple[Block, Address]]:

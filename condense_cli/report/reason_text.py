@@ -32,6 +32,9 @@ _WORDS: Final = {
 _NOWHERE: Final = "a later message"
 """Where nobody knows which one it is."""
 
+_LONGEST: Final = 30
+"""Names of more characters are not told."""
+
 _SHOWN: Final = 2
 """So many reasons are told, those of the most lines."""
 
@@ -73,4 +76,6 @@ def _words(group: Sequence[LineReason]) -> str:
     messages = dict.fromkeys(why.message for why in group if why.message is not None)
     first = next(iter(messages), None)
     where = _NOWHERE if first is None else f"message {first}" + (" and others" if len(messages) > 1 else "")
-    return _WORDS[group[0].reason].format(where)
+    names = {why.name for why in group}
+    name = names.pop() if len(names) == 1 else ""
+    return _WORDS[group[0].reason].format(where) + (f" ({name})" if 0 < len(name) <= _LONGEST else "")
