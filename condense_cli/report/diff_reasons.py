@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from .. import todos
 from ..markers import gaps_in
 from ..passes.condensation import Condensation
 from ..passes.explained import Address, Lines, lines_between
@@ -44,7 +45,12 @@ def between(diff: Diff, before: Transcript, after: Transcript, count: Counter) -
     """
     if not any(map(_is_picked, diff.blocks)):
         return diff
-    cut = {id(block.old) for block in diff.blocks if block.what in (What.CUT, What.SUPPRESSED)}
+    # A list of todos goes because a later call replaces it.
+    cut = {
+        id(block.old)
+        for block in diff.blocks
+        if block.what in (What.CUT, What.SUPPRESSED) and block.old and not todos.path_of(block.old)
+    }
     asked = {address for block, address in _places(before) if id(block) in cut}
     pairs = [(block.old, block.new) for block in diff.blocks]
     return _with_lines(diff, before, lines_between(before.messages, after.messages, pairs, asked, count))
