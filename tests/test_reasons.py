@@ -84,6 +84,30 @@ def test_lines_of_another_file_are_no_newer_read() -> None:
     assert found["def load_rows(path):"] == LineReason(Reason.REPEATED, 4)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "is_newer"),
+    [
+        ("cat src/app.py", "cat ./src/app.py", True),
+        ("cd /repo && cat src/app.py", "cat /repo/src/app.py", True),
+        ("cat src/app.py", "cat src/other.py", False),
+        ("cat app.py", "cat src/app.py", False),
+    ],
+)
+def test_commands_that_print_the_same_file_read_it_again(first: str, second: str, is_newer: bool) -> None:
+    messages = [REQUEST, *run("a", first, FILE), *run("b", second, FILE), assistant("Two.")]
+    reason = reasons(messages, {2: []})["def load_rows(path):"].reason
+    assert (reason is Reason.SEEN_AGAIN) is is_newer
+
+
+def test_a_line_that_is_the_newest_state_of_another_file_says_nothing_of_it() -> None:
+    """`grep` shows it too, and is no read."""
+    found = run("a", "grep -rn rows", f"{OTHER}\n    return tables.open_all(path)\nyes")
+    messages = [REQUEST, *found, *read_turn("b", content=FILE), assistant("Ok.")]
+    why = reasons(messages, {2: [8], 4: [3]})["    return tables.open_all(path)"]
+    assert why == LineReason(Reason.NEWEST_STATE)  # That of the read, which comes last.
+    assert reasons(messages, {2: [8]})["    return tables.open_all(path)"].reason is not Reason.NEWEST_STATE
+
+
 def test_lines_went_that_are_said_again() -> None:
     message = "The cause is in load_rows, which reads the table twice."
     found = reasons([REQUEST, assistant(f"{message}\nI go on."), user("Go on."), assistant(message)], {1: [1]})
@@ -192,12 +216,12 @@ def test_lines_stay_that_a_later_message_names() -> None:
     assert found["server listens on port_main"] == LineReason(Reason.NAMED_AGAIN, 5, "port_main")
 
 
-def test_lines_stay_that_were_asked_or_looked_for() -> None:
+def test_lines_stay_that_were_asked_for_or_named_before() -> None:
     listing = f"{OTHER}\nserver listens on port_main"
     asked = [user("Where does port_main come from?"), *run("a", "start", listing), assistant("Wait.")]
     assert reasons(asked, {2: [8]})["server listens on port_main"] == LineReason(Reason.ASKED_FOR, 0, "port_main")
     looked = [REQUEST, *run("a", "start port_main", listing), assistant("Wait.")]
-    assert reasons(looked, {2: [8]})["server listens on port_main"] == LineReason(Reason.LOOKED_FOR, 1, "port_main")
+    assert reasons(looked, {2: [8]})["server listens on port_main"] == LineReason(Reason.NAMED_BEFORE, 1, "port_main")
 
 
 def test_lines_stay_that_alone_say_something() -> None:
@@ -206,6 +230,9 @@ def test_lines_stay_that_alone_say_something() -> None:
     assert found["server listens on port_main"] == LineReason(Reason.SAID_HERE_ONLY, None, "port_main")
     assert found["plain words on line h of it"] == LineReason(Reason.BESIDE)
     assert found["plain words on line a of it"] == LineReason(Reason.UNNAMED)
+    thought = assistant([thinking("Is port_main right?"), text("Wait.")])
+    found = reasons([*messages[:-1], thought], {2: [7, 8]})
+    assert found["server listens on port_main"] == LineReason(Reason.LIKELY)
 
 
 def test_decisions_stay_and_what_tells_nothing_is_only_likely() -> None:

@@ -16,13 +16,11 @@ from ..facts import facts_of
 from ..transcript import BlockKind
 from .file_work import FileWork, is_same_file
 from .parts import Key, Part
+from .pasted import Address
 from .remaining import lines_of, which_remain
 from .solved import Failures
 from .survey import Survey
 from .units import split
-
-Address = tuple[int, int]
-"""The position of a message and the number of a block in it."""
 
 _LOOKED_AT: Final = 64
 """A line may be shown thousands of times."""
@@ -112,6 +110,10 @@ class Evidence:
     def still_names(self, fact: int, key: Key) -> Key | None:
         """The newest part besides this one that still names a fact."""
         return next((other for other in reversed(self._remaining[fact]) if other != key), None)
+
+    def is_said_elsewhere(self, fact: int, key: Key) -> bool:
+        """Whether anything that is left besides a part names a fact, thinking included."""
+        return fact in self.added or fact in self._thought or self.still_names(fact, key) is not None
 
     def shown_again(self, body: str, key: Key) -> Iterator[Key]:
         """The later parts in which a line remains, the newest first."""

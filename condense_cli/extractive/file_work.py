@@ -12,7 +12,9 @@ from .. import tools
 from ..transcript import Block
 from .parts import Key, Part
 
-_WORD: Final = re.compile(r"[^\s'\"|;&<>()]+")
+_FILE_NAME: Final = re.compile(r"[^\s'\"|;&<>()]*[\w-]\.[A-Za-z]\w*(?=[\s'\"|;&<>()]|$)")
+"""A word of a command that ends as files do; another one may be anything."""
+
 _PLAIN: Final = frozenset("+ ")
 """How lines of a patch begin that are in the file afterwards."""
 
@@ -49,7 +51,7 @@ class FileWork:
                     self._edits.setdefault(_name(path), []).append((path, edit))
 
     def paths(self, call: Block | None) -> tuple[str, ...]:
-        """The files that a call reads, prints or writes; of a command every word that may be one."""
+        """The files that a call reads, prints or writes; of a command every word that is one by its ending."""
         if call is None:
             return ()
         known = self._paths.get(id(call))
@@ -66,9 +68,9 @@ class FileWork:
 
 
 def is_same_file(one: str, other: str) -> bool:
-    """Whether two paths may name one file: they are equal, or one is the end of the other."""
+    """Whether two paths name one file: they are equal, or the one in a folder is the end of the other."""
     shorter, longer = sorted((one.removeprefix("./"), other.removeprefix("./")), key=len)
-    return longer == shorter or longer.endswith(f"/{shorter}")
+    return longer == shorter or ("/" in shorter and longer.endswith(f"/{shorter}"))
 
 
 def _name(path: str) -> str:
@@ -79,7 +81,7 @@ def _paths(call: Block) -> Iterator[str]:
     if tools.writes_a_file(call) or tools.reads_a_file(call):
         yield from tools.patched_paths(call) or tools.paths(call)
     elif tools.prints_a_file(call):
-        yield from _WORD.findall(tools.main_argument(call))
+        yield from _FILE_NAME.findall(tools.main_argument(call))
 
 
 def _edit(key: Key, call: Block) -> Edit:

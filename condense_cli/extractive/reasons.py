@@ -15,9 +15,10 @@ from ..tokens import Counter
 from ..transcript import Message
 from .again import said_again
 from .choice import AGAIN
-from .evidence import Address, Evidence
+from .evidence import Evidence
 from .kinds import DECISION, tells_an_error
 from .parts import Key, Part
+from .pasted import Address
 from .remaining import lines_of, unit_lines
 from .survey import Survey
 from .versions import SHORTEST_LINE
@@ -50,7 +51,7 @@ class Reasons:
         left = {key: text for key, text in left.items() if key in survey.parts}
         self._evidence = Evidence(survey, left, added, asked)
         self._keys: dict[Address, list[Key]] = {}
-        for key in left:
+        for key in self._evidence.remain:
             self._keys.setdefault(key[:2], []).append(key)
 
     def of(self, address: Address) -> list[Line]:
@@ -61,22 +62,17 @@ class Reasons:
         remain = self._evidence.remain[key]
         if remain is None:
             return
-        survey, part = self._survey, self._survey.parts[key]
-        units = survey.units[key]
+        part, units = self._survey.parts[key], self._survey.units[key]
         lines = lines_of(units)
-        numbers: list[set[int]] = [set() for _ in lines]
-        bodies = [""] * len(lines)
-        first: dict[int, int] = {}
+        of_line: list[list[int]] = [[] for _ in lines]
         for unit, line in enumerate(unit_lines(units)):
-            numbers[line].update(survey.keys[key][unit])
-            bodies[line] += units.bodies[unit]
-            first.setdefault(line, unit)
-        found: list[LineReason | None] = [
-            None
-            if len(body.strip()) < SHORTEST_LINE
-            else (self._stays if stays else self._went)(part, body, sorted(named), first[line])
-            for line, (body, named, stays) in enumerate(zip(bodies, numbers, remain, strict=True))
-        ]
+            of_line[line].append(unit)
+        found: list[LineReason | None] = []
+        for own, stays in zip(of_line, remain, strict=True):
+            body = "".join(units.bodies[unit] for unit in own)
+            numbers = sorted({number for unit in own for number in self._survey.keys[key][unit]})
+            decide = self._stays if stays else self._went
+            found.append(decide(part, body, numbers, own[0]) if len(body.strip()) >= SHORTEST_LINE else None)
         for stays, run in groupby(range(len(lines)), key=remain.__getitem__):
             of_run = [*run]
             for line, why in zip(of_run, _filled([found[line] for line in of_run], stays=stays), strict=True):
@@ -121,18 +117,20 @@ class Reasons:
             return LineReason(Reason.UNSOLVED_ERROR)
         facts = sorted((number for number in numbers if number < len(survey.facts)), key=partial(self._adds, key))
         line = max((survey.weights[number] for number in numbers if number >= len(survey.facts)), default=0.0)
-        if line and (not facts or line >= self._adds(key, facts[-1])):
-            return self._of_file(part)
+        if line and (not facts or line >= self._adds(key, facts[-1])) and (why := self._of_file(part, body)):
+            return why
         if facts:
             return self._of_facts(part, facts[::-1])
         return LineReason(Reason.DECISION) if part.is_said and DECISION.search(body) else None
 
-    def _of_file(self, part: Part) -> LineReason:
-        """Why a line stays that an edit may have to match."""
+    def _of_file(self, part: Part, body: str) -> LineReason | None:
+        """Why a line stays that an edit may have to match; None where it is another text that shows it last."""
         edits = [*self._evidence.files.edits_after(part.key, part.call)]
         if edits:
             return LineReason(Reason.EDITED_LATER, self._index(edits[-1].key))
-        return LineReason(Reason.NEWEST_STATE)
+        line = self._survey.lines.get(body)
+        is_newest = line is not None and line.position == self._survey.positions[part.key]
+        return LineReason(Reason.NEWEST_STATE) if is_newest else None
 
     def _of_facts(self, part: Part, facts: Sequence[int]) -> LineReason:
         """Why a line stays for what it names; the facts are in the order of what they add."""
@@ -142,9 +140,9 @@ class Reasons:
             if later := evidence.named_after(fact, key):
                 return LineReason(Reason.NAMED_AGAIN, self._index(later), name)
             if earlier := evidence.written_before(fact, key):
-                reason = Reason.ASKED_FOR if survey.parts[earlier].is_request else Reason.LOOKED_FOR
+                reason = Reason.ASKED_FOR if survey.parts[earlier].is_request else Reason.NAMED_BEFORE
                 return LineReason(reason, self._index(earlier), name)
-            if fact not in evidence.added and evidence.still_names(fact, key) is None:
+            if not evidence.is_said_elsewhere(fact, key):
                 return LineReason(Reason.SAID_HERE_ONLY, None, name)
         return LineReason(Reason.LIKELY)
 

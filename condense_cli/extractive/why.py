@@ -26,7 +26,7 @@ class Reason(StrEnum):
     NEWEST_STATE = "newest_state"
     NAMED_AGAIN = "named_again"
     ASKED_FOR = "asked_for"
-    LOOKED_FOR = "looked_for"
+    NAMED_BEFORE = "named_before"
     SAID_HERE_ONLY = "said_here_only"
     DECISION = "decision"
     BESIDE = "beside"
