@@ -56,8 +56,15 @@ def test_lines_went_that_nothing_later_names() -> None:
     assert set(found.values()) == {LineReason(Reason.UNNAMED)}
 
 
-# Thinking is no part of what the extraction reads, but it does name things.
-@pytest.mark.parametrize("later", [thinking("Is LIMIT_OF_ROWS right?"), text("Is LIMIT_OF_ROWS right?")])
+# What the extraction does not read names things all the same.
+@pytest.mark.parametrize(
+    "later",
+    [
+        thinking("Is LIMIT_OF_ROWS right?"),
+        text("Is LIMIT_OF_ROWS right?"),
+        {"type": "unheard_of", "data": "LIMIT_OF_ROWS"},
+    ],
+)
 def test_lines_that_something_later_names_are_not_said_to_be_named_by_nothing(later: dict[str, Any]) -> None:
     messages = [REQUEST, *read_turn("a", content=FILE), assistant([later, text("Done.")])]
     found = reasons(messages, {2: [0]})

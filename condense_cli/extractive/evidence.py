@@ -56,7 +56,7 @@ class Evidence:
         self._follow(left, {body for key in keys for body in survey.units[key].bodies if len(body.strip()) >= _SHOWN})
         self.added = {number for text in added for number in self._facts_in(text)}
         """Facts that texts name which came in."""
-        self._thought = self._thoughts()
+        self._aside = self._unread()
         for key in keys:
             text, units = left[key], survey.units[key]
             self.remain[key] = which_remain(units, split(text)) if text else [False] * len(lines_of(units))
@@ -82,13 +82,13 @@ class Evidence:
     def _facts_in(self, text: str) -> Iterator[int]:
         return (self._facts[fact] for fact in facts_of(text) if fact in self._facts)
 
-    def _thoughts(self) -> dict[int, Address]:
-        """Where thinking names a fact last; the extraction reads no thinking."""
+    def _unread(self) -> dict[int, Address]:
+        """Where thinking, or what only the API reads, names a fact last: the extraction does not read these."""
         return {
             fact: (position, number)
             for position, message in enumerate(self.survey.messages)
             for number, block in enumerate(message.blocks)
-            if block.kind is BlockKind.THINKING
+            if block.kind is BlockKind.THINKING or (block.kind is BlockKind.OPAQUE and not block.is_readable)
             for fact in self._facts_in(block.text)
         }
 
@@ -105,7 +105,7 @@ class Evidence:
 
     def is_named_after(self, fact: int, key: Key) -> bool:
         """Whether anything later names a fact, thinking included."""
-        return self.mentions[fact][-1] > key or self._thought.get(fact, (-1, -1)) > key[:2]
+        return self.mentions[fact][-1] > key or self._aside.get(fact, (-1, -1)) > key[:2]
 
     def still_names(self, fact: int, key: Key) -> Key | None:
         """The newest part besides this one that still names a fact."""
@@ -113,7 +113,7 @@ class Evidence:
 
     def is_said_elsewhere(self, fact: int, key: Key) -> bool:
         """Whether anything that is left besides a part names a fact, thinking included."""
-        return fact in self.added or fact in self._thought or self.still_names(fact, key) is not None
+        return fact in self.added or fact in self._aside or self.still_names(fact, key) is not None
 
     def shown_again(self, body: str, key: Key) -> Iterator[Key]:
         """The later parts in which a line remains, the newest first."""
