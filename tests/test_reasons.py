@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from build import anthropic, assistant, call, read_turn, result, text, thinking, user
 
+from condense_cli.extractive.file_work import FileWork
+from condense_cli.extractive.parts import parts_of
 from condense_cli.extractive.reasons import Reasons
 from condense_cli.extractive.units import render, split
 from condense_cli.extractive.why import LineReason, Reason
@@ -85,6 +87,11 @@ def test_a_newer_read_that_is_cut_itself_shows_nothing() -> None:
     assert first["LIMIT_OF_ROWS = 7301"].reason is not Reason.SEEN_AGAIN
 
 
+def test_an_older_read_shows_nothing_again() -> None:
+    messages = [REQUEST, *read_turn("a", content=FILE), user("Again."), *read_turn("b", content=FILE), assistant("Ok.")]
+    assert reasons(messages, {4: [0]})["LIMIT_OF_ROWS = 7301"] == LineReason(Reason.UNNAMED)
+
+
 def test_lines_of_another_file_are_no_newer_read() -> None:
     messages = [REQUEST, *read_turn("a", content=FILE), *read_turn("b", "src/other.py", FILE), assistant("Two.")]
     found = reasons(messages, {2: []})
@@ -119,6 +126,11 @@ def test_lines_went_that_are_said_again() -> None:
     message = "The cause is in load_rows, which reads the table twice."
     found = reasons([REQUEST, assistant(f"{message}\nI go on."), user("Go on."), assistant(message)], {1: [1]})
     assert found[message] == LineReason(Reason.REPEATED, 3)
+    plain = "nothing to be done about that for now"
+    messages = [REQUEST, assistant(f"{plain}\nso be it\nI go on."), user("Go on."), assistant(f"so be it\n{plain}")]
+    found = reasons(messages, {1: [2]})
+    assert found[plain] == LineReason(Reason.REPEATED, 3)
+    assert found["so be it"].message is None  # So short a line may be the same by chance.
 
 
 def test_the_assistant_says_nearly_the_same_again() -> None:
@@ -140,6 +152,8 @@ def test_lines_went_that_an_edit_replaced() -> None:
     failed = user([result("b", "No such string.", is_error=True)])
     again = reasons([*messages[:4], failed, assistant("Ok.")], {2: [2]})
     assert again["LIMIT_OF_ROWS = 7301"].reason is not Reason.REPLACED
+    earlier = [REQUEST, *messages[3:5], *read_turn("c", content=FILE), assistant("Ok.")]
+    assert reasons(earlier, {4: [2]})["LIMIT_OF_ROWS = 7301"].reason is not Reason.REPLACED
     other = edit("b", "src/other.py", "LIMIT_OF_ROWS = 7301", "LIMIT_OF_ROWS = 12")
     found = reasons([REQUEST, *read, *other, assistant("Ok.")], {2: [2]})
     assert found["LIMIT_OF_ROWS = 7301"].reason is not Reason.REPLACED
@@ -152,6 +166,21 @@ def test_lines_went_of_a_file_that_was_written_anew() -> None:
     found = reasons(messages, {2: [0]})
     assert found["LIMIT_OF_ROWS = 7301"] == LineReason(Reason.OVERWRITTEN, 3)
     assert found["def load_rows(path):"] == LineReason(Reason.REPEATED, 3)
+    replaced = edit("c", "src/app.py", "def load_rows(path):", "def load_all(path):")
+    found = reasons([*messages, user("Go on."), *replaced, assistant("Ok.")], {2: [0]})
+    assert found["def load_rows(path):"] == LineReason(Reason.REPLACED, 7)
+
+
+def test_what_an_edit_puts_back_is_not_replaced() -> None:
+    """Nor what a patch shows around it."""
+    messages = anthropic(REQUEST, *edit("a", "src/app.py", "one\ntwo", "one\nthree"), assistant("Ok.")).messages
+    patch = "*** Begin Patch\n*** Update File: src/app.py\n@@\n one\n-two\n+three\n*** End Patch"
+    patched = anthropic(REQUEST, assistant([call("a", "apply_patch", input=patch)]), assistant("Ok.")).messages
+    for found in (messages, patched):
+        parts = [*parts_of(found)]
+        (done,) = FileWork(parts).edits_after((0, 0, ()), found[1].blocks[0])
+        assert done.key[0] == 1
+        assert done.replaced & {"one", "two", "three"} == {"two"}
 
 
 def test_lines_went_that_another_message_names_as_well() -> None:
@@ -186,6 +215,9 @@ def test_an_error_stays_until_it_is_solved() -> None:
     assert reasons(still, {2: [9]})[line] == LineReason(Reason.UNSOLVED_ERROR)
     solved = [*messages, *run("b", "python -m pytest tests", "all passed")]
     assert reasons(solved, {2: [9]})[line].reason is not Reason.UNSOLVED_ERROR
+    denied = user([result("b", "The user doesn't want to proceed: an error.\nno", is_error=True)])
+    found = reasons([*messages, assistant([call("b", "Bash", command="rm x")]), denied, assistant("Ok.")], {4: [0]})
+    assert found["The user doesn't want to proceed: an error."].reason is not Reason.UNSOLVED_ERROR
     other = [*messages, *run("b", "git status", "clean")]
     assert reasons(other, {2: [9]})[line] == LineReason(Reason.UNSOLVED_ERROR)
 
@@ -203,6 +235,15 @@ def test_lines_stay_of_a_file_that_is_edited_later() -> None:
     ]
     found = reasons([*messages, assistant("Ok.")], {2: [2, 3]})
     assert found["    return tables.open_all(path)"] == LineReason(Reason.EDITED_LATER, 3)
+    failed = user([result("b", "String to replace not found.", is_error=True)])
+    found = reasons([*messages[:-1], failed, assistant("Ok.")], {2: [2, 3]})
+    assert found["    return tables.open_all(path)"] == LineReason(Reason.NEWEST_STATE)
+
+
+def test_a_file_that_was_edited_before_is_not_edited_later() -> None:
+    earlier = edit("b", "src/app.py", "import tables", "import rows")
+    found = reasons([REQUEST, *earlier, *read_turn("a", content=FILE), assistant("Ok.")], {4: [2, 3]})
+    assert found["    return tables.open_all(path)"] == LineReason(Reason.NEWEST_STATE)
 
 
 def test_lines_stay_of_the_newest_state_of_a_file() -> None:
@@ -221,6 +262,12 @@ def test_lines_stay_that_a_later_message_names() -> None:
     written = [*messages, *run("c", "curl port_main", "port_main answers"), assistant("It does.")]
     found = reasons(written, {2: [8], 4: [1]})
     assert found["server listens on port_main"] == LineReason(Reason.NAMED_AGAIN, 5, "port_main")
+
+
+def test_what_a_line_alone_names_goes_before_what_others_still_name() -> None:
+    messages = [REQUEST, *run("a", "start", f"{OTHER}\nport_main is 7301 of spare_gate"), assistant("Is port_main it?")]
+    found = reasons([*messages, user("Yes, port_main."), assistant("Ah, port_main.")], {2: [8]})
+    assert found["port_main is 7301 of spare_gate"].reason is Reason.SAID_HERE_ONLY
 
 
 def test_lines_stay_that_were_asked_for_or_named_before() -> None:

@@ -21,6 +21,8 @@ from condense_cli.markers import gaps_in
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.passes.receipts import Receipt
+from condense_cli.report.diff import What, compare
+from condense_cli.report.diff_reasons import with_reasons
 from condense_cli.report.reason_text import lines_text, receipt_text
 from condense_cli.tokens import Counter
 from condense_cli.tools import arguments_of, string_values
@@ -140,6 +142,9 @@ def test_a_summary_for_a_target_is_told_so(ran: Condensation) -> None:
     gone = [change for change in ran.changes if change.operation == "summarize" and change.block >= 0]
     assert bool(gone) is (ran.target is not None)
     assert {change.reason for change in gone} <= {"older than the last 6 turns, to reach the target"}
+    diff = with_reasons(compare(ran.before, ran.transcript, COUNT, ran.factor), ran)
+    summarized = {block.reason for block in diff.blocks if block.what is What.SUMMARIZED and block.old}
+    assert summarized == {change.reason for change in gone}
 
 
 def test_what_a_model_or_a_limit_cut_has_no_reasons_of_lines() -> None:
