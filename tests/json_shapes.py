@@ -69,6 +69,8 @@ SHAPE: dict[str, Any] = {
     "slim": type(None),
 }
 
+LINES: dict[str, Any] = {"reason": str, "lines": int, "message": (int, type(None)), "name": str}
+
 EXPLAINED: dict[str, Any] = {
     "pass_id": str,
     "message": int,
@@ -83,6 +85,8 @@ EXPLAINED: dict[str, Any] = {
     "bare_before": int,
     "bare_after": int,
     "reason": str,
+    "went": [LINES],
+    "stayed": [LINES],
 }
 
 DIFF_SHAPE: dict[str, Any] = {
@@ -107,7 +111,9 @@ DIFF_SHAPE: dict[str, Any] = {
             "what": str,
             "label": str,
             "tokens": {"before": int, "after": int},
-            "lines": [{"sign": str, "line": int, "lines": [str]}],
+            "reason": str,
+            "lines": [{"sign": str, "line": int, "lines": [str], "why": [LINES]}],
+            "stayed": [LINES],
         }
     ],
 }

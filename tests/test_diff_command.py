@@ -32,9 +32,15 @@ def test_diff_shows_what_was_cut(file: Path, small: Path) -> None:
 
 
 def test_diff_with_a_preset_is_diff_with_its_result(file: Path, small: Path) -> None:
-    """`diff A --preset P` and `diff A B` say the same where B is what P makes of A."""
-    assert condense("diff", file, "--preset", "speed").text == condense("diff", file, small).text
-    assert condense("diff", file, "--preset", "speed", "--json").json == condense("diff", file, small, "--json").json
+    """`diff A --preset P` and `diff A B` say the same where B is what P makes of A; only the run knows its reasons."""
+    reason = "older than the last 5 turns, over 3 lines or 1,500 characters"
+    shown = condense("diff", file, "--preset", "speed").text
+    assert shown.replace(f"    ({reason})\n", "") == condense("diff", file, small).text != shown
+    report = condense("diff", file, "--preset", "speed", "--json").json
+    for block in report["blocks"]:
+        assert block["reason"] == reason
+        block["reason"] = ""
+    assert report == condense("diff", file, small, "--json").json
 
 
 def test_diff_stat_is_one_line(file: Path, small: Path) -> None:
@@ -63,7 +69,10 @@ def test_diff_json_has_the_documented_shape(file: Path, small: Path) -> None:
     gone = [line for entry in full["blocks"][0]["lines"] if entry["sign"] == "-" for line in entry["lines"]]
     assert gone == CUT[0].split("\n")[3:]
     brief = condense("diff", file, small, "--json", "--stat").json
-    assert brief == {**full, "blocks": [{k: v for k, v in b.items() if k != "lines"} for b in full["blocks"]]}
+    assert brief == {
+        **full,
+        "blocks": [{k: v for k, v in b.items() if k not in ("lines", "stayed")} for b in full["blocks"]],
+    }
 
 
 def test_diff_finds_nothing_between_equal_transcripts(file: Path, tmp_path: Path) -> None:

@@ -24,9 +24,13 @@ def test_explain_gives_a_reason_for_every_block(file: Path) -> None:
 
 def test_explain_prints_the_reasons_for_people(file: Path) -> None:
     """Every block's position stands in the table, with why it was cut or kept; neighbours may share a row."""
-    text = condense("run", file, "-p", "speed", "--dry-run", "--explain").text
+    text = condense("run", file, "-p", "speed", "--dry-run", "--explain", env={"COLUMNS": "120"}).text
     assert [int(number) for number in re.findall(r"^(\d+):0[ –]", text, re.MULTILINE)] == list(range(14))
-    assert re.search(r"^2:0 +tool result +\d+ → \d+  truncate: older than the last 5 turns$", text, re.MULTILINE)
+    assert re.search(
+        r"^2:0 +tool result +\d+ → \d+  truncate: older than the last 5 turns, over 3 lines or 1,500 characters$",
+        text,
+        re.MULTILINE,
+    )
     assert re.search(r"^13:0–17:0 +5 blocks +\d+  keep: among the preserved turns$", text, re.MULTILINE)
 
 
@@ -42,16 +46,19 @@ passes:
 """
 
 
+OVER = "older than the last 5 turns, over 9 lines or 4,500 characters"
+
+
 def test_explain_has_one_row_for_each_block(file: Path, tmp_path: Path) -> None:
     """What several passes say of a block is one row, which tells them apart where that matters."""
     config = tmp_path / "two.yaml"
     config.write_text(TWO_PASSES)
-    text = condense("run", file, "-c", config, "-n", "--explain", env={"COLUMNS": "150"}).text
+    text = condense("run", file, "-c", config, "-n", "--explain", env={"COLUMNS": "200"}).text
     rows = dict(re.findall(r"^(\d+:\d\S*)  (.*)$", text, re.MULTILINE))
     assert len(rows) == len(re.findall(r"^\d+:\d\S* ", text, re.MULTILINE)) == 14
-    older, newer = "older than the last 13 turns (cut-older-results)", "older than the last 5 turns (cut-results)"
+    older, newer = "older than the last 13 turns (cut-older-results)", f"{OVER} (cut-results)"
     assert "truncate + suppress" in rows["2:0"]
-    assert rows["2:0"].endswith(f"older than the last 5 turns (cut-results); {older}")
+    assert rows["2:0"].endswith(f"{newer}; {older}")
     assert rows["8:0"].endswith(newer)
     assert rows["13:0–17:0"].endswith("  keep: among the preserved turns")
     assert rows["1:0"].endswith("  keep: of a kind that the pass keeps")

@@ -109,7 +109,9 @@ def diff(
 
         before = input_file(before, session)
         from .. import api
+        from ..passes.explained import explained
         from ..report import facts, terminal
+        from ..report.diff_reasons import between, with_reasons
         from ..tokens import Counter
         from .counting import count_asked, factor_for
         from .settings import counter_of, presets_here, settings_if_any
@@ -119,6 +121,7 @@ def diff(
         old = read_transcript(before, format, lenient)
         count = Counter.of(old, counter_of(counter, settings))
         factor = factor_for(how, old, count, calls)
+        result = None
         if after is not None:
             new = read_transcript(after, format, lenient)
         else:
@@ -131,6 +134,10 @@ def diff(
             say_error(result)
             new = result.transcript
         difference = api.diff(old, new, count, factor)
+        if not stat and result is not None:
+            difference = with_reasons(difference, explained(result, count))
+        elif not stat:
+            difference = between(difference, old, new, count)
         if json:
             from ..report.diff_json import as_report
 

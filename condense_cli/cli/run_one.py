@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from ..passes.condensation import Condensation
+from ..passes.explained import explained
 from ..passes.flags import name_flags
 from ..passes.receipts import NO_TARGET
 from ..passes.shortening import EXTRACT
@@ -71,6 +72,8 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         say_error(result)
     if is_silent(showing):
         return status
+    if showing.explain:
+        result = explained(result, count)
     ran = Ran(file, result, count, output, written, told_of(summaries))
     report = _report(ran, treatment, showing, to)
     if showing.html is not None:

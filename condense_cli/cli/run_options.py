@@ -148,7 +148,7 @@ class Showing(NamedTuple):
             "--cost", help="Show, in a pipe too, what the next turn costs, when it pays, and how that is known."
         ),
     ] = False
-    explain: Annotated[bool, typer.Option("--explain", help="Give a reason for every block.")] = False
+    explain: Annotated[bool, typer.Option("--explain", help="Say why blocks and lines went or stayed.")] = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff, timings and costs.")] = False
     log_json: LogJson = False

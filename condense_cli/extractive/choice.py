@@ -18,7 +18,7 @@ from typing import Final
 
 from msgspec import Struct
 
-_AGAIN: Final = 0.02
+AGAIN: Final = 0.02
 """What a second mention is worth of a first; a third this much of that."""
 
 _UNLIMITED: Final = 1 << 60
@@ -181,7 +181,7 @@ class Choice:
             if not times:
                 value += weights[key]
             elif times < 3:
-                value += weights[key] * _AGAIN**times
+                value += weights[key] * AGAIN**times
         if not value:
             return 0.0
         if self.all.stops[unit] - self.all.starts[unit] == 1:

@@ -104,7 +104,7 @@ def put_summary(
         return []
     tokens = tokens_in(step.before, count)
     receipts = [
-        changed(id, message, number, SUMMARIZE, tokens[message.index, number], 0, step.selected.reason)
+        changed(id, message, number, SUMMARIZE, tokens[message.index, number], 0, step.why())
         for message in stretch.messages
         for number in range(len(message.blocks))
     ]

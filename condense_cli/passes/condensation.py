@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..extractive.why import Line
 from ..factor import AS_COUNTED, Factor
 from ..lossless.proof import with_blocks
 from ..plurals import plural
@@ -81,6 +82,8 @@ class Condensation(Struct, frozen=True, dict=True):
     """The model's tokens for one of those in which everything here is counted."""
     asked: int | None = None
     """The target in the model's tokens, as it was asked for; None where there is none, or only a share."""
+    lines: Mapping[tuple[int, int], Sequence[Line]] = {}
+    """Why lines of a block went and others stayed, where somebody asked, by message and block as receipts name them."""
     proof: Proof | None = None
     """None where nothing was changed or nobody checked yet."""
 

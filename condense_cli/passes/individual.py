@@ -83,12 +83,13 @@ def _in_order(candidates: Sequence[Candidate], order: Sequence[str]) -> list[Can
 
 
 def _receipt(draft: Draft, step: Step, candidate: Candidate, outcome: Block | Kept | Refused) -> Receipt:
-    pass_id, reason = step.config.id, step.selected.reason
+    pass_id = step.config.id
     message, number, before = candidate.message, candidate.place[1], candidate.tokens
     if isinstance(outcome, Refused):
         return replace(kept(pass_id, message, number, before, Kept.NO_SUMMARY), reason=outcome.reason)
     if isinstance(outcome, Kept):
         return kept(pass_id, message, number, before, outcome)
+    reason = step.why(operations.limits_text(candidate.operation, step.strictness))
     state = draft.state_of(candidate.block)
     if state and state.is_left_out_of(outcome) and not state.is_left_out_of(candidate.block):
         reason = REPLACED

@@ -7,6 +7,7 @@ from typing import Final, assert_never
 
 from ..config.models import ContentOperation, ImageOperation, SummarizeParams, TruncateParams
 from ..markers import PREFIX, Gap, gaps_in, short, short_hash
+from ..plurals import plural
 from ..tokens import Counter
 from ..tools import PATH_ARGUMENTS, arguments_of, string_values, with_values
 from ..transcript import Block, BlockKind, JsonPath
@@ -139,13 +140,30 @@ def leave_out_image(
 
 
 def _truncation(operation: ContentOperation, strictness: float) -> Rewrite:
+    limits = _limits(operation, strictness)
+    # A summary that an earlier run wrote stays: the first run would have cut what it stands for, not the summary.
+    return lambda text: text if _is_summary(text) else cutting.truncate(text, limits)
+
+
+def _limits(operation: ContentOperation, strictness: float) -> cutting.Limits:
     params = (operation.params and operation.params.truncate) or TruncateParams()
     lines, characters = _scaled(params.max_lines, strictness), _scaled(params.max_chars, strictness)
     if lines is not None and characters is None:
         characters = lines * _LINE
-    limits = cutting.Limits(lines, characters, params.keep, params.add_ellipsis)
-    # A summary that an earlier run wrote stays: the first run would have cut what it stands for, not the summary.
-    return lambda text: text if _is_summary(text) else cutting.truncate(text, limits)
+    return cutting.Limits(lines, characters, params.keep, params.add_ellipsis)
+
+
+def limits_text(operation: ContentOperation | ImageOperation, strictness: float) -> str:
+    """The limits in words that a text was over which was truncated; empty for other operations."""
+    if not isinstance(operation, ContentOperation) or operation.operation != "truncate":
+        return ""
+    limits = _limits(operation, strictness)
+    amounts = [
+        plural(limit, noun)
+        for limit, noun in ((limits.max_lines, "line"), (limits.max_chars, "character"))
+        if limit is not None
+    ]
+    return f"over {' or '.join(amounts)}" if amounts else ""
 
 
 def _scaled(limit: int | None, strictness: float) -> int | None:

@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..extractive.why import LineReason
 from ..tokens import Counter
 from ..transcript import Block, BlockKind, ContentType, Message
 
@@ -75,7 +76,8 @@ class Receipt(Struct, frozen=True):
     """One block and one pass. `kept` is None where the block changed; then `reason` says why it was chosen.
 
     Where it stayed, `reason` is empty, or says what a flag of the run had to do with it.
-    `message` is the message's index in the input, `block` the block's position in that message.
+    `message` is the message's index in the input, `block` the block's position in that message. `went` and `stayed` are
+    why single lines did, where somebody asked and lines were picked.
     """
 
     pass_id: str
@@ -89,6 +91,8 @@ class Receipt(Struct, frozen=True):
     tokens_after: int
     kept: Kept | None = None
     reason: str = ""
+    went: tuple[LineReason, ...] = ()
+    stayed: tuple[LineReason, ...] = ()
 
     @property
     def is_change(self) -> bool:

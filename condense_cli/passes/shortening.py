@@ -36,7 +36,7 @@ class Shortening:
     def __init__(self, draft: Draft, step: Step, *, most_words: int | None = None) -> None:
         from ..extractive.pasted import own_units  # With the extraction: only where something may be shortened.
 
-        self._draft, self._id, self._selected = draft, step.config.id, step.selected
+        self._draft, self._id, self._why, self._selected = draft, step.config.id, step.why(), step.selected
         self._untouched = draft.saved()
         self._put: dict[Address, Block] = {}
         self._over: dict[Address, Block] = {}
@@ -134,7 +134,7 @@ class Shortening:
                 receipts.append(kept(self._id, message, number, tokens, why))
             else:
                 after = self._draft.count.block(new)
-                reason = REPLACED if over else self._selected.reason
+                reason = REPLACED if over else self._why
                 receipts.append(changed(self._id, message, number, EXTRACT, tokens, after, reason))
         return receipts
 

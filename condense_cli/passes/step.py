@@ -44,3 +44,8 @@ class Step(Struct, frozen=True):
     strictness: float
     before: Sequence[Message]
     outcomes: dict[TextTask, Outcome]
+
+    def why(self, more: str = "") -> str:
+        """Why the step changes a block, with what `more` there is to say of that one."""
+        aim = "to reach the target" if self.target is not None else ""
+        return ", ".join(filter(None, (self.selected.reason, more, aim)))

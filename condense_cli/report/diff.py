@@ -9,6 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from ..exchanges import calls_by_id
+from ..extractive.why import Line, LineReason
 from ..factor import Factor
 from ..lossless.references import parse_reference
 from ..markers import content_hash, parse_gap
@@ -44,7 +45,8 @@ class BlockDiff(Struct, frozen=True, dict=True):
     """One block that differs. `message` is its message's index in the older transcript (in the newer, if added).
 
     A report shows few of many: what is said about one is worked out when somebody asks. `calls` are those of both
-    transcripts, by their ids.
+    transcripts, by their ids. Where somebody asked, `lines` say why single lines went or stayed, or `reason` why the
+    block was changed.
     """
 
     message: int
@@ -56,6 +58,8 @@ class BlockDiff(Struct, frozen=True, dict=True):
     new: Block | None
     calls: dict[str, Block]
     is_summarized: bool = False
+    lines: tuple[Line, ...] = ()
+    reason: str = ""
 
     @cached_property
     def what(self) -> What:
@@ -83,6 +87,18 @@ class BlockDiff(Struct, frozen=True, dict=True):
 
     def hunks(self) -> list[Hunk]:
         return list(line_hunks(_lines(self.before), _lines(self.after)))
+
+    def why(self, hunk: Hunk) -> list[LineReason]:
+        """Why the lines of a hunk went or stayed, as far as that is known."""
+        known = self._reasons.get(hunk.sign, {})
+        return [known[line] for line in hunk.lines if line in known]
+
+    @cached_property
+    def _reasons(self) -> dict[str, dict[str, LineReason]]:
+        return {
+            sign: {line.text: line.why for line in self.lines if line.stays is stays}
+            for sign, stays in ((" ", True), ("-", False))
+        }
 
 
 def _lines(text: str) -> list[str]:
@@ -238,7 +254,7 @@ def _what(old: Block | None, new: Block | None) -> What:
         return What.REMOVED
     if old is None:
         return What.ADDED
-    texts = _changed_texts(old, new)
+    texts = changed_texts(old, new)
     lines = [line for before, after in texts for line in _new_lines(before, after)]
     gaps = [gap for gap in map(parse_gap, lines) if gap]
     if any(gap.is_summary for gap in gaps):
@@ -248,7 +264,7 @@ def _what(old: Block | None, new: Block | None) -> What:
     return What.REFERENCED if lines and all(map(parse_reference, lines)) else What.CHANGED
 
 
-def _changed_texts(old: Block, new: Block) -> list[tuple[str, str]]:
+def changed_texts(old: Block, new: Block) -> list[tuple[str, str]]:
     """What was said and what is said now: of a call each argument that differs, of any other block its text."""
     if new.kind is not BlockKind.TOOL_CALL:
         return [(old.text, new.text)]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from ..extractive.why import tally
 from ..tokens import BUILT_IN, CounterName
-from .diff import Diff, What
+from .diff import BlockDiff, Diff, What
+from .explained import Lines, lines_of
 from .facts import SHAPE, Counting, Pair
 
 
@@ -18,12 +20,13 @@ class Counted(Pair, frozen=True):
     counter: CounterName = BUILT_IN
 
 
-class Lines(msgspec.Struct, frozen=True):
+class Run(msgspec.Struct, frozen=True):
     """Neighbouring lines with one fate: `sign` is "-" or "+", `line` counts from 1 in the older text."""
 
     sign: str
     line: int
     lines: list[str]
+    why: list[Lines]
 
 
 class ChangedBlock(msgspec.Struct, frozen=True):
@@ -33,7 +36,9 @@ class ChangedBlock(msgspec.Struct, frozen=True):
     what: str
     label: str
     tokens: Pair
-    lines: list[Lines] | msgspec.UnsetType = msgspec.UNSET
+    reason: str
+    lines: list[Run] | msgspec.UnsetType = msgspec.UNSET
+    stayed: list[Lines] | msgspec.UnsetType = msgspec.UNSET
 
 
 class DiffReport(msgspec.Struct, frozen=True):
@@ -67,10 +72,18 @@ def as_report(diff: Diff, *, with_lines: bool) -> DiffReport:
                 block.what.value,
                 block.label,
                 Pair(block.tokens_before, block.tokens_after),
-                [Lines(hunk.sign, hunk.line, list(hunk.lines)) for hunk in block.hunks() if hunk.sign != " "]
-                if with_lines
-                else msgspec.UNSET,
+                block.reason,
+                _runs(block) if with_lines else msgspec.UNSET,
+                lines_of(tally(line.why for line in block.lines if line.stays)) if with_lines else msgspec.UNSET,
             )
             for block in diff.blocks
         ],
     )
+
+
+def _runs(block: BlockDiff) -> list[Run]:
+    return [
+        Run(hunk.sign, hunk.line, list(hunk.lines), lines_of(tally(block.why(hunk))))
+        for hunk in block.hunks()
+        if hunk.sign != " "
+    ]

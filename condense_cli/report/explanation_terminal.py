@@ -14,6 +14,7 @@ from ..passes.receipts import Receipt
 from ..plurals import plural
 from .fitted_table import fitted_table
 from .labels import operation_label
+from .reason_text import receipt_text
 
 _KEPT_STYLE: Final = "dim"
 _FOLDED: Final = 3
@@ -80,7 +81,7 @@ def _row(receipts: Sequence[Receipt], *, has_several: bool, each_pass: bool) -> 
     operations = " + ".join(map(operation_label, dict.fromkeys(receipt.operation for receipt in told)))
     passes: dict[str, list[str]] = {}
     for receipt in told:
-        ids = passes.setdefault(receipt.why, [])
+        ids = passes.setdefault(receipt_text(receipt), [])
         if receipt.pass_id not in ids:
             ids.append(receipt.pass_id)
     named = has_several and (each_pass or last.is_change or len(passes) > 1)

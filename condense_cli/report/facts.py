@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -11,11 +11,11 @@ import msgspec
 from .. import __version__
 from ..factor import Factor, Known
 from ..passes.condensation import Condensation
-from ..passes.receipts import Receipt
 from ..passes.reconcile import REFER
 from ..tokens import BUILT_IN, Counter, CounterName, Encoding
 from ..transcript import Transcript
 from .contents import Saving, savings_of
+from .explained import Explained, explained
 from .savings import References, references_after
 from .shares import percent
 from .shortcomings import of_another, warnings_of
@@ -147,27 +147,6 @@ class Pass(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Explained(msgspec.Struct, frozen=True):
-    """One block and one pass; message and block are positions in the input, block -1 is the message itself.
-
-    The differences of changed blocks add up to what was saved, in the model's tokens and in bare ones.
-    """
-
-    pass_id: str
-    message: int
-    block: int
-    kind: str | None
-    content_type: str | None
-    tool: str | None
-    operation: str
-    changed: bool
-    tokens_before: int
-    tokens_after: int
-    bare_before: int
-    bare_after: int
-    reason: str
-
-
 class Session(msgspec.Struct, frozen=True):
     """A session that was written beside the original; `command` resumes it from the folder `cwd`, null if unknown."""
 
@@ -285,35 +264,13 @@ def build(
         summaries=list(summaries),
         warnings=[*warnings_of(condensation), *of_another(encoding), *warnings],
         slim=slim_of(after) if slim else None,
-        changes=list(_explained(condensation.receipts, factor, saved)) if explain else msgspec.UNSET,
+        changes=list(explained(condensation.receipts, factor, saved)) if explain else msgspec.UNSET,
     )
 
 
 def estimated_tokens(transcript: Transcript) -> int:
     """The part of a transcript's tokens that cannot be counted: images, documents, encrypted thinking."""
     return sum(block.estimate for _, block in transcript.blocks())
-
-
-def _explained(receipts: Sequence[Receipt], factor: Factor, saved: int) -> Iterator[Explained]:
-    """The receipts in the model's tokens, of which `saved` were saved by all of them together."""
-    by_each = [receipt.tokens_before - receipt.tokens_after if receipt.is_change else 0 for receipt in receipts]
-    for receipt, less in zip(receipts, factor.parts(by_each, saved), strict=True):
-        after = factor.shown(receipt.tokens_after)
-        yield Explained(
-            receipt.pass_id,
-            receipt.message,
-            receipt.block,
-            receipt.kind.value if receipt.kind else None,
-            receipt.content_type.value if receipt.content_type else None,
-            receipt.tool,
-            receipt.operation,
-            receipt.is_change,
-            after + less,
-            after,
-            receipt.tokens_before,
-            receipt.tokens_after,
-            receipt.why,
-        )
 
 
 def summary(report: Report) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -15,10 +16,12 @@ from ..tokens import Counter
 from .contents import Saving
 from .cost_text import cost_figures
 from .diff import BlockDiff, Diff, What, compare
+from .diff_reasons import with_reasons
 from .explanation_terminal import render_receipts
 from .facts import Counting, Report
 from .fitted_table import shortened
 from .labels import operation_label
+from .reason_text import lines_text
 from .shares import percent_text
 from .shortcomings import NOTHING_MORE, within_target
 from .slimming import slim_line
@@ -62,6 +65,8 @@ def render_run(
         yield from _notes(report, said_before=within_target(result))
         return
     difference = compare(result.before, result.transcript, count, result.factor)
+    if explain:
+        difference = with_reasons(difference, result)
     blocks = list(difference.blocks)
     if not verbose:
         blocks = sorted(sorted(blocks, key=_rank)[:_SHOWN_BLOCKS], key=lambda block: block.message)
@@ -240,6 +245,8 @@ def render_blocks(blocks: list[BlockDiff], lines: int | None, width: int) -> Ite
     """Each block that differs: a heading, then its lines. `lines` limits how many of each run are shown."""
     for block in blocks:
         yield _block_heading(block, width)
+        if block.reason:
+            yield _wrapped(f"    ({block.reason})", width, "dim italic")
         yield Text("\n").join([*_hunk_lines(block, lines, width), Text()])
 
 
@@ -264,6 +271,13 @@ def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Tex
             if limit is not None:
                 text.truncate(width, overflow="ellipsis")
             yield text
-        hidden = len(hunk.lines) - len(shown)
-        if hidden:
-            yield Text(f"  {hunk.sign} … {plural(hidden, 'more line')}", style=f"{style} italic")
+        hidden, why = len(hunk.lines) - len(shown), lines_text(block.why(hunk))
+        if hidden or why:
+            more = plural(hidden, "more line") if hidden else ""
+            said = f"  {hunk.sign} … {more}{': ' if more and why else ''}{why}"
+            yield _wrapped(said, width, f"{style} italic")
+
+
+def _wrapped(text: str, width: int, style: str) -> Text:
+    """A text of ours in lines of the width, those that follow further in."""
+    return Text("\n".join(wrap(visible(text), width, subsequent_indent=" " * 6)), style=style)

@@ -1,0 +1,120 @@
+"""Why single lines went or stayed: worked out from a run, or from two transcripts, where somebody asks.
+
+A run without that question takes no time for it, and keeps nothing for it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from ..extractive.why import Line, tally
+from ..lossless.decode import decode
+from ..tokens import Counter
+from ..tools import arguments_of, string_values
+from ..transcript import Block, BlockKind, Message
+from .condensation import Condensation
+from .prelude import key_of
+from .receipts import Receipt
+from .reconcile import REFER
+from .shortening import EXTRACT
+from .state import REPLACED
+from .summaries import SUMMARIZE
+
+if TYPE_CHECKING:
+    from ..extractive.parts import Key
+
+Address = tuple[int, int]
+"""Where the input has a block: the index of its message, and its own position in that."""
+
+Lines = Mapping[Address, Sequence[Line]]
+"""The lines of blocks that were cut, by the block."""
+
+_PICKING: Final = frozenset({EXTRACT, SUMMARIZE})
+"""Operations that pick lines by what they are worth; of a summary that a model writes no line is one of the text."""
+
+
+def explained(result: Condensation, count: Counter) -> Condensation:
+    """The same run with its `lines`, and with what became of them in the receipts of the blocks they are in."""
+    picked = _picked(result.receipts)
+    if not picked:
+        return result
+    now = {key_of(block): block for _, block in result.transcript.blocks()}
+    before = result.before.messages
+    pairs: list[tuple[Block | None, Block | None]] = [
+        (block, now.pop(key_of(block), None)) for block in _blocks(before)
+    ]
+    pairs += [(None, block) for block in now.values()]
+    lines = lines_between(before, result.transcript.messages, pairs, picked, count)
+    receipts = tuple(_with(receipt, lines) if receipt.operation in _PICKING else receipt for receipt in result.receipts)
+    return replace(result, receipts=receipts, lines=lines)
+
+
+def lines_between(
+    before: Sequence[Message],
+    after: Sequence[Message],
+    pairs: Sequence[tuple[Block | None, Block | None]],
+    asked: Collection[Address],
+    count: Counter,
+) -> Lines:
+    """The lines of the blocks that are `asked` for, as far as lines were picked from them.
+
+    `pairs` are blocks of `before` with what they are in `after`, None for what is gone, or for what came in; blocks in
+    no pair are as they were.
+    """
+    from ..extractive.reasons import Reasons  # With the extraction: only where somebody asks.
+
+    old, new = decode(before).messages, decode(after).messages
+    as_read = {id(block): read for block, read in zip(_blocks(after), _blocks(new), strict=True)}
+    now = {id(block): as_read.get(id(left)) for block, left in pairs if block is not None}
+    left: dict[Key, str | None] = {}
+    places: dict[Address, Address] = {}
+    for position, (message, read) in enumerate(zip(before, old, strict=True)):
+        for number, (raw, block) in enumerate(zip(message.blocks, read.blocks, strict=True)):
+            if (message.index, number) in asked:
+                places[message.index, number] = position, number
+            if id(raw) in now:
+                left.update(_left(position, number, block, now[id(raw)]))
+    added = [as_read[id(block)].text for none, block in pairs if none is None and block is not None]
+    reasons = Reasons(old, left, added, {*places.values()}, count)
+    found = {address: tuple(reasons.of(place)) for address, place in places.items()}
+    return {address: lines for address, lines in found.items() if lines}
+
+
+def _picked(receipts: Iterable[Receipt]) -> set[Address]:
+    """The blocks of which nothing but what lines are worth decided."""
+    operations: defaultdict[Address, set[str]] = defaultdict(set)
+    for receipt in receipts:
+        if receipt.is_change and receipt.operation != REFER and receipt.block >= 0:
+            has_worth = receipt.operation in _PICKING and receipt.reason != REPLACED and receipt.tokens_after > 0
+            operations[receipt.message, receipt.block].add(receipt.operation if has_worth else "")
+    return {address for address, found in operations.items() if found <= _PICKING}
+
+
+def _with(receipt: Receipt, lines: Lines) -> Receipt:
+    """The receipt of a block with the reasons of its lines."""
+    found = lines.get((receipt.message, receipt.block), ()) if receipt.is_change else ()
+    return replace(
+        receipt,
+        went=tally(line.why for line in found if not line.stays),
+        stayed=tally(line.why for line in found if line.stays),
+    )
+
+
+def _left(position: int, number: int, old: Block, new: Block | None) -> Iterator[tuple[Key, str | None]]:
+    """What is left of the texts of a block that are no longer as they were: its own, or those of a call."""
+    if old.kind is not BlockKind.TOOL_CALL:
+        if new is None or not new.reads_as(old):
+            yield (position, number, ()), new.text if new else None
+        return
+    values = dict(string_values(arguments_of(new) or {})) if new else {}
+    for path, value in string_values(arguments_of(old) or {}):
+        if values.get(path) != value:
+            yield (position, number, path), values.get(path)
+
+
+def _blocks(messages: Iterable[Message]) -> Iterator[Block]:
+    return (block for message in messages for block in message.blocks)

@@ -1,0 +1,173 @@
+"""Reasons of lines in receipts, with `--explain`, in the diff and in JSON: true, the same everywhere, only if asked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import build
+import pytest
+import real
+from helpers import condense
+from json_shapes import DIFF_SHAPE, EXPLAINED, check_shape
+from summarizers import Short
+
+from condense_cli import api
+from condense_cli.extractive import reasons
+from condense_cli.extractive.why import LineReason, Reason
+from condense_cli.lossless.decode import decode
+from condense_cli.markers import gaps_in
+from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.explained import explained
+from condense_cli.passes.receipts import Receipt
+from condense_cli.report.diff import What, compare
+from condense_cli.report.diff_reasons import with_reasons
+from condense_cli.report.reason_text import lines_text, receipt_text
+from condense_cli.tokens import Counter
+from condense_cli.tools import arguments_of, string_values
+from condense_cli.transcript import Block, BlockKind
+
+COUNT = Counter()
+
+
+@pytest.fixture(scope="module", params=[None, 13_000], ids=["worth", "target"])
+def ran(request: pytest.FixtureRequest) -> Condensation:
+    return api.condense(api.load(real.SESSION), target_tokens=request.param, counter=COUNT)
+
+
+@pytest.fixture(scope="module")
+def told(ran: Condensation) -> Condensation:
+    return explained(ran, COUNT)
+
+
+def _gaps(block: Block) -> int:
+    """The lines that markers of a block count."""
+    is_call = block.kind is BlockKind.TOOL_CALL
+    texts = [value for _, value in string_values(arguments_of(block))] if is_call else [block.text]
+    return sum(gap.lines for text in texts for gap in gaps_in(text))
+
+
+def test_every_line_that_went_is_counted_by_a_marker(told: Condensation) -> None:
+    after = {message.index: message for message in decode(told.transcript.messages).messages}
+    assert told.lines
+    for (message, block), lines in told.lines.items():
+        gone = sum(not line.stays for line in lines)
+        # A line that goes alone is counted by its characters.
+        assert _gaps(after[message].blocks[block]) in ((gone, 0) if gone == 1 else (gone,)), (message, block)
+
+
+def test_a_message_that_a_reason_points_to_names_what_it_says(told: Condensation) -> None:
+    texts = {
+        message.index: "\n".join(block.text for block in message.blocks)
+        for message in decode(told.before.messages).messages
+    }
+    points = [line for lines in told.lines.values() for line in lines if line.why.message is not None]
+    assert {line.why.reason for line in points} >= {Reason.NAMED_AGAIN, Reason.EDITED_LATER, Reason.NAMED_ELSEWHERE}
+    for line in points:
+        why = line.why
+        assert why.message is not None
+        assert why.name in texts[why.message]
+        if why.reason in (Reason.EDITED_LATER, Reason.REPLACED):
+            assert '"file_path"' in texts[why.message]
+
+
+def test_receipts_say_the_same_as_lines_and_change_in_nothing_else(ran: Condensation, told: Condensation) -> None:
+    assert not ran.lines
+    for before, after in zip(ran.receipts, told.receipts, strict=True):
+        lines = told.lines.get((after.message, after.block), ()) if after.operation == "extract" else ()
+        assert sum(why.lines for why in after.went) == sum(not line.stays for line in lines)
+        assert sum(why.lines for why in after.stayed) == sum(line.stays for line in lines)
+        assert before.why == after.why
+        assert before.tokens_after == after.tokens_after
+
+
+def test_nobody_looks_for_reasons_without_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(reasons, "Reasons")
+    for asked in (("run", "-n"), ("run", "-n", "--json"), ("diff", "-p", "balanced", "--stat")):
+        assert condense(*asked, real.SESSION).status == 0
+    assert condense("run", real.SESSION, "-n", "--explain").status == 1
+
+
+def test_a_run_that_is_explained_says_why_in_words() -> None:
+    """In the diff, where a line of its own or the number of hidden lines has the reason, and in the table."""
+    done = condense("run", real.SESSION, "-n", "--explain").text
+    diff, _, table = done.partition("\nblock ")
+    assert re.search(r"\n  - … \d+ more lines: still named in message \d+", diff)
+    assert re.search(r"\n    … (\d+ more lines: )?named again in message \d+", diff)
+    said = " ".join(table.split())
+    assert re.search(r"extract: went: [^.]+ \(\d+ lines?\)[^.]*\. stayed: [^.]+ \(\d+ lines?\)", said)
+    assert "edited later in this file, message 27" in said
+    assert max(map(len, done.split("\n\n34,")[0].splitlines())) <= 80
+
+
+def test_a_run_tells_programs_why() -> None:
+    changes = condense("run", real.SESSION, "-n", "--explain", "--json").json["changes"]
+    check_shape(changes, [EXPLAINED])
+    picked = [change for change in changes if change["went"]]
+    assert picked
+    assert {change["operation"] for change in picked} == {"extract"}
+    known = set(Reason)
+    assert {why["reason"] for change in picked for why in change["went"] + change["stayed"]} <= known
+    assert all(change["reason"].startswith("went: ") for change in picked)
+
+
+def test_the_diff_of_two_files_gives_the_reasons_of_the_run(tmp_path: Path) -> None:
+    """Which the run itself tells with `--preset`, but for those of blocks of which no lines were picked."""
+    small = tmp_path / "small.jsonl"
+    assert condense("run", real.SESSION, "-o", small, "-q").status == 0
+    ran = condense("diff", real.SESSION, "--preset", "balanced", "--json").json
+    found = condense("diff", real.SESSION, small, "--json").json
+    check_shape(ran, DIFF_SHAPE)
+    assert {block["message"]: block["reason"] for block in ran["blocks"]}[5].startswith("a later call replaces")
+    for block in ran["blocks"]:
+        block["reason"] = ""
+    picked = [block for block in found["blocks"] if block["stayed"]]
+    assert len(picked) > 20
+    in_run = {(block["message"], block["label"]): block for block in ran["blocks"] if block["stayed"]}
+    assert [in_run[block["message"], block["label"]] for block in picked] == picked
+    assert any(line["why"] for block in picked for line in block["lines"])
+
+
+def test_a_limit_a_target_and_a_summary_are_named() -> None:
+    messages = build.anthropic(*build.conversation())
+    cut = build.one_pass(individual_config=build.cut_to(4))
+    (reason,) = {change.reason for change in build.condense(messages, cut).changes}
+    assert reason == "older than the last 1 turn, over 4 lines or 2,000 characters"
+    aimed = build.condense(messages, {**cut, "stop_at_target": True}, target_tokens=1_500)
+    assert {change.reason for change in aimed.changes} == {f"{reason}, to reach the target"}
+
+
+def test_a_summary_for_a_target_is_told_so(ran: Condensation) -> None:
+    gone = [change for change in ran.changes if change.operation == "summarize" and change.block >= 0]
+    assert bool(gone) is (ran.target is not None)
+    assert {change.reason for change in gone} <= {"older than the last 6 turns, to reach the target"}
+    diff = with_reasons(compare(ran.before, ran.transcript, COUNT, ran.factor), ran)
+    summarized = {block.reason for block in diff.blocks if block.what is What.SUMMARIZED and block.old}
+    assert summarized == {change.reason for change in gone}
+
+
+def test_what_a_model_or_a_limit_cut_has_no_reasons_of_lines() -> None:
+    summarize: dict[str, Any] = {"defaults": {"tool_results": {"operation": "summarize"}}}
+    messages = build.anthropic(*build.conversation())
+    for pass_, picks in ((summarize, True), (build.cut_to(4), False)):
+        configuration = build.configuration(build.one_pass(individual_config=pass_))
+        offline = explained(api.condense(messages, configuration), COUNT)
+        assert bool(offline.lines) is picks
+        assert not explained(api.condense(messages, configuration, summarizer=Short()), COUNT).lines
+
+
+def test_words_count_lines_and_name_one_message() -> None:
+    again = LineReason(Reason.NAMED_AGAIN, 41, "port_main", 2)
+    assert lines_text([again]) == "named again in message 41 (port_main)"
+    other = LineReason(Reason.NAMED_AGAIN, 43, "port_other", 3)
+    assert lines_text([again, other]) == "named again in message 43 and others"
+    unnamed = LineReason(Reason.UNNAMED, lines=4)
+    assert lines_text([unnamed, again]) == "nothing later names it (4); named again in message 41 (port_main) (2)"
+    receipt = Receipt(
+        "p", 1, 0, None, None, None, "extract", 9, 1, reason="old", went=(unnamed,), stayed=(again, other)
+    )
+    assert receipt_text(receipt) == (
+        "went: nothing later names it (4 lines). stayed: named again in message 43 and others (5 lines)"
+    )
+    assert {lines_text([LineReason(reason)]) for reason in Reason} >= {"the user's own words", "a decision"}
