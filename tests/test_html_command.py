@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers import DATA, OPUS, SMALLER, condense, condense_process, session, unharmed
+from real import PROJECT
 
 from condense_cli.errors import ExitStatus
 
@@ -50,6 +51,12 @@ def test_a_page_of_a_session_in_place_names_the_backup(file: Path, tmp_path: Pat
 def test_a_page_of_a_session_that_needs_nothing_says_why(file: Path, tmp_path: Path) -> None:
     condense("run", file.name, "--html", "page.html", "--if-needed", "--threshold", "90", *OPUS, "-n", cwd=tmp_path)
     assert "Nothing was done" in page_in(tmp_path)
+
+
+def test_a_page_says_what_became_of_lines_without_being_asked(tmp_path: Path) -> None:
+    file = PROJECT / "sample_transcripts" / "bugfix-session.jsonl"
+    condense("run", file, "-p", "balanced", "--html", tmp_path / "page.html", "-n")
+    assert '"why":"went: ' in page_in(tmp_path)
 
 
 def test_an_older_page_is_replaced(file: Path, tmp_path: Path) -> None:

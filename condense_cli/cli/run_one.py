@@ -72,7 +72,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         say_error(result)
     if is_silent(showing):
         return status
-    if showing.explain:
+    if showing.explain or showing.html is not None:
         result = explained(result, count)
     ran = Ran(file, result, count, output, written, told_of(summaries))
     report = _report(ran, treatment, showing, to)

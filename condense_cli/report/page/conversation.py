@@ -15,6 +15,7 @@ from ...passes.summaries import SUMMARIZE
 from ...tokens import MESSAGE_TOKENS, Counter
 from ..diff import line_hunks
 from ..labels import call_label, operation_label, readable
+from ..reason_text import receipt_text
 from ..visible import visible
 from .alignment import AlignedBlock, AlignedMessage, align
 from .links import Links, Position, find_links
@@ -41,11 +42,12 @@ Edits = list[int | list[str]]
 
 
 class Reason(Struct, frozen=True):
-    """What a pass did to a block, or why it let it be."""
+    """What a pass did to a block, or why it let it be; `kind` is that without what became of single lines."""
 
     operation: str
     by: str
     why: str
+    kind: str
     is_change: bool
 
 
@@ -183,8 +185,8 @@ class _Builder:
         told = [receipt for receipt in receipts if receipt.is_change] or receipts
         found = []
         for receipt in told:
-            operation = operation_label(receipt.operation)
-            reason = Reason(operation, visible(receipt.pass_id), visible(receipt.why), receipt.is_change)
+            operation, why = operation_label(receipt.operation), visible(receipt_text(receipt))
+            reason = Reason(operation, visible(receipt.pass_id), why, visible(receipt.why), receipt.is_change)
             number = self._numbers.setdefault(reason, len(self.reasons))
             if number == len(self.reasons):
                 self.reasons.append(reason)

@@ -80,6 +80,6 @@ const outcomesOf = (blocks) => {
 const toolsOf = (blocks) => [...new Set(blocks.map((each) => each.block.tool).filter(Boolean))].sort();
 
 /** Reasons that differ in a number or a name alone are one choice. */
-const keyOf = (reason) => `${reason.is_change ? reason.operation : "kept"}: ${reason.why.replace(/`[^`]*`|\d[\d,.]*/g, "…")}`;
+const keyOf = (reason) => `${reason.is_change ? reason.operation : "kept"}: ${reason.kind.replace(/`[^`]*`|\d[\d,.]*/g, "…")}`;
 
 const reasonsOf = (reasons) => [...new Set(reasons.map(keyOf))].sort().map((key) => [key, key]);
