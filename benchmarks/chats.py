@@ -55,7 +55,14 @@ class Chat(Struct, frozen=True):
 
 # ---------------------------------------------------------------------------------------------------------- the chats
 
-_SUBJECTS: Final = "the harbour walk|our spring menu|that old piano|the choir|the garden shed|her second novel".split("|")
+_SUBJECTS: Final = (
+    "the harbour walk",
+    "our spring menu",
+    "that old piano",
+    "the choir",
+    "the shed",
+    "her second novel",
+)
 _TELLS: Final = (
     "Yesterday I walked past {a} again and thought about how {b} came to be.",
     "People in our street talk about {a} as if it had been there forever.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final
 
 from . import cues
@@ -65,7 +66,7 @@ class _Phrases:
     def begin(self, words: Sequence[str]) -> bool:
         """Whether the sentence begins with one, after words that lead to it."""
         start = next((number for number, word in enumerate(words) if word not in _LEADING), None)
-        return start is not None and self.at(words, start) > 0
+        return start is not None and self.at(words, start) > 0 and not _MEANT_OTHERWISE.at(words, start)
 
 
 def _words(text: str) -> list[str]:
@@ -111,6 +112,7 @@ def sense_of(sentence: str) -> Sense:
     return Sense.FACT if _FACT.search(sentence) else Sense.STATEMENT
 
 
+@lru_cache(10_000)  # Of a budget that is tried, the next one asks for the same.
 def weight_of(words: str) -> float:
     """What a token of the user's words is worth, of at most 1, by the sentence in them that has to stay longest."""
     return _AHEAD ** (max(map(sense_of, sentences(words))) - Sense.RULE)

@@ -23,9 +23,10 @@ def sentences(line: str) -> list[str]:
     start = 0
     for end in _END.finditer(line):
         stop = end.end()
+        goes_on = _NO_END.search(line, max(start, stop - _LOOKS_BACK), stop)
         while stop < len(line) and line[stop].isspace():
             stop += 1
-        if stop == len(line) or line[stop].islower() or _NO_END.search(line, max(start, end.end() - _LOOKS_BACK), end.end()):
+        if goes_on or stop == len(line) or line[stop].islower():
             continue
         found.append(line[start:stop])
         start = stop

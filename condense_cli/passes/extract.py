@@ -139,10 +139,13 @@ def _to_target(bench: Bench, shortening: Shortening, target: int, older: Older |
         # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
         left = approach(target, partial(left_with, division), division.budget, division.together.tokens)
         if left < 0 and older and division.end:
-            # What a ledger lists besides the user's words goes before the newest turns do. One that gives them up
+            # What a ledger lists besides the user's words goes before the newest turns do. Where words go as well, it
             # takes all the room there is, and hardly leaves what stands around it.
-            division = replace(division, room=max(0, division.room + 2 * left) if older.gives_up_words else 0)
-            left = left_with(division, 0)
+            less = -left if older.gives_up_words else division.room
+            while left < 0 < division.room:
+                division = replace(division, room=max(0, division.room - less))
+                left = left_with(division, 0)
+                less *= 2
             if left > 0:
                 left = approach(target, partial(left_with, division), left, division.together.tokens)
         if closest is None or left > closest[0]:
