@@ -219,10 +219,15 @@ def measure(row: Row, way: Way, chat: Chat) -> None:
     for each in chat.asked:
         stands = " ".join(each.text.split()) in text
         spoken = "English" if each.language == "en" else "other languages"
-        for name in ("all", f"{each.speaker}'s {each.kind}s", chat.kind, spoken):
+        for name in ("all", f"{each.speaker}'s", *_finer(each, chat, spoken)):
             row.survived.setdefault(name, []).append(stands)
         if not stands:
             row.lost.append(f"{chat.kind}: {each.text}")
+
+
+def _finer(each: Planted, chat: Chat, spoken: str) -> list[str]:
+    """What of the user's sentences is shown apart."""
+    return [f"{each.kind}s", spoken, chat.kind] if each.speaker == "user" else []
 
 
 def _text(messages: Sequence[Message]) -> str:

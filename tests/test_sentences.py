@@ -28,6 +28,7 @@ PROSE = st.lists(
         ("Well... what now", 1),
         ("好的。那就这样！明天见", 3),
         ("1. First point", 1),
+        ("We met. A. Smith was there.", 2),
         ("", 1),
     ],
 )

@@ -23,7 +23,7 @@ def sentences(line: str) -> list[str]:
     start = 0
     for end in _END.finditer(line):
         stop = end.end()
-        goes_on = _NO_END.search(line, max(start, stop - _LOOKS_BACK), stop)
+        goes_on = _NO_END.search(line, max(0, start - 1, stop - _LOOKS_BACK), stop)
         while stop < len(line) and line[stop].isspace():
             stop += 1
         if goes_on or stop == len(line) or line[stop].islower():

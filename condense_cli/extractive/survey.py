@@ -59,7 +59,7 @@ class Survey:
         self.count = count
         self.parts: dict[Key, Part] = {part.key: part for part in parts_of(messages) if part.content}
         self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
-        self.is_talk = all(part.call is None for part in self.parts.values())
+        self.is_talk = not any(part.call or part.is_result for part in self.parts.values())
         """Whether people, or one and a model, only talk: no tool is called."""
         self.units: dict[Key, Units] = {}
         self.keys: dict[Key, Sequence[tuple[int, ...]]] = {}

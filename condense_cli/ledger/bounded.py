@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from ..tokens import Counter
 from . import written
 from .entries import ENDED, OK, FileEntry, Ledger, LeftOut
-from .quoting import quoted
 
 DONE: Final = frozenset({"completed", "done", "cancelled", "deleted"})
 
@@ -30,6 +29,8 @@ def fit(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]
     fitted = _fitted(ledger, max_tokens, count, wanted)
     if len(fitted.requests) == len(ledger.requests):
         return fitted
+    from .quoting import quoted  # What tells rules from other words takes a while to import.
+
     bare = _without(ledger, [entry for entry in _least_useful_first(ledger) if entry[0] != "requests"])
 
     def with_texts(texts: Sequence[str]) -> Ledger:
