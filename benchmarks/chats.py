@@ -248,13 +248,14 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
     parser.add_argument("--against", nargs="*", default=[*KNOWN_WAYS], choices=KNOWN_WAYS, metavar="NAME")
     parser.add_argument("--budgets", nargs="*", type=float, default=BUDGETS, metavar="SHARE")
     parser.add_argument("--chats", nargs="*", metavar="KIND", help="kinds of chats, such as 'made up'")
+    parser.add_argument("--limit", type=int, default=CHATS, metavar="N", help="so many chats of each kind")
     parser.add_argument("--lost", action="store_true", help="print what is lost, for the fitted set only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     options = parser.parse_args(arguments)
     chats = [
         planted(kind, said, SETS[options.set], seed)
         for seed, (kind, said) in enumerate(fillers())
-        if not options.chats or kind in options.chats
+        if (not options.chats or kind in options.chats) and seed % CHATS < options.limit
     ]
     kinds = dict.fromkeys(chat.kind for chat in chats)
     for kind in kinds:
