@@ -1,7 +1,7 @@
 """Sentences to plant into chats: what the user asks for, prefers or tells, and what the two of them decide.
 
 Two sets, which share no phrasing. Patterns may be written for FITTED and looked at there; HELD_OUT was written before
-any pattern, is only measured, and nobody looks at which of its sentences are lost.
+any pattern and is only measured: which of its sentences are lost is not looked at.
 
 Of a pair in REPLACED only the newer sentence has to stay.
 """

@@ -65,10 +65,9 @@ def divisions(draft: Draft, shortening: Shortening, target: int, older: Older | 
         together = Together(priced, placed, Sections(survey, gone), shortening.fixed)
         return Division(end, together, room - older.frame(draft, positions, room), room)
 
-    last = divided(_SHARES[-1])
-    if older.gives_up_words and last is not None:
+    if older.gives_up_words and (all_of_it := divided(_SHARES[-1])):
         # More of the user's words fit into one ledger than into many messages, each of which has a frame and a marker.
-        yield last
+        yield all_of_it
         yield in_place
         return
     best, most = in_place, whole.worth(in_place.budget)
@@ -88,5 +87,6 @@ def divisions(draft: Draft, shortening: Shortening, target: int, older: Older | 
     yield best
     if is_in_reach and best.end:
         yield in_place
+    last = divided(_SHARES[-1])
     if last is not None and last.end != best.end:
         yield last
