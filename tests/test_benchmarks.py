@@ -208,6 +208,30 @@ def test_the_benchmark_of_rows_measures_runs(capsys: pytest.CaptureFixture[str],
     assert list(tmp_path.iterdir()) == []
 
 
+# --- Chats without tools ----------------------------------------------------------------------------------------------
+
+
+def test_the_benchmark_of_chats_tells_what_survives(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
+    chats = runpy.run_path(str(PROJECT / "benchmarks" / "chats.py"))
+    only = ["--chats", "made up", "--limit", "1", "--budgets", "0.3"]
+    ours, dropped, _ = chats["main"]([*only, "--presets", "balanced", "--against", "oldest"])
+    assert ours.survived["user's"] == [True] * len(ours.survived["user's"])
+    assert not all(dropped.survived["user's"])
+    assert 0.25 < ours.sizes[0] <= 0.3
+    assert "| balanced | 30% | 30 |" in capsys.readouterr().out
+
+
+def test_no_phrasing_is_both_fitted_and_held_out() -> None:
+    sets = runpy.run_path(str(PROJECT / "benchmarks" / "planted_texts.py"))["SETS"]
+    fitted, held_out = ({each.text for each in found} for found in sets.values())
+    assert len(fitted) > 50
+    assert len(held_out) > 50
+    assert not fitted & held_out
+
+
 # --- How fast it is ---------------------------------------------------------------------------------------------------
 
 

@@ -15,16 +15,20 @@ from ..spelled import Text
 from ..tools import has_failed
 from .again import said_again
 from .choice import UNSIGNED, Candidates, Choice, Stretch, fit
+from .instructions import is_settled, weight_of
 from .kinds import DECISION, DEFINITION, tells_an_error
 from .parts import Key, Part
 from .survey import Survey
 from .units import render
 
-_REQUEST: Final = 1_000.0
+_REQUEST: Final = 1_000_000.0
 _SAID: Final = 0.000_5
 _REST: Final = 0.000_03
 """What a token is worth for itself, of a fact that is needed: of the user's words, of the assistant's, of anything
 else."""
+
+_SETTLED: Final = 1.0
+"""What a token of the assistant's is worth, where people only talk, that tells what was decided: more than any fact."""
 
 _FAILURE: Final = 0.02
 _ERROR: Final = 0.003
@@ -135,7 +139,7 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
     units = survey.units[part.key]
     own = survey.own.get(part.key[:2], ())
     if own is None:
-        return [_REQUEST * count for count in tokens]
+        return [_REQUEST * weight_of(body) * count for body, count in zip(units.bodies, tokens, strict=True)]
     is_said = part.is_said
     error = _FAILURE if part.is_result and has_failed(part.block) else _ERROR
     base = _SAID if is_said else _REST
@@ -148,9 +152,12 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
             value += _DEFINED
         elif is_said and DECISION.search(body):
             value += _DECIDED
-        values.append(value * recency)
+        value *= recency
+        if is_said and survey.is_talk and is_settled(body):
+            value += _SETTLED * count
+        values.append(value)
     for unit in own:
-        values[unit] = _REQUEST * tokens[unit]
+        values[unit] = _REQUEST * weight_of(units.bodies[unit]) * tokens[unit]
     return values
 
 

@@ -59,6 +59,8 @@ class Survey:
         self.count = count
         self.parts: dict[Key, Part] = {part.key: part for part in parts_of(messages) if part.content}
         self.newest_request = max((key for key, part in self.parts.items() if part.is_request), default=None)
+        self.is_talk = not any(part.call or part.is_result for part in self.parts.values())
+        """Whether people, or one and a model, only talk: no tool is called."""
         self.units: dict[Key, Units] = {}
         self.keys: dict[Key, Sequence[tuple[int, ...]]] = {}
         self.positions: dict[Key, int] = {}
@@ -141,12 +143,14 @@ class Survey:
     def _read(self) -> None:
         numbers: dict[str, int] = defaultdict(count_up().__next__)
         same: dict[str, str] = {}
-        known: dict[Text, _Text] = {}
+        known: dict[tuple[Text, bool], _Text] = {}
         mentions = self._mentions
         for key, part in self.parts.items():
-            read = known.get(part.content)
+            by_sentence = self.is_talk and self._is_prose(part)
+            read = known.get((part.content, by_sentence))
             if read is None:
-                read = known[part.content] = self._read_text(part.text, numbers, same)
+                read = self._read_text(part.text, numbers, same, by_sentence)
+                known[part.content, by_sentence] = read
                 mentions.grow(len(numbers), self.end)
             self.units[key], self.keys[key], self.positions[key] = read.units, read.keys, self.end
             if read.said:
@@ -157,9 +161,13 @@ class Survey:
                 mentions.stand_together(facts, IN_ERROR if tells_an_error(body) else 0)
         self.facts += numbers
 
-    def _read_text(self, text: str, numbers: dict[str, int], same: dict[str, str]) -> _Text:
+    def _is_prose(self, part: Part) -> bool:
+        """Whether a part is what somebody says, with nothing pasted in it."""
+        return part.is_said or (part.is_request and self.own.get(part.key[:2]) is None)
+
+    def _read_text(self, text: str, numbers: dict[str, int], same: dict[str, str], by_sentence: bool) -> _Text:
         """Read a text: its facts get `numbers`, and its lines are the `same` strings as equal ones before."""
-        units, of_body = split(text, same), self._of_body
+        units, of_body = split(text, same, by_sentence=by_sentence), self._of_body
         for body in units.bodies:
             if body not in of_body:
                 of_body[body] = tuple(dict.fromkeys(map(numbers.__getitem__, facts_of(body))))

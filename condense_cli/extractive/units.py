@@ -1,5 +1,7 @@
 """A text as units that are kept or left out: its lines, and pieces of lines too long to be kept or left out whole.
 
+Where people talk, lines are paragraphs. There the units are sentences, each kept or left out for itself.
+
 Markers that stand in the text already are gaps between units: they are no lines, and where more is left out beside
 one, both become one gap with the hash of the text it was first cut from.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
@@ -17,6 +19,7 @@ from msgspec import Struct
 
 from ..lossless.lines import read_lines
 from ..markers import ELLIPSIS, PREFIXES, Gap, may_be_marked, parse_gap, short_hash
+from .sentences import sentences
 
 LONG_LINE: Final = 480
 """Lines of more characters are taken in pieces."""
@@ -32,6 +35,7 @@ class Units(Struct, frozen=True):
 
     `bodies` are the units without the numbers of listings; `starts[n]` and `stops[n]` bound the line of unit n;
     `gaps[n]` is what is left out already before unit n, or at the end; `has_final_break`: a line break ends the text.
+    A sentence is as a line of its own, but units that `go_on` stand in the line of the unit before.
     """
 
     texts: Sequence[str]
@@ -41,12 +45,13 @@ class Units(Struct, frozen=True):
     gaps: Mapping[int, Gap]
     hash: str
     has_final_break: bool
+    go_on: Set[int] = frozenset()
 
 
 _NO_GAPS: Final[Mapping[int, Gap]] = MappingProxyType({})
 
 
-def split(text: str, known: dict[str, str] | None = None) -> Units:
+def split(text: str, known: dict[str, str] | None = None, *, by_sentence: bool = False) -> Units:
     """The units of a text. For equal strings of several texts that share what is `known`, there is one."""
     read = read_lines(text)
     lines, bodies = read.lines, read.keys
@@ -58,7 +63,11 @@ def split(text: str, known: dict[str, str] | None = None) -> Units:
     own = {gap.hash for gap in marks.values()}
     hash = own.pop() if len(own) == 1 else short_hash(text)
     starts, stops, gaps = *_whole(len(lines)), _NO_GAPS
-    if marks or (len(text) > LONG_LINE and max(map(len, lines)) > LONG_LINE):
+    go_on: Set[int] = frozenset()
+    if by_sentence:
+        lines, bodies, gaps, go_on = _sentences_of(lines, marks, hash)
+        starts, stops = _whole(len(lines))
+    elif marks or (len(text) > LONG_LINE and max(map(len, lines)) > LONG_LINE):
         lines, bodies, starts, gaps = _taken_apart(lines, bodies, marks, hash)
         starts, stops = _whole(len(lines)) if starts == [*range(len(lines))] else (starts, _stops(starts))
     is_same = bodies is lines or bodies == lines
@@ -72,6 +81,7 @@ def split(text: str, known: dict[str, str] | None = None) -> Units:
         gaps,
         hash,
         has_final_break,
+        go_on,
     )
 
 
@@ -116,6 +126,27 @@ def _taken_apart(
     return texts, units, starts, gaps
 
 
+def _sentences_of(
+    lines: Sequence[str], marks: Mapping[int, Gap], hash: str
+) -> tuple[list[str], list[str], dict[int, Gap], set[int]]:
+    """Texts, bodies and gaps of sentences, and which of them go on in a line. Code between fences stays in lines."""
+    texts: list[str] = []
+    gaps: dict[int, Gap] = {}
+    go_on: set[int] = set()
+    is_code = False
+    for number, line in enumerate(lines):
+        if number in marks:
+            gaps[len(texts)] = gaps.get(len(texts), Gap(hash)).plus(marks[number])
+            continue
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        parts = [line] if is_code else sentences(line)
+        parts = [piece for part in parts for piece in ([part] if len(part) <= LONG_LINE else pieces(part))]
+        go_on.update(range(len(texts) + 1, len(texts) + len(parts)))
+        texts += parts
+    return texts, texts, gaps, go_on
+
+
 def _stops(starts: Sequence[int]) -> list[int]:
     """Where each unit's line ends, from where it starts."""
     stops = [len(starts)] * len(starts)
@@ -144,22 +175,25 @@ def render(units: Units, kept: Sequence[int]) -> str:
     Of a line in pieces either none is kept, or the first and the last are among those that are.
     """
     written: list[str] = []  # In parts: a line of many pieces would be copied with each, were it put together at once.
-    gaps = units.gaps
+    gaps, go_on = units.gaps, units.go_on
+    stays = _lines_that_stay(units, kept) if go_on else kept
     lines = characters = 0  # Not a gap, of which each unit that is left out would make another.
     for unit, (text, start) in enumerate(zip(units.texts, units.starts, strict=True)):
         if unit in gaps:
             lines += gaps[unit].lines
             characters += gaps[unit].characters
+        is_inside = unit != start or unit in go_on
         if not kept[unit]:
             # Of a line that stays in part its characters are counted, any other counts as one.
-            if kept[start]:
+            if stays[start]:
                 characters += len(text)
             else:
-                lines += unit == start
+                lines += not is_inside
+            if unit in go_on and kept[unit - 1] and not written[-1].endswith(ELLIPSIS):
+                written.append(ELLIPSIS)
             continue
-        is_inside = unit != start
         if lines or characters:
-            if is_inside and not written[-1].endswith(ELLIPSIS):
+            if unit != start and not written[-1].endswith(ELLIPSIS):
                 written.append(ELLIPSIS)
             written += _marker(units, lines, characters, written)
             lines = characters = 0
@@ -173,6 +207,17 @@ def render(units: Units, kept: Sequence[int]) -> str:
     elif units.has_final_break:
         written.append("\n")
     return "".join(written)
+
+
+def _lines_that_stay(units: Units, kept: Sequence[int]) -> bytearray:
+    """For each sentence whether one of its line is kept."""
+    stays = bytearray(map(bool, kept))
+    for unit in range(1, len(stays)):
+        stays[unit] |= unit in units.go_on and stays[unit - 1]
+    for unit in range(len(stays) - 1, 0, -1):
+        if unit in units.go_on:
+            stays[unit - 1] = stays[unit]
+    return stays
 
 
 def _marker(units: Units, lines: int, characters: int, written: Sequence[str]) -> list[str]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, Literal, assert_never, get_args
 
 from msgspec.structs import replace
 
 from ..tokens import Counter
 from . import written
-from .entries import ENDED, LONGEST_REQUEST, OK, FileEntry, Ledger, LeftOut, middle_left_out
+from .entries import ENDED, OK, FileEntry, Ledger, LeftOut
 
 DONE: Final = frozenset({"completed", "done", "cancelled", "deleted"})
-
-_LONG: Final = 400
-"""Requests of more characters go before others: a rule is short."""
 
 _Section = Literal["requests", "changed", "read", "commands", "todos"]
 _Entry = tuple[_Section, int]
@@ -25,15 +22,27 @@ def fit(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]
     """The ledger with so many entries that its text has at most `max_tokens`; the very same where it fits.
 
     Files that were only read go first, then commands that ended well, todos that are done, other commands, changed
-    files, open todos, and the requests of the user last, short ones after long ones; in each of these the oldest first.
-    What is `wanted`, by the path of a file or the text of another entry, goes after all but the requests. Before a
-    request goes, long ones lose their middle. Where not even the number of entries left out fits, the ledger is empty.
+    files, open todos, in each of these the oldest first; and last the requests of the user, sentence by sentence. What
+    is `wanted`, by the path of a file or the text of another entry, goes after all but the requests. Where not even the
+    number of entries left out fits, the ledger is empty.
     """
     fitted = _fitted(ledger, max_tokens, count, wanted)
     if len(fitted.requests) == len(ledger.requests):
         return fitted
-    short = tuple(replace(found, text=middle_left_out(found.text, *LONGEST_REQUEST)) for found in ledger.requests)
-    return _fitted(replace(ledger, requests=short), max_tokens, count, wanted)
+    from .quoting import quoted  # What tells rules from other words takes a while to import.
+
+    bare = _without(ledger, [entry for entry in _least_useful_first(ledger) if entry[0] != "requests"])
+
+    def with_texts(texts: Sequence[str]) -> Ledger:
+        gone: list[_Entry] = [("requests", number) for number, text in enumerate(texts) if not text]
+        requests = tuple(replace(found, text=text) for found, text in zip(bare.requests, texts, strict=True))
+        return _without(replace(bare, requests=requests), gone)
+
+    def measure(texts: Sequence[str]) -> int:
+        return count(written.render(with_texts(texts)))
+
+    texts = quoted(bare.requests, max_tokens, count, measure)
+    return with_texts(texts) if measure(texts) <= max_tokens else Ledger()
 
 
 def _fitted(ledger: Ledger, max_tokens: int, count: Counter, wanted: Collection[str]) -> Ledger:
@@ -61,9 +70,7 @@ def _least_useful_first(ledger: Ledger) -> Iterator[_Entry]:
     yield from (("commands", number) for number, good in enumerate(went_well) if not good)
     yield from (("changed", number) for number in range(len(ledger.changed)))
     yield from (("todos", number) for number, done in enumerate(is_done) if not done)
-    is_long = [len(request.text) > _LONG for request in ledger.requests]
-    yield from (("requests", number) for number, long in enumerate(is_long) if long)
-    yield from (("requests", number) for number, long in enumerate(is_long) if not long)
+    yield from (("requests", number) for number in range(len(ledger.requests)))
 
 
 def _is_wanted(ledger: Ledger, entry: _Entry, wanted: Collection[str]) -> int:

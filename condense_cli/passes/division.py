@@ -65,6 +65,11 @@ def divisions(draft: Draft, shortening: Shortening, target: int, older: Older | 
         together = Together(priced, placed, Sections(survey, gone), shortening.fixed)
         return Division(end, together, room - older.frame(draft, positions, room), room)
 
+    if older.gives_up_words and (all_of_it := divided(_SHARES[-1])):
+        # More of the user's words fit into one ledger than into many messages, each of which has a frame and a marker.
+        yield all_of_it
+        yield in_place
+        return
     best, most = in_place, whole.worth(in_place.budget)
     is_in_reach = most is not None
     if most is not None:

@@ -138,10 +138,14 @@ def _to_target(bench: Bench, shortening: Shortening, target: int, older: Older |
     for division in divisions(draft, shortening, target, older):
         # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
         left = approach(target, partial(left_with, division), division.budget, division.together.tokens)
-        if left < 0 and older and division.end and not older.gives_up_words:
-            # What a ledger lists besides the user's words goes before the newest turns do.
-            division = replace(division, room=0)
-            left = left_with(division, 0)
+        if left < 0 and older and division.end:
+            # What a ledger lists besides the user's words goes before the newest turns do. Where words go as well, it
+            # takes all the room there is, and hardly leaves what stands around it.
+            less = -left if older.gives_up_words else division.room
+            while left < 0 < division.room:
+                division = replace(division, room=max(0, division.room - less))
+                left = left_with(division, 0)
+                less *= 2
             if left > 0:
                 left = approach(target, partial(left_with, division), left, division.together.tokens)
         if closest is None or left > closest[0]:
