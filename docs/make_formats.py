@@ -131,6 +131,13 @@ NOTES = {
         "earlier versions of a message. They stay in such a file, and which of its lines counts differs between "
         "versions of the client: a changed log might bring back what was to go",
     ),
+    "copilot": Notes(
+        "events with `data` and `parentId`, of the types that Copilot CLI writes",
+        "what a resumed session sends: of a message the transformed text, results by the id of their call, after a "
+        "compaction its summary and what came after it began",
+        "events of sub-agents, secret reasoning, which is bound to the session; the system prompt counts as overhead",
+        "`parentId`; with a call go its other events; copies of what was cut (`content`, `detailedContent`, arguments)",
+    ),
     "kimi": Notes(
         "a header with `protocol_version`, or `context.` events",
         "the context as the client builds it: steps, results, compactions, undos",

@@ -39,6 +39,7 @@ OF_FORMAT = {
     "opencode": [],
     "pi": [],
     "gemini": [],
+    "copilot": [],
     "swe-agent": ["swe-agent/*.traj"],
     "mini-swe-agent": ["mini-swe-agent/*.json"],
     "openhands-sdk": ["openhands-events/*.jsonl"],
