@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from agent_logs import Messages, agents, lines
+from agent_logs import Messages, agents, lines, one
 from hypothesis import strategies as st
 
 Json = dict[str, Any]
@@ -47,8 +47,54 @@ def copilot(messages: Messages) -> Iterator[Json]:
             yield event("tool.execution_complete", toolCallId=message["tool_call_id"], success=True, result=result)
 
 
+def with_parts(messages: Messages) -> Json:
+    """Calls and results are parts of the content, the calls in `tool_calls` as well; other keys stand beside."""
+    written: Messages = []
+    for message in messages:
+        made: Json = {**message, "_metadata": {"timestamp": 5}}
+        text = [{"type": "text", "text": text_of(message)}] if text_of(message) else []
+        if message["role"] == "tool":
+            # The same text, now as it is and now as a list.
+            output = text_of(message) if len(written) % 2 else [{"type": "text", "text": text_of(message)}]
+            made["content"] = [{"type": "tool_output", "text": output}]
+        elif message.get("tool_calls"):
+            calls = agents.calls_of(message)
+            asked = [
+                {"tool_call_id": call["id"], "name": call["name"], "arguments": call["arguments"]} for call in calls
+            ]
+            made["content"] = [*text, *({"type": "tool_call", **call} for call in asked)]
+        written.append(made)
+    return {"session": "s", "exported": True, "messages": written, "statistics": {"turns": len(written)}}
+
+
+def ai_sdk(messages: Messages) -> Messages:
+    """Messages of the AI SDK: calls are parts, and results of one answer are parts of one message."""
+    written: Messages = []
+    for message in messages:
+        text = text_of(message)
+        if message["role"] == "tool":
+            part = {"type": "tool-result", "toolCallId": message["tool_call_id"], "toolName": "tool"}
+            part |= {"output": {"type": "text", "value": text}}
+            if written[-1]["role"] == "tool":
+                written[-1]["content"].append(part)
+            else:
+                written.append({"role": "tool", "content": [part]})
+        elif message["role"] == "assistant":
+            said = [{"type": "text", "text": text}] if text else []
+            calls = [
+                {"type": "tool-call", "toolCallId": call["id"], "toolName": call["name"], "input": call["arguments"]}
+                for call in agents.calls_of(message)
+            ]
+            written.append({"role": "assistant", "content": [*said, *calls]})
+        else:
+            written.append({"role": message["role"], "content": text})
+    return written
+
+
 WRITABLE: dict[str, Callable[[Messages], bytes]] = {
     "copilot": lines(copilot),
+    "openai-chat, calls as parts": one(with_parts),
+    "openai-chat, AI SDK": one(ai_sdk),
 }
 """The bytes of a file of each format, from messages of chat completions."""
 

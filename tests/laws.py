@@ -107,7 +107,8 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
             continue
         old, new = before.raw(record), after.raw(position)
         relinked = RELINKED_KEYS.get(result.before.format, ())
-        if old != new and (record >= before.listed or result.before.format in COPYING):
+        copies = result.before.format in COPYING or record >= before.listed or b'"tool_call"' in old
+        if old != new and copies:
             _copies_went(*(_without_links(jsontext.parse(raw), relinked) for raw in (old, new)))
             continue
         old, new = (ESCAPES.sub(rb"\1", raw) for raw in (old, new))

@@ -28,7 +28,7 @@ WITHOUT_SYSTEM = {"copilot"}
 def test_messages(format: str) -> None:
     data = further_agents.WRITABLE[format](WORK)
     transcript = parse(data)
-    assert transcript.format == format
+    assert transcript.format == format.partition(",")[0]
     work = [("user", ["text"]), *[("assistant", ["text", "tool_call"]), ("tool", ["tool_result"])] * 3]
     system = [] if format in WITHOUT_SYSTEM else [("system", ["text"])]
     assert shape(transcript) == [*system, *work, ("assistant", ["text"])]
@@ -56,17 +56,17 @@ def test_copies_go(format: str) -> None:
 
 # Whatever was said, the file is recognised and valid, and every law holds for any configuration.
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=6)
+@settings(max_examples=5)
 @given(messages=openai_messages(), config=configurations())
 def test_laws_hold(format: str, messages: Messages, config: Any) -> None:
     transcript = api.loads(further_agents.WRITABLE[format](messages))
-    assert transcript.format == format
+    assert transcript.format == format.partition(",")[0]
     assert validate(transcript) == []
     laws.check_all(transcript, config)
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=4)
+@settings(max_examples=3)
 @given(messages=openai_messages(REPEATING), config=configurations())
 def test_laws_hold_where_content_comes_again(format: str, messages: Messages, config: Any) -> None:
     laws.check_all(api.loads(further_agents.WRITABLE[format](messages)), config)
