@@ -131,6 +131,12 @@ NOTES = {
         "earlier versions of a message. They stay in such a file, and which of its lines counts differs between "
         "versions of the client: a changed log might bring back what was to go",
     ),
+    "qwen-code": Notes(
+        "records with `uuid`, `parentUuid` and `sessionId` whose `message` has `parts`",
+        "the messages on the way to the last record; of a compression its history, then what follows",
+        "branches that were left, system records",
+        "`parentUuid`; what `toolCallResult` repeats of what was cut",
+    ),
     "copilot": Notes(
         "events with `data` and `parentId`, of the types that Copilot CLI writes",
         "what a resumed session sends: of a message the transformed text, results by the id of their call, after a "

@@ -91,8 +91,50 @@ def ai_sdk(messages: Messages) -> Messages:
     return written
 
 
+def contents(messages: Messages, call: str = "functionCall", response: str = "functionResponse") -> Iterator[Json]:
+    """Contents of Google's API, without the system prompt; results of one answer are in one content."""
+    results: list[Json] = []
+    for message in [*messages, {"role": "end"}]:
+        if results and message["role"] != "tool":
+            yield {"role": "user", "parts": results}
+            results = []
+        text = [{"text": text_of(message)}] if text_of(message) else []
+        if message["role"] == "tool":
+            answer = {"id": message["tool_call_id"], "name": "tool", "response": {"output": text_of(message)}}
+            results.append({response: answer})
+        elif message["role"] == "user":
+            yield {"role": "user", "parts": text}
+        elif message["role"] == "assistant":
+            calls = [
+                {call: {"id": one["id"], "name": one["name"], "args": one["arguments"]}}
+                for one in agents.calls_of(message)
+            ]
+            yield {"role": "model", "parts": [*text, *calls]}
+
+
+def qwen_code(messages: Messages) -> Iterator[Json]:
+    """Records of Qwen Code, with a branch that was left."""
+    common = {"sessionId": "s", "timestamp": "2026-07-01T09:00:00.000Z", "cwd": "/src", "version": "0.24.4"}
+    parent = None
+    for number, content in enumerate(contents(messages)):
+        is_result = "functionResponse" in content["parts"][0]
+        kind = "assistant" if content["role"] == "model" else "tool_result" if is_result else "user"
+        made: Json = {"uuid": f"u{number}", "parentUuid": parent, **common, "type": kind, "message": content}
+        if is_result:
+            shown = [part["functionResponse"]["response"]["output"] for part in content["parts"]]
+            made["toolCallResult"] = {"callId": "c", "resultDisplay": "\n".join(shown)}
+        yield made
+        if kind == "user":
+            left = {"role": "model", "parts": [{"text": "Another way."}]}
+            yield {**made, "uuid": f"left{number}", "parentUuid": f"u{number}", "type": "assistant", "message": left}
+        parent = f"u{number}"
+    payload = {"uiEvent": {"event.name": "api_response"}}
+    yield {"uuid": "end", "parentUuid": parent, **common, "type": "system", "systemPayload": payload}
+
+
 WRITABLE: dict[str, Callable[[Messages], bytes]] = {
     "copilot": lines(copilot),
+    "qwen-code": lines(qwen_code),
     "openai-chat, calls as parts": one(with_parts),
     "openai-chat, AI SDK": one(ai_sdk),
 }

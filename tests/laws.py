@@ -30,7 +30,7 @@ from condense_cli.transcript import Block, BlockKind, Place, Source, Transcript
 APPENDING = ("claude-code", "codex")
 """Formats whose clients write a summary behind everything else, which stays as it is."""
 
-COPYING = ("copilot", "openhands", "openhands-sdk", "mini-swe-agent", "tau2")
+COPYING = ("copilot", "qwen-code", "openhands", "openhands-sdk", "mini-swe-agent", "tau2")
 """Formats whose records repeat what other records say: a copy goes when the text itself was cut."""
 
 ESCAPES = re.compile(rb"(\[condense: |\[see )(?:\\\\)+")
@@ -39,6 +39,7 @@ ESCAPES = re.compile(rb"(\[condense: |\[see )(?:\\\\)+")
 RELINKED_KEYS = {
     "claude-code": (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"'),
     "codex": (b'"id"',),
+    "qwen-code": (b'"parentUuid"',),
     "copilot": (b'"parentId"',),
     "openai-responses": (b'"id"',),
     "pi": (b'"parentId"', b'"firstKeptEntryIndex"'),

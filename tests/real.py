@@ -40,6 +40,7 @@ OF_FORMAT = {
     "pi": [],
     "gemini": [],
     "copilot": [],
+    "qwen-code": [],
     "swe-agent": ["swe-agent/*.traj"],
     "mini-swe-agent": ["mini-swe-agent/*.json"],
     "openhands-sdk": ["openhands-events/*.jsonl"],

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .. import jsontext
 from ..transcript import JsonPath, Role, Source, Transcript
-from . import repeats
+from . import chain_links, repeats
 from .base import RecordEdits, records_of
 
 _PARENT: Final = "parentId"
@@ -30,8 +30,7 @@ def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style:
     for block in meant.removed:
         if block.owner == _SAID and block.place.record not in gone:
             edits[block.place.record][_SAID] = '""'  # The client takes no message without it.
-    if gone:
-        _relink(meant, edits, gone)
+    chain_links.relink(meant.source, edits, gone, id="id", parent=_PARENT)
 
 
 def again(source: Source, gone: frozenset[int]) -> frozenset[int]:
@@ -53,22 +52,6 @@ def _call_of(value: Any) -> tuple[str, str | None]:
     asked = data.get("permissionRequest")
     call = data.get("toolCallId") or (asked.get("toolCallId") if isinstance(asked, dict) else None)
     return str(value.get("type")), call if isinstance(call, str) else None
-
-
-def _relink(meant: Transcript, edits: RecordEdits, gone: frozenset[int]) -> None:
-    """Lead every event whose predecessor went to the one before that."""
-    summaries = {block.place.record for _, block in meant.blocks() if block.is_inserted}
-    values = {record: value for record, value in records_of(meant.source) if isinstance(value, dict)}
-    before = {values[record].get("id"): values[record].get(_PARENT) for record in gone if record in values}
-    for record, value in values.items():
-        parent = value.get(_PARENT)
-        if record in gone or record in summaries or parent not in before:
-            continue
-        seen = set()
-        while parent in before and parent not in seen:
-            seen.add(parent)
-            parent = before[parent]
-        edits[record][(_PARENT,)] = json.dumps(None if parent in seen else parent)
 
 
 def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:

@@ -80,6 +80,7 @@ class Candidate:
 
 TABLE: Final = (
     Row("claude-code", "claude_code", "type"),
+    Row("qwen-code", "qwen_code", "parentUuid"),
     Row("claude-stream-json", "claude_stream", "session_id"),
     Row("codex", "codex", "payload"),
     Row("cline", "cline", "ts"),
