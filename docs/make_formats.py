@@ -137,6 +137,17 @@ NOTES = {
         "branches that were left, system records",
         "`parentUuid`; what `toolCallResult` repeats of what was cut",
     ),
+    "google-adk": Notes(
+        "an object with `app_name` and `events`",
+        "the contents of the events; results by the id of their call, or by order and name where there is none",
+        "state, actions",
+    ),
+    "atif": Notes(
+        "an object with `steps` whose `schema_version` begins with `ATIF`",
+        "messages, thoughts and calls of each step; its observation is the results, in a turn of their own",
+        "metrics",
+        "`step_id`, counted anew",
+    ),
     "copilot": Notes(
         "events with `data` and `parentId`, of the types that Copilot CLI writes",
         "what a resumed session sends: of a message the transformed text, results by the id of their call, after a "

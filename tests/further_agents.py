@@ -132,8 +132,39 @@ def qwen_code(messages: Messages) -> Iterator[Json]:
     yield {"uuid": "end", "parentUuid": parent, **common, "type": "system", "systemPayload": payload}
 
 
+def google_adk(messages: Messages) -> Json:
+    events: list[Json] = [{"author": "model", "actions": {}, "id": "first", "timestamp": 1.5}]
+    for number, content in enumerate(contents(messages, "function_call", "function_response")):
+        author = "agent" if content["role"] == "model" else "user"
+        events.append({"content": content, "author": author, "id": f"e{number}", "timestamp": 2.5, "actions": {}})
+    return {"id": "s", "app_name": "shop", "user_id": "u", "state": {"cart": []}, "events": events}
+
+
+def atif(messages: Messages) -> Json:
+    """A trajectory of Harbor: results are in the step of their calls."""
+    steps: list[Json] = []
+    sources = {"system": "system", "user": "user", "assistant": "agent"}
+    for message in messages:
+        text = text_of(message)
+        if message["role"] == "tool":
+            results = steps[-1].setdefault("observation", {"results": []})["results"]
+            results.append({"source_call_id": message["tool_call_id"], "content": text})
+            continue
+        step: Json = {"step_id": len(steps) + 1, "source": sources[message["role"]], "message": text}
+        if message.get("tool_calls"):
+            step["tool_calls"] = [
+                {"tool_call_id": call["id"], "function_name": call["name"], "arguments": call["arguments"]}
+                for call in agents.calls_of(message)
+            ]
+        steps.append(step)
+    agent = {"name": "terminus-2", "version": "2.0.0", "model_name": "openai/gpt-5.1"}
+    return {"schema_version": "ATIF-v1.6", "session_id": "s", "agent": agent, "steps": steps, "final_metrics": {}}
+
+
 WRITABLE: dict[str, Callable[[Messages], bytes]] = {
     "copilot": lines(copilot),
+    "google-adk": one(google_adk),
+    "atif": one(atif),
     "qwen-code": lines(qwen_code),
     "openai-chat, calls as parts": one(with_parts),
     "openai-chat, AI SDK": one(ai_sdk),

@@ -39,6 +39,7 @@ ESCAPES = re.compile(rb"(\[condense: |\[see )(?:\\\\)+")
 RELINKED_KEYS = {
     "claude-code": (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"'),
     "codex": (b'"id"',),
+    "atif": (b'"step_id"',),
     "qwen-code": (b'"parentUuid"',),
     "copilot": (b'"parentId"',),
     "openai-responses": (b'"id"',),

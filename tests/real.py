@@ -40,6 +40,8 @@ OF_FORMAT = {
     "pi": [],
     "gemini": [],
     "copilot": [],
+    "google-adk": [],
+    "atif": [],
     "qwen-code": [],
     "swe-agent": ["swe-agent/*.traj"],
     "mini-swe-agent": ["mini-swe-agent/*.json"],

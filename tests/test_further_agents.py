@@ -20,7 +20,7 @@ from condense_cli.ledger.collect import collect
 from condense_cli.validity import validate
 
 FORMATS = list(further_agents.WRITABLE)
-WITHOUT_SYSTEM = {"copilot", "qwen-code"}
+WITHOUT_SYSTEM = {"copilot", "qwen-code", "google-adk"}
 """Formats whose system prompt is no message of the conversation."""
 
 

@@ -93,6 +93,8 @@ TABLE: Final = (
     Row("gemini-log", "gemini_log", "projectHash"),
     Row("kimi", "kimi", "type"),
     Row("copilot", "copilot", "parentId"),
+    Row("google-adk", "google_adk", "events"),
+    Row("atif", "atif", "steps"),
     Row("mini-swe-agent", "mini_swe_agent", may_claim=True),
     Row("inspect", "inspect_log", "eval", "tool_calls", "source", may_claim=True),
     Row("inspect-eval", "inspect_log", attribute="ARCHIVES"),
