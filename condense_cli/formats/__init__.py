@@ -69,9 +69,18 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
         form, values = _recognise(document, name)
     try:
         transcript = form.read(document, values)
+        if not transcript.messages and not transcript.warnings:  # An empty session says so itself.
+            raise _nothing_understood(form)
         return replace(transcript, messages=recognised(transcript.messages))
     except UnknownFormatError as error:
         raise UnknownFormatError(f"{name}: {error.message}", error.hint) from None
+
+
+def _nothing_understood(form: Format) -> UnknownFormatError:
+    return UnknownFormatError(
+        f"It was read as {form.name}, and no message was found in it.",
+        "Name a file in which something was said, or another format with --format.",
+    )
 
 
 def check_writable(transcript: Transcript) -> None:
