@@ -148,6 +148,11 @@ NOTES = {
         "metrics",
         "`step_id`, counted anew",
     ),
+    "vscode-chat": Notes(
+        "an object with `requests`, each with a `message` and a `response`",
+        "the rendered message, and the rounds of calls with their results; without rounds what the window shows",
+        "what the window shows besides; encrypted thinking",
+    ),
     "copilot": Notes(
         "events with `data` and `parentId`, of the types that Copilot CLI writes",
         "what a resumed session sends: of a message the transformed text, results by the id of their call, after a "

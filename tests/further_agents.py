@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -161,6 +162,36 @@ def atif(messages: Messages) -> Json:
     return {"schema_version": "ATIF-v1.6", "session_id": "s", "agent": agent, "steps": steps, "final_metrics": {}}
 
 
+def vscode_chat(messages: Messages) -> Json:
+    """A chat of VS Code: results may be trees of texts."""
+    requests: list[Json] = []
+    metadata: Json = {}
+    for message in messages:
+        text = text_of(message)
+        if message["role"] == "user":
+            metadata = {"toolCallRounds": [], "toolCallResults": {}}
+            rendered = [{"type": 1, "text": "<context>\nToday is Monday.\n</context>"}, {"type": 1, "text": text}]
+            metadata |= {"renderedUserMessage": rendered} if len(requests) % 2 else {}
+            shown = {"message": {"text": text, "parts": []}, "response": [], "modelId": "copilot/gpt-5.1"}
+            requests.append({"requestId": f"r{len(requests)}", **shown, "result": {"metadata": metadata}})
+        elif message["role"] == "assistant":
+            calls = [
+                {"id": call["id"], "name": call["name"], "arguments": json.dumps(call["arguments"])}
+                for call in agents.calls_of(message)
+            ]
+            metadata["toolCallRounds"].append({"response": text, "toolCalls": calls, "id": "x"})
+            requests[-1]["response"].append({"value": text})
+        elif message["role"] == "tool":
+            tree = {"node": {"type": 1, "children": [{"type": 2, "text": text, "lineBreakBefore": False}]}}
+            value = tree if len(requests) % 2 else text
+            metadata["toolCallResults"][message["tool_call_id"]] = {
+                "$mid": 20,
+                "content": [{"$mid": 21, "value": value}],
+            }
+            requests[-1]["response"].append({"kind": "toolInvocationSerialized", "resultDetails": {"output": text}})
+    return {"responderUsername": "GitHub Copilot", "requests": requests}
+
+
 WRITABLE: dict[str, Callable[[Messages], bytes]] = {
     "copilot": lines(copilot),
     "google-adk": one(google_adk),
@@ -170,6 +201,12 @@ WRITABLE: dict[str, Callable[[Messages], bytes]] = {
     "openai-chat, AI SDK": one(ai_sdk),
 }
 """The bytes of a file of each format, from messages of chat completions."""
+
+
+READ_ONLY: dict[str, Callable[[Messages], bytes]] = {
+    "vscode-chat": one(vscode_chat),
+}
+"""The same for formats that cannot be written."""
 
 
 def further_files(messages: st.SearchStrategy[Messages]) -> st.SearchStrategy[bytes]:

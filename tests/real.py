@@ -54,6 +54,7 @@ READ_ONLY = {
     "opencode-events": ["opencode-events/*.jsonl"],
     "gemini-log": [],
     "kimi": ["kimi/*.jsonl"],
+    "vscode-chat": [],
     "claude-stream-json": ["claude-stream-json/*.jsonl"],
     "request-log": ["openai-proxy-log/*.jsonl"],
 }

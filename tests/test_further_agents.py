@@ -19,14 +19,15 @@ from condense_cli.formats import parse, serialize
 from condense_cli.ledger.collect import collect
 from condense_cli.validity import validate
 
-FORMATS = list(further_agents.WRITABLE)
-WITHOUT_SYSTEM = {"copilot", "qwen-code", "google-adk"}
+WRITERS = further_agents.WRITABLE | further_agents.READ_ONLY
+WRITABLE = list(further_agents.WRITABLE)
+WITHOUT_SYSTEM = {"copilot", "qwen-code", "google-adk", "vscode-chat"}
 """Formats whose system prompt is no message of the conversation."""
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", WRITERS)
 def test_messages(format: str) -> None:
-    data = further_agents.WRITABLE[format](WORK)
+    data = WRITERS[format](WORK)
     transcript = parse(data)
     assert transcript.format == format.partition(",")[0]
     work = [("user", ["text"]), *[("assistant", ["text", "tool_call"]), ("tool", ["tool_result"])] * 3]
@@ -37,15 +38,15 @@ def test_messages(format: str) -> None:
 
 
 # The ledger knows the files and commands of every agent.
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", WRITERS)
 def test_what_was_done_is_known(format: str) -> None:
-    done = collect(parse(further_agents.WRITABLE[format](WORK)).messages)
+    done = collect(parse(WRITERS[format](WORK)).messages)
     assert [entry.path for entry in done.changed] == ["/src/a.py"]
     assert any("pytest -q" in str(command) for command in done.commands)
 
 
 # What is left out of the messages is left out of all that repeats them.
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", WRITABLE)
 def test_copies_go(format: str) -> None:
     data = further_agents.WRITABLE[format](WORK)
     new = cut(data, tool_results=SUPPRESS, tool_parameters=SUPPRESS)
@@ -55,7 +56,7 @@ def test_copies_go(format: str) -> None:
 
 
 # Whatever was said, the file is recognised and valid, and every law holds for any configuration.
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", WRITABLE)
 @settings(max_examples=5)
 @given(messages=openai_messages(), config=configurations())
 def test_laws_hold(format: str, messages: Messages, config: Any) -> None:
@@ -65,7 +66,7 @@ def test_laws_hold(format: str, messages: Messages, config: Any) -> None:
     laws.check_all(transcript, config)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", WRITABLE)
 @settings(max_examples=3)
 @given(messages=openai_messages(REPEATING), config=configurations())
 def test_laws_hold_where_content_comes_again(format: str, messages: Messages, config: Any) -> None:

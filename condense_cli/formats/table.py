@@ -93,6 +93,7 @@ TABLE: Final = (
     Row("gemini-log", "gemini_log", "projectHash"),
     Row("kimi", "kimi", "type"),
     Row("copilot", "copilot", "parentId"),
+    Row("vscode-chat", "vscode_chat", "requests"),
     Row("google-adk", "google_adk", "events"),
     Row("atif", "atif", "steps"),
     Row("mini-swe-agent", "mini_swe_agent", may_claim=True),
