@@ -120,9 +120,7 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
 
 
 def _without_links(value: Any, relinked: tuple[bytes, ...]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {key: inner for key, inner in value.items() if f'"{key}"'.encode() not in relinked}
+    return {key: inner for key, inner in dict(value).items() if f'"{key}"'.encode() not in relinked}
 
 
 def _copies_went(old: Any, new: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from ..errors import UnknownFormatError, UsageError
-from ..transcript import Container, Message, Transcript
+from ..transcript import Message, Transcript
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .own_summaries import recognised, with_escapes
@@ -152,8 +152,6 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
             "condense run, restore, estimate, inspect and validate take such rows where their messages are of a known "
             "format. For one row: sed -n 1p FILE | condense … -"
         )
-        if document.source.container is Container.ARRAY:
-            hint = "Put each on a line of its own: jq -c '.[]' FILE > rows.jsonl"
         raise UnknownFormatError(
             f"{name} is not a transcript that condense knows. It holds several conversations, each record one.", hint
         )
