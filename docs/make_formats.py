@@ -153,6 +153,12 @@ NOTES = {
         "the rendered message, and the rounds of calls with their results; without rounds what the window shows",
         "what the window shows besides; encrypted thinking",
     ),
+    "langchain": Notes(
+        "records `{type, data}` or `{lc, id, kwargs}`, or messages of a type with `additional_kwargs`",
+        "texts, `tool_calls` and results by the id of their call",
+        "calls that are there again in the content or in `additional_kwargs`",
+        "those copies, of what was cut",
+    ),
     "copilot": Notes(
         "events with `data` and `parentId`, of the types that Copilot CLI writes",
         "what a resumed session sends: of a message the transformed text, results by the id of their call, after a "

@@ -192,8 +192,27 @@ def vscode_chat(messages: Messages) -> Json:
     return {"responderUsername": "GitHub Copilot", "requests": requests}
 
 
+def langchain(messages: Messages) -> Messages:
+    """Messages of LangChain, whose calls are there twice."""
+    kinds = {"system": "system", "user": "human", "assistant": "ai", "tool": "tool"}
+    written: Messages = []
+    for message in messages:
+        made: Json = {"type": kinds[message["role"]], "content": text_of(message), "additional_kwargs": {}}
+        if message["role"] == "tool":
+            made |= {"tool_call_id": message["tool_call_id"], "status": "success"}
+        elif message.get("tool_calls"):
+            made["additional_kwargs"] = {"tool_calls": message["tool_calls"]}
+            made["tool_calls"] = [
+                {"name": call["name"], "args": call["arguments"], "id": call["id"], "type": "tool_call"}
+                for call in agents.calls_of(message)
+            ]
+        written.append({"type": made["type"], "data": made})
+    return written
+
+
 WRITABLE: dict[str, Callable[[Messages], bytes]] = {
     "copilot": lines(copilot),
+    "langchain": lines(langchain),
     "google-adk": one(google_adk),
     "atif": one(atif),
     "qwen-code": lines(qwen_code),

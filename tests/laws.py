@@ -30,7 +30,7 @@ from condense_cli.transcript import Block, BlockKind, Place, Source, Transcript
 APPENDING = ("claude-code", "codex")
 """Formats whose clients write a summary behind everything else, which stays as it is."""
 
-COPYING = ("copilot", "qwen-code", "openhands", "openhands-sdk", "mini-swe-agent", "tau2")
+COPYING = ("copilot", "langchain", "qwen-code", "openhands", "openhands-sdk", "mini-swe-agent", "tau2")
 """Formats whose records repeat what other records say: a copy goes when the text itself was cut."""
 
 ESCAPES = re.compile(rb"(\[condense: |\[see )(?:\\\\)+")

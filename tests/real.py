@@ -40,6 +40,7 @@ OF_FORMAT = {
     "pi": [],
     "gemini": [],
     "copilot": [],
+    "langchain": [],
     "google-adk": [],
     "atif": [],
     "qwen-code": [],

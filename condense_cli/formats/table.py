@@ -94,6 +94,7 @@ TABLE: Final = (
     Row("kimi", "kimi", "type"),
     Row("copilot", "copilot", "parentId"),
     Row("vscode-chat", "vscode_chat", "requests"),
+    Row("langchain", "langchain", "data", "kwargs", "additional_kwargs", "response_metadata"),
     Row("google-adk", "google_adk", "events"),
     Row("atif", "atif", "steps"),
     Row("mini-swe-agent", "mini_swe_agent", may_claim=True),
