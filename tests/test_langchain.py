@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import further_agents
@@ -28,7 +29,7 @@ def constructed(message: Json) -> Json:
     return {"lc": 1, "type": "constructor", "id": id, "kwargs": message}
 
 
-FORMS = {
+FORMS: dict[str, Callable[[Json], Json]] = {
     "data": lambda message: {"type": message["type"], "data": message},
     "kwargs": constructed,
     "flat": lambda message: {"response_metadata": {"model_name": "gpt-5.1"}, **message},
