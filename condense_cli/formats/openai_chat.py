@@ -56,7 +56,7 @@ def evidence(value: Any) -> Evidence:
         return Evidence.NO
     if isinstance(content, list):
         kinds = part_kinds(content)
-        tools = kinds & (openai_tool_parts.CALLS | openai_tool_parts.RESULTS)
+        tools = kinds & openai_tool_parts.KINDS.get(value["role"], frozenset())
         thinks = {"reasoning"} if tools or has_calls else set()
         if not kinds <= _TEXT_PARTS | _MEDIA_PARTS | _PROOF_PARTS | tools | thinks or any(map(_is_foreign, content)):
             return Evidence.NO

@@ -20,6 +20,8 @@ from .base import RecordEdits, records_of
 
 CALLS: Final = frozenset({"tool_call", "tool-call"})
 RESULTS: Final = frozenset({"tool_output", "tool-result"})
+KINDS: Final = {"assistant": CALLS, "tool": RESULTS}
+"""Parts that may be in a message, by its role."""
 _IDS: Final = ("tool_call_id", "toolCallId", "id")
 _NAMES: Final = ("name", "toolName")
 _ARGUMENTS: Final = ("arguments", "input", "args")
