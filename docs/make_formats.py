@@ -131,6 +131,41 @@ NOTES = {
         "earlier versions of a message. They stay in such a file, and which of its lines counts differs between "
         "versions of the client: a changed log might bring back what was to go",
     ),
+    "qwen-code": Notes(
+        "records with `uuid`, `parentUuid` and `sessionId` whose `message` has `parts`",
+        "the messages on the way to the last record; of a compression its history, then what follows",
+        "branches that were left, system records",
+        "`parentUuid`; what `toolCallResult` repeats of what was cut",
+    ),
+    "google-adk": Notes(
+        "an object with `app_name` and `events`",
+        "the contents of the events; results by the id of their call, or by order and name where there is none",
+        "state, actions",
+    ),
+    "atif": Notes(
+        "an object with `steps` whose `schema_version` begins with `ATIF`",
+        "messages, thoughts and calls of each step; its observation is the results, in a turn of their own",
+        "metrics",
+        "`step_id`, counted anew",
+    ),
+    "vscode-chat": Notes(
+        "an object with `requests`, each with a `message` and a `response`",
+        "the rendered message, and the rounds of calls with their results; without rounds what the window shows",
+        "what the window shows besides; encrypted thinking",
+    ),
+    "langchain": Notes(
+        "records `{type, data}` or `{lc, id, kwargs}`, or messages of a type with `additional_kwargs`",
+        "texts, `tool_calls` and results by the id of their call",
+        "calls that are there again in the content or in `additional_kwargs`",
+        "those copies, of what was cut",
+    ),
+    "copilot": Notes(
+        "events with `data` and `parentId`, of the types that Copilot CLI writes",
+        "what a resumed session sends: of a message the transformed text, results by the id of their call, after a "
+        "compaction its summary and what came after it began",
+        "events of sub-agents, secret reasoning, which is bound to the session; the system prompt counts as overhead",
+        "`parentId`; with a call go its other events; copies of what was cut (`content`, `detailedContent`, arguments)",
+    ),
     "kimi": Notes(
         "a header with `protocol_version`, or `context.` events",
         "the context as the client builds it: steps, results, compactions, undos",

@@ -207,3 +207,14 @@ def test_a_summary_in_the_first_version_is_a_message() -> None:
     again = written(loaded(first_version(compacted("2"))), BATCH)
     assert [line["type"] for line in again].count("compaction") == 1
     assert texts(loaded(again))[1:] == ["Go on.", "And now?"]
+
+
+# Oh My Pi writes a title before the header, and kinds of entries that pi does not know.
+def test_sessions_of_oh_my_pi() -> None:
+    title: Json = {"type": "title", "v": 1, "title": "", "updatedAt": "2026-01-02T03:04:05.000Z", "pad": "  "}
+    header, *entries = session()
+    init = {"type": "session_init", "id": "i", "parentId": None, "timestamp": "", "systemPrompt": "Be brief."}
+    entries = [{**entries[0], "parentId": "i"}, *entries[1:]]
+    lines = [title, header, init, *entries]
+    assert texts(loaded(lines)) == texts(loaded(session()))
+    assert written(loaded(lines), BATCH)[:3] == lines[:3]

@@ -16,15 +16,19 @@ if TYPE_CHECKING:
 
 FORMAT_NAMES: Final = (
     "anthropic",
+    "atif",
     "claude-code",
     "claude-stream-json",
     "cline",
     "codex",
+    "copilot",
     "gemini",
     "gemini-log",
+    "google-adk",
     "inspect",
     "inspect-eval",
     "kimi",
+    "langchain",
     "mini-swe-agent",
     "openai-chat",
     "openai-responses",
@@ -33,11 +37,13 @@ FORMAT_NAMES: Final = (
     "openhands",
     "openhands-sdk",
     "pi",
+    "qwen-code",
     "request-log",
     "roo",
     "sharegpt",
     "swe-agent",
     "tau2",
+    "vscode-chat",
 )
 """The names of `formats.FORMATS`, which is too heavy to import while a shell waits for completions."""
 

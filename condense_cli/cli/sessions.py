@@ -39,6 +39,11 @@ class ClientName(StrEnum):
     CODEX = "codex"
     ROO = "roo"
     CLINE = "cline"
+    PI = "pi"
+    GEMINI = "gemini"
+    KIMI = "kimi"
+    QWEN = "qwen-code"
+    COPILOT = "copilot"
 
 
 class SortOrder(StrEnum):
@@ -69,8 +74,9 @@ def sessions(
 ) -> None:
     """List the sessions of agents on this machine.
 
-    Of Claude Code, Codex, Roo Code and Cline. Tokens are those of the conversation that the client would send,
-    as condense inspect shows them. Nothing is changed; what was counted is remembered in your cache folder.
+    Of Claude Code, Codex, Roo Code, Cline, pi, Gemini CLI, Kimi Code, Qwen Code and Copilot CLI. Tokens are those of
+    the conversation that the client would send, as condense inspect shows them. Nothing is changed; what was counted
+    is remembered in your cache folder.
     Other commands take --session ID, or --session latest, in place of a file.
     """
     with exits():

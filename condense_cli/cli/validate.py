@@ -70,7 +70,9 @@ def _show(found: Validation) -> None:
     for warning in found.warnings:
         screen.print(Text(visible(f"Warning: {warning}"), style="yellow"), soft_wrap=True)
     messages = plural(found.messages, "message")
-    if found.valid:
+    if found.valid and not found.messages:
+        screen.print(Text(f"empty: {messages}, format {found.format}"))
+    elif found.valid:
         screen.print(Text(f"valid: {messages}, format {found.format}"), style="green")
     else:
         number = len(found.faults)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from ..errors import UnknownFormatError, UsageError
-from ..transcript import Container, Message, Transcript
+from ..transcript import Message, Transcript
 from .base import Evidence, Format
 from .container import Document, describe, open_document
 from .own_summaries import recognised, with_escapes
@@ -69,9 +69,18 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
         form, values = _recognise(document, name)
     try:
         transcript = form.read(document, values)
+        if not transcript.messages and not transcript.warnings:  # An empty session says so itself.
+            raise _nothing_understood(form)
         return replace(transcript, messages=recognised(transcript.messages))
     except UnknownFormatError as error:
         raise UnknownFormatError(f"{name}: {error.message}", error.hint) from None
+
+
+def _nothing_understood(form: Format) -> UnknownFormatError:
+    return UnknownFormatError(
+        f"It was read as {form.name}, and no message was found in it.",
+        "Name a file in which something was said, or another format with --format.",
+    )
 
 
 def check_writable(transcript: Transcript) -> None:
@@ -143,8 +152,6 @@ def _recognise(document: Document, name: str) -> tuple[Format, Iterator[Any]]:
             "condense run, restore, estimate, inspect and validate take such rows where their messages are of a known "
             "format. For one row: sed -n 1p FILE | condense … -"
         )
-        if document.source.container is Container.ARRAY:
-            hint = "Put each on a line of its own: jq -c '.[]' FILE > rows.jsonl"
         raise UnknownFormatError(
             f"{name} is not a transcript that condense knows. It holds several conversations, each record one.", hint
         )

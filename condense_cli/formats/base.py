@@ -85,6 +85,8 @@ class Rewrite(Struct, frozen=True):
         return jsontext.exchange(raw, self._all(number, extra)) or jsontext.encode(self.record(number, extra))
 
     def _all(self, number: int, extra: Mapping[JsonPath, str | None] | None) -> dict[JsonPath, str | None]:
+        if extra and () in extra:  # A new record in the place of the old one.
+            return dict(extra)
         return {**self.edits.get(number, {}), **(extra or {})}
 
 

@@ -49,6 +49,9 @@ def evidence(value: Any) -> Evidence:
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return Evidence.NO
     if value["type"] in TREE:
+        message = value.get("message")
+        if "systemPayload" in value or (isinstance(message, dict) and "parts" in message):
+            return Evidence.NO  # Qwen Code's, which has the same tree.
         is_linked = "parentUuid" in value and isinstance(value.get("uuid"), str)
         return Evidence.YES if is_linked else Evidence.MAYBE
     proof = _PROOF_KEYS.get(value["type"])

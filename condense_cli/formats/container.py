@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from .. import jsontext
 from ..errors import NotJsonError, UnknownFormatError
 from ..transcript import Container, JsonPath, Source
+from .foreign_texts import known_text
 
 BOM = b"\xef\xbb\xbf"
 _WHITESPACE = b" \t\r\n"
@@ -268,6 +269,8 @@ def _not_json(
         return NotJsonError(message, "Put each on a line of its own: jq -c . FILE > lines.jsonl")
     beginning = data[start : start + 200].lstrip()
     name_another = "Name a transcript: a .json or .jsonl file."
+    if not data[:start].strip() and (known := known_text(beginning)):
+        return NotJsonError(f"{name} is {known[0]}.", known[1])
     if line == 1 and b"\0" in beginning:
         return NotJsonError(f"{name}: not JSON but binary data.", name_another)
     if line == 1 and beginning[:1] not in (b"{", b"["):

@@ -40,6 +40,16 @@ def _is_tau2(value: Any) -> bool:
     )
 
 
+def _is_autogen(value: Any) -> bool:
+    messages = value.get("messages") if isinstance(value, dict) and "response" in value else None
+    first = messages[0] if isinstance(messages, list) and messages else None
+    return isinstance(first, dict) and str(first.get("type")).endswith("Message") and "content" in first
+
+
+def _is_replay(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("prompts"), list) and "totalLogEntries" in value
+
+
 def _is_bare_rollout(value: Any) -> bool:
     # Since openai/codex pull request 3380 each line is `{timestamp, type, payload}`, and no other is read.
     return isinstance(value, dict) and {"id", "timestamp", "instructions"} <= value.keys() and "payload" not in value
@@ -58,13 +68,24 @@ _FOREIGN: Final = (
     ),
     Foreign(
         _is_tau_bench,
-        "a result of tau-bench, with a conversation in each record",
-        "Take them out, one in a line: jq -c '.[] | {messages: .traj}' FILE > rows.jsonl",
+        "a result of tau-bench, with a conversation beside its task",
+        "Take it out: jq '[.] | flatten | .[0].traj' FILE > chat.json. An array of several is a set of rows as it is.",
     ),
     Foreign(
         _is_tau2,
         "a result of tau2-bench, with several conversations",
         "Take one out: jq '.simulations[0]' FILE > simulation.json",
+    ),
+    Foreign(
+        _is_autogen,
+        "a recording of AutoGen, with the messages of each request and its answer",
+        'Take one request out: jq \'[.[-1].messages[] | {role: {SystemMessage: "system", UserMessage: "user", '
+        'AssistantMessage: "assistant"}[.type], content}]\' FILE > chat.json',
+    ),
+    Foreign(
+        _is_replay,
+        "a replay log of VS Code, which repeats every request",
+        "Name a chat that was exported with Chat: Export Chat…",
     ),
     Foreign(
         _is_bare_rollout,

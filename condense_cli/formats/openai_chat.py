@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import jsontext
 from ..transcript import STANDING_ROLES, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
-from . import repeats
+from . import openai_tool_parts, repeats
 from .anthropic import BlockReader, attachment_block, envelope_model, envelope_text
 from .base import Evidence, Format, message_role, part_kinds
 from .container import Document, with_beside
@@ -56,9 +56,11 @@ def evidence(value: Any) -> Evidence:
         return Evidence.NO
     if isinstance(content, list):
         kinds = part_kinds(content)
-        if not kinds <= _TEXT_PARTS | _MEDIA_PARTS | _PROOF_PARTS or any(map(_is_foreign, content)):
+        tools = kinds & openai_tool_parts.KINDS.get(value["role"], frozenset())
+        thinks = {"reasoning"} if tools or has_calls else set()
+        if not kinds <= _TEXT_PARTS | _MEDIA_PARTS | _PROOF_PARTS | tools | thinks or any(map(_is_foreign, content)):
             return Evidence.NO
-        if kinds & _PROOF_PARTS:
+        if tools or kinds & _PROOF_PARTS:
             return Evidence.YES
         is_likely = is_likely or bool(kinds & _MEDIA_PARTS)
     elif not isinstance(content, str) and not has_calls and value["role"] != "assistant":
@@ -125,15 +127,22 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
     if isinstance(content, str):
         yield _text(kind, content, Place(record, ("content",)), ("content",), role, common)
     elif isinstance(content, list) and content:
+        again = {number for number, _ in openai_tool_parts.repeated(value)}
         for index, part in enumerate(content):
             path = ("content", index)
             # The parts of a tool message are one result.
             owner = ("content",) if role is Role.TOOL else path
+            if index in again:
+                continue
             if _is_text(part):
                 yield _text(kind, part["text"], Place(record, (*path, "text")), owner, role, common)
             elif isinstance(part, dict) and part.get("type") in _ANTHROPIC_PARTS and not (calls or role is Role.TOOL):
                 # Linked by their ids, so that no pass takes one of the two without the other.
                 yield from BlockReader(tools).part(part, record, path, is_user=role is Role.USER)
+            elif openai_tool_parts.is_one(part):
+                yield from _tool_part(part, record, path, owner, common, tools)
+            elif _is_text(part, "reasoning"):
+                yield Block(BlockKind.THINKING, Place(record, (*path, "text")), path, content=part["text"])
             else:
                 yield attachment_block(part, record, owner, place=path, **common)
     elif role is Role.TOOL:
@@ -145,8 +154,18 @@ def message_blocks(value: dict[str, Any], record: int, role: Role, tools: dict[s
         yield Block(BlockKind.OPAQUE, Place(record, ("function_call",)), ("function_call",), content=text)
 
 
-def _is_text(part: Any) -> bool:
-    return isinstance(part, dict) and str(part.get("type")) in _TEXT_PARTS and isinstance(part.get("text"), str)
+def _is_text(part: Any, *kinds: str) -> bool:
+    known = kinds or _TEXT_PARTS
+    return isinstance(part, dict) and str(part.get("type")) in known and isinstance(part.get("text"), str)
+
+
+def _tool_part(
+    part: dict[str, Any], record: int, path: JsonPath, owner: JsonPath, common: dict[str, Any], tools: dict[str, str]
+) -> Iterator[Block]:
+    if part["type"] in openai_tool_parts.CALLS:
+        yield openai_tool_parts.call(part, record, path, tools)
+    else:
+        yield from openai_tool_parts.result(part, record, path, owner, common, tools)
 
 
 def _text(
@@ -200,6 +219,6 @@ FORMAT = Format(
     read,
     is_default=True,
     fits=fits,
-    complete=repeats.completing(repeats.values_beside),
-    display=repeats.displaying(repeats.values_beside),
+    complete=openai_tool_parts.complete,
+    display=repeats.displaying(openai_tool_parts.shown),
 )

@@ -1,4 +1,4 @@
-"""Sessions of pi (`~/.pi/agent/sessions/*/*.jsonl`): a header, then entries that form a tree.
+"""Sessions of pi (`~/.pi/agent/sessions/*/*.jsonl`) and Oh My Pi: a header, then entries that form a tree.
 
     {"type": "session", "version": 3, "id", "timestamp", "cwd"}
     {"type": "message" | "compaction" | "branch_summary" | "custom_message" | ..., "id", "parentId", "timestamp", ...}
@@ -34,7 +34,11 @@ _TEXT_OF_SUMMARY: Final = "summary"
 
 
 def evidence(value: Any) -> Evidence:
-    if not isinstance(value, dict) or not isinstance(value.get("timestamp"), str):
+    if not isinstance(value, dict):
+        return Evidence.NO
+    if value.get("type") == "title" and isinstance(value.get("updatedAt"), str):
+        return Evidence.MAYBE  # Oh My Pi, a fork, writes it before the header.
+    if not isinstance(value.get("timestamp"), str):
         return Evidence.NO
     if value.get("type") == "session":
         return Evidence.YES if isinstance(value.get("id"), str) and "cwd" in value else Evidence.NO

@@ -80,6 +80,7 @@ class Candidate:
 
 TABLE: Final = (
     Row("claude-code", "claude_code", "type"),
+    Row("qwen-code", "qwen_code", "parentUuid"),
     Row("claude-stream-json", "claude_stream", "session_id"),
     Row("codex", "codex", "payload"),
     Row("cline", "cline", "ts"),
@@ -91,6 +92,11 @@ TABLE: Final = (
     Row("gemini", "gemini", "timestamp"),
     Row("gemini-log", "gemini_log", "projectHash"),
     Row("kimi", "kimi", "type"),
+    Row("copilot", "copilot", "parentId"),
+    Row("vscode-chat", "vscode_chat", "requests"),
+    Row("langchain", "langchain", "data", "kwargs", "additional_kwargs", "response_metadata"),
+    Row("google-adk", "google_adk", "events"),
+    Row("atif", "atif", "steps"),
     Row("mini-swe-agent", "mini_swe_agent", may_claim=True),
     Row("inspect", "inspect_log", "eval", "tool_calls", "source", may_claim=True),
     Row("inspect-eval", "inspect_log", attribute="ARCHIVES"),

@@ -40,22 +40,29 @@ def write(transcript: Transcript, form: Format) -> bytes:
     rewrite = Rewrite(transcript, edits, gone, style)
     if form.compaction and transcript.has_new_summary:
         for record, blocks in changed.items():
-            edits[record].update(_edits(blocks, source, values, style, form))
+            edits[record].update(_edits(blocks, source, values, style, form, edits[record]))
         return form.compaction(rewrite)
     records = {record for record, changes in edits.items() if changes} | changed.keys()
     # Of a string of which one part went and another changed, what is left stays: the edits of blocks go before.
     return join(
         source,
         records - gone,
-        lambda record: rewrite.data(record, _edits(changed.get(record, ()), source, values, style, form)),
+        lambda record: rewrite.data(
+            record, _edits(changed.get(record, ()), source, values, style, form, edits[record])
+        ),
         gone,
     )
 
 
 def _edits(
-    blocks: Iterable[tuple[Message, Block]], source: Source, values: Values, style: jsontext.Style, form: Format
+    blocks: Iterable[tuple[Message, Block]],
+    source: Source,
+    values: Values,
+    style: jsontext.Style,
+    form: Format,
+    before: Mapping[JsonPath, str | None],
 ) -> dict[JsonPath, str | None]:
-    """What the changed blocks of one record exchange in it."""
+    """What the changed blocks of one record exchange in it. Edits `before` lead a new message to what stays, too."""
     edits: dict[JsonPath, str | None] = {}
     spans: dict[Place, list[Block]] = defaultdict(list)
     strings: dict[Place, dict[JsonPath, Any]] = defaultdict(dict)
@@ -64,6 +71,8 @@ def _edits(
         if block.is_inserted:
             replaced = jsontext.decode(source.raw(block.place.record))
             members = form.new_message(message.role, style.literal(block.text), replaced)
+            links = {str(path[0]): literal for path, literal in before.items() if len(path) == 1 and literal}
+            members |= {key: literal for key, literal in links.items() if key in members}
             edits[()] = jsontext.object_like(replaced, members)
         elif block.span:
             spans[block.place].append(block)

@@ -9,6 +9,7 @@ from ..errors import NotJsonError
 from ..files import STDIO, input_errors
 from ..formats.container import BOM
 from ..formats.table import TABLE, keys_of
+from .arrays import first_elements, is_whole_conversation
 from .reading import beginning
 from .row import Kind, find, named_kind, parse_row
 
@@ -29,7 +30,11 @@ def rows_in(file: str, format: str | None) -> Kind | None:
         return named
     if file != STDIO and not is_readable_twice(file):
         return named
-    return kind_of(beginning(file)) or named
+    lines = beginning(file)
+    elements = first_elements(file, lines)
+    if len(elements) == 1 and not is_whole_conversation(elements[0]):
+        elements *= 2  # One is as good as several.
+    return kind_of(elements or lines) or named
 
 
 def is_readable_twice(file: str) -> bool:

@@ -11,6 +11,7 @@ from typing import IO, Final, TypeVar
 from ..compressed import writing
 from ..files import STDIO, written_whole
 from ..parallel import in_order
+from .arrays import ArrayRows, is_array
 from .parquet import ParquetRows, check_no_parquet, check_output
 from .reading import Lines, batches, opened
 from .recognising import is_parquet
@@ -39,7 +40,16 @@ def flow(file: str, kind: Kind, output: Path | IO[bytes] | None) -> Iterator[tup
         return
     if isinstance(output, Path):
         check_no_parquet(output)
+    is_one_array = is_array(file)
     with opened(file) as source, _target(output) as target:
+        if is_one_array:
+            array = ArrayRows(source, name)
+            with (
+                writing(target, output if isinstance(output, Path) else "") if target else _none() as stream,
+                array.writer(stream.writelines if stream else _nowhere) as write,
+            ):
+                yield kind, array.batches(), write
+            return
         if target is None:
             yield kind, batches(source, name), _nowhere
             return
@@ -54,6 +64,11 @@ def _target(output: Path | IO[bytes] | None) -> Iterator[IO[bytes] | None]:
             yield stream
     else:
         yield output
+
+
+@contextmanager
+def _none() -> Iterator[None]:
+    yield None
 
 
 def _nowhere(lines: list[bytes]) -> None:

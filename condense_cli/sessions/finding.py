@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -66,6 +67,20 @@ def find(places: Iterable[Place], *, everything: bool = False) -> Finding:
     return Finding(tuple(files), searched, tuple(Skipped(why, *found) for why, found in finder.skipped.items()))
 
 
+def _id_of_log(place: Place, path: str) -> str:
+    """The id of a session that its file, or else its folder, is named after; pi puts the time before it."""
+    name = Path(path).stem
+    match place.client:
+        case Client.KIMI:
+            return Path(path).parents[2].name
+        case Client.COPILOT:
+            return Path(path).parent.name
+        case Client.PI:
+            return name.rpartition("_")[2]
+        case _:
+            return name.removeprefix("session-")
+
+
 class _Finder:
     """Collects what it finds. Folders are entered to a fixed depth, so that links that lead in circles end."""
 
@@ -86,6 +101,8 @@ class _Finder:
                     self._add(place, task.name, os.path.join(task.path, _HISTORY))
             case Layout.MESSAGES:
                 self._messages(place)
+            case Layout.LOGS:
+                self._logs(place, place.folder, place.pattern)
             case other:
                 assert_never(other)
 
@@ -118,6 +135,16 @@ class _Finder:
                 name = entry.name.removesuffix(_MESSAGES)
                 if name not in (entry.name, session.name):
                     self._add(place, name, entry.path, is_side=True)
+
+    def _logs(self, place: Place, folder: str | Path, pattern: tuple[str, ...]) -> None:
+        name, *deeper = pattern
+        for entry in self._entries(folder):
+            if not fnmatchcase(entry.name, name):
+                continue
+            if deeper and self._is_folder(entry):
+                self._logs(place, entry.path, tuple(deeper))
+            elif not deeper:
+                self._add(place, _id_of_log(place, entry.path), entry.path)
 
     def _add(self, place: Place, id: str, path: str, *, is_side: bool = False) -> None:
         if is_side and not self._everything:

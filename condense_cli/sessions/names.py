@@ -50,7 +50,7 @@ class Names:
                 )
             case Layout.MESSAGES:
                 return _manifest(_json(Path(file.path).with_name(f"{file.id}.json")))
-            case Layout.PROJECTS:
+            case Layout.PROJECTS | Layout.LOGS:
                 return _NOTHING
             case other:
                 assert_never(other)

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from . import claude_code, codex, tasks
+from . import claude_code, codex, logs, tasks
 from .finding import SessionFile
 from .places import Client
 from .records import HEAD, TAIL, last_timestamp
@@ -26,11 +26,17 @@ class Reader(Struct, frozen=True):
 
 
 _OF_TASKS: Final = Reader(tasks.title, tasks.project, tasks.last_time, tasks.has_messages, tasks.model)
+_OF_LOGS: Final = Reader(logs.title, logs.project, last_timestamp, logs.has_messages)
 READERS: Final = {
     Client.CLAUDE_CODE: Reader(claude_code.title, claude_code.project, last_timestamp, claude_code.has_messages),
     Client.CODEX: Reader(codex.title, codex.project, last_timestamp, codex.has_messages),
     Client.ROO: _OF_TASKS,
     Client.CLINE: _OF_TASKS,
+    Client.PI: _OF_LOGS,
+    Client.GEMINI: _OF_LOGS,
+    Client.KIMI: _OF_LOGS,
+    Client.QWEN: _OF_LOGS,
+    Client.COPILOT: _OF_LOGS,
 }
 
 

@@ -5,6 +5,7 @@ Roo Code and Cline: the folder that an editor gives an extension
 (globalStorageUri in https://code.visualstudio.com/api/references/vscode-api).
 Cline outside an editor: `$CLINE_DATA_DIR`, `$CLINE_DIR`/data or ~/.cline/data
 (cline/cline, sdk/packages/shared/src/storage/paths.ts).
+pi: ~/.pi/agent, or `$PI_CODING_AGENT_DIR`. Gemini CLI, Kimi Code, Qwen Code, Copilot CLI: a folder of theirs at home.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ class Client(StrEnum):
     CODEX = "codex"
     ROO = "roo"
     CLINE = "cline"
+    PI = "pi"
+    GEMINI = "gemini"
+    KIMI = "kimi"
+    QWEN = "qwen-code"
+    COPILOT = "copilot"
 
 
 class Layout(StrEnum):
@@ -38,11 +44,16 @@ class Layout(StrEnum):
     MESSAGES = "messages"
     """<id>/<id>.messages.json; other *.messages.json beside it are sub-agents."""
 
+    LOGS = "logs"
+    """Files at the depth, and with the name, that the pattern of the place says."""
+
 
 class Place(Struct, frozen=True):
     client: Client
     layout: Layout
     folder: Path
+    pattern: tuple[str, ...] = ()
+    """Of LOGS: what each folder on the way is called, and the file."""
 
 
 EDITORS: Final = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
@@ -76,7 +87,19 @@ def places(home: Path, environment: Mapping[str, str], platform: str) -> list[Pl
         ),
         Place(Client.CLINE, Layout.TASKS, cline_data / "tasks"),
         Place(Client.CLINE, Layout.MESSAGES, cline_data / "sessions"),
+        *_logs(home, environment),
     ]
+
+
+def _logs(home: Path, environment: Mapping[str, str]) -> Iterator[Place]:
+    """The folders of clients that keep one log for each session."""
+    pi = Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
+    main = ("*", "*", "agents", "main", "wire.jsonl")
+    yield Place(Client.PI, Layout.LOGS, pi / "sessions", ("*", "*.jsonl"))
+    yield Place(Client.GEMINI, Layout.LOGS, home / ".gemini" / "tmp", ("*", "chats", "session-*.json*"))
+    yield Place(Client.KIMI, Layout.LOGS, home / ".kimi-code" / "sessions", main)
+    yield Place(Client.QWEN, Layout.LOGS, home / ".qwen" / "projects", ("*", "chats", "*.jsonl"))
+    yield Place(Client.COPILOT, Layout.LOGS, home / ".copilot" / "session-state", ("*", "events.jsonl"))
 
 
 def _storages(home: Path, environment: Mapping[str, str], platform: str, config: Path) -> Iterator[Path]:

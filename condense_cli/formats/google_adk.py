@@ -1,0 +1,63 @@
+"""Sessions of Google's Agent Development Kit: an object whose events hold contents of Google's API.
+
+    {"id", "app_name", "user_id", "state", "events": [{"author", "content": {"role", "parts"}, "actions", ...}, ...]}
+
+The web interface and the API server write the keys in camel case. https://google.github.io/adk-docs/events/
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .. import jsontext
+from ..errors import UnknownFormatError
+from ..transcript import Family, Role, Transcript
+from .base import Evidence, Format
+from .container import Document, with_records_at
+from .content_parts import PartsReader
+from .spelling import as_spelled
+from .turns import Turn, joined
+
+_LIST: Final = "events"
+_APP: Final = ("app_name", "appName")
+
+
+def evidence(value: Any) -> Evidence:
+    is_session = isinstance(value, dict) and isinstance(value.get(_LIST), list) and any(key in value for key in _APP)
+    return Evidence.YES if is_session else Evidence.NO
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    records = list(values)
+    if len(records) > 1:
+        raise UnknownFormatError("It holds several sessions, each record one.", "Take one out: sed -n 1p FILE")
+    if evidence(records[0]) is Evidence.NO:
+        raise UnknownFormatError("It has no events beside the name of an app.", "Name a session of the ADK.")
+    document = with_records_at(document, 0, (_LIST,))
+    reader = PartsReader()
+    turns: list[Turn] = []
+    for record, event in enumerate(document.values):
+        content = event.get("content") if isinstance(event, dict) else None
+        is_model = isinstance(content, dict) and content.get("role") == "model"
+        for role, blocks in reader.turns(content, record, ("content",), is_model=is_model):
+            turns.append(Turn(role, list(as_spelled(blocks, document.source))))
+    return Transcript("google-adk", Family.OPENAI_CHAT, joined(turns), document.source)
+
+
+def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
+    old = jsontext.parse_text(replaced)
+    kept = {key: json.dumps(old[key]) for key in ("id", "timestamp", "invocation_id", "invocationId") if key in old}
+    return {**kept, "author": '"user"', "content": f'{{"role": "user", "parts": [{{"text": {literal}}}]}}'}
+
+
+FORMAT = Format(
+    "google-adk",
+    Family.OPENAI_CHAT,
+    "Google ADK session (an object with app_name and events)",
+    evidence,
+    read,
+    new_message=new_message,
+    summary_role=Role.USER,
+)

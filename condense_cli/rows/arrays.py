@@ -1,0 +1,100 @@
+"""A JSON array of rows: its elements are the lines, and what stands between them stays.
+
+An array is read whole, as JSON has no other way to its end; lines of JSON, and Parquet, are not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Final
+
+from .. import jsontext
+from ..errors import UnreadableError
+from ..files import LARGEST_STREAM, STDIO
+from ..formats.container import BOM, open_document
+from .reading import Lines, beginning, opened
+
+_HEAD: Final = 8 << 20
+"""Bytes in which the first elements of an array have to end."""
+_FEW: Final = 8
+
+
+def first_elements(file: str, lines: list[bytes]) -> list[bytes]:
+    """Elements at the beginning of a file that is an array, whose first lines these are; none for any other file.
+
+    Raises UnreadableError.
+    """
+    start = b"".join(lines).removeprefix(BOM).lstrip()
+    if not start.startswith(b"["):
+        return []
+    if file != STDIO:
+        with opened(file) as stream:
+            start = stream.read(_HEAD).removeprefix(BOM).lstrip()
+    # In Latin-1 every byte is one character.
+    text = start.decode("latin-1")
+    found: list[bytes] = []
+    index = jsontext.skip(text, 1)
+    try:
+        while len(found) < _FEW:
+            end = jsontext.scan(text, index)[1]
+            found.append(start[index:end])
+            index = jsontext.skip(text, end)
+            if text[index : index + 1] != ",":
+                break
+            index = jsontext.skip(text, index + 1)
+    except (ValueError, RecursionError):
+        pass  # The beginning ends in the middle of an element, or is broken: whoever reads it all says so.
+    return found
+
+
+def is_array(file: str) -> bool:
+    """Whether a file begins as an array does. Raises UnreadableError."""
+    return b"".join(beginning(file)[:1]).removeprefix(BOM).lstrip().startswith(b"[")
+
+
+class ArrayRows:
+    """The rows of an array, and what writes them back with all that stands around them."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._data = stream.read(LARGEST_STREAM)
+        if len(self._data) == LARGEST_STREAM:
+            raise UnreadableError(f"{name} is longer than {LARGEST_STREAM:,} bytes.", "Put each row on a line.")
+        self._spans = open_document(self._data, name).source.spans
+
+    def batches(self, size: int = 1 << 20) -> Iterator[Lines]:
+        """All elements in batches of about `size` bytes; they are numbered from 1."""
+        first, lines, held = 1, list[bytes](), 0
+        for start, end in self._spans:
+            lines.append(self._data[start:end])
+            held += end - start
+            if held >= size:
+                yield Lines(first, lines)
+                first, lines, held = first + len(lines), [], 0
+        if lines:
+            yield Lines(first, lines)
+
+    @contextmanager
+    def writer(self, write: Callable[[list[bytes]], Any]) -> Iterator[Callable[[list[bytes]], None]]:
+        """What takes the elements in order, and writes what stands before each of them first."""
+        position = number = 0
+
+        def take(lines: list[bytes]) -> None:
+            nonlocal position, number
+            for line in lines:
+                start, end = self._spans[number]
+                write([self._data[position:start], line])
+                position, number = end, number + 1
+
+        yield take
+        write([self._data[position:]])
+
+
+def is_whole_conversation(element: bytes) -> bool:
+    """Whether an array of this element alone is one conversation in a form of its own, as ShareGPT's are."""
+    try:
+        value = jsontext.parse(element)
+    except (json.JSONDecodeError, ValueError, RecursionError):
+        return True
+    return not isinstance(value, dict) or "conversations" in value

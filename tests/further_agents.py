@@ -1,0 +1,233 @@
+"""Generated conversations as further clients and tools write them down, from messages of chat completions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from agent_logs import Messages, agents, lines, one
+from hypothesis import strategies as st
+
+Json = dict[str, Any]
+
+
+def text_of(message: Json) -> str:
+    return agents.text_of(message.get("content"))  # type: ignore[no-any-return]
+
+
+def copilot(messages: Messages) -> Iterator[Json]:
+    """Events of Copilot CLI; each names the one before it."""
+    parent: str | None = None
+
+    def event(kind: str, **data: Any) -> Json:
+        nonlocal parent
+        id = f"e{number}-{kind}-{data.get('toolCallId', '')}"
+        made = {"type": kind, "data": data, "id": id, "timestamp": "2026-07-01T09:00:00.000Z", "parentId": parent}
+        parent = id
+        return made
+
+    number = 0
+    yield event("session.start", sessionId="s", version=1, producer="copilot-agent", context={"cwd": "/src"})
+    for number, message in enumerate(messages, 1):
+        text = text_of(message)
+        if message["role"] == "system":
+            yield event("system.message", role="system", content=text)
+        elif message["role"] == "user":
+            yield event("user.message", content=text, transformedContent=f"<now>9:00</now>\n\n{text}", attachments=[])
+        elif message["role"] == "assistant":
+            calls = agents.calls_of(message)
+            asked = [{"toolCallId": call["id"], "name": call["name"], "arguments": call["arguments"]} for call in calls]
+            yield event("assistant.message", messageId=f"m{number}", model="gpt-5.6", content=text, toolRequests=asked)
+            for call in calls:
+                yield event(
+                    "tool.execution_start", toolCallId=call["id"], toolName=call["name"], arguments=call["arguments"]
+                )
+        else:
+            result = {"content": text, "detailedContent": f"\n{text}"}
+            yield event("tool.execution_complete", toolCallId=message["tool_call_id"], success=True, result=result)
+
+
+def with_parts(messages: Messages) -> Json:
+    """Calls and results are parts of the content, the calls in `tool_calls` as well; other keys stand beside."""
+    written: Messages = []
+    for message in messages:
+        made: Json = {**message, "_metadata": {"timestamp": 5}}
+        text = [{"type": "text", "text": text_of(message)}] if text_of(message) else []
+        if message["role"] == "tool":
+            # The same text, now as it is and now as a list.
+            output = text_of(message) if len(written) % 2 else [{"type": "text", "text": text_of(message)}]
+            made["content"] = [{"type": "tool_output", "text": output}]
+        elif message.get("tool_calls"):
+            calls = agents.calls_of(message)
+            asked = [
+                {"tool_call_id": call["id"], "name": call["name"], "arguments": call["arguments"]} for call in calls
+            ]
+            made["content"] = [*text, *({"type": "tool_call", **call} for call in asked)]
+        written.append(made)
+    return {"session": "s", "exported": True, "messages": written, "statistics": {"turns": len(written)}}
+
+
+def ai_sdk(messages: Messages) -> Messages:
+    """Messages of the AI SDK: calls are parts, and results of one answer are parts of one message."""
+    written: Messages = []
+    for message in messages:
+        text = text_of(message)
+        if message["role"] == "tool":
+            part = {"type": "tool-result", "toolCallId": message["tool_call_id"], "toolName": "tool"}
+            part |= {"output": {"type": "text", "value": text}}
+            if written[-1]["role"] == "tool":
+                written[-1]["content"].append(part)
+            else:
+                written.append({"role": "tool", "content": [part]})
+        elif message["role"] == "assistant":
+            said = [{"type": "text", "text": text}] if text else []
+            calls = [
+                {"type": "tool-call", "toolCallId": call["id"], "toolName": call["name"], "input": call["arguments"]}
+                for call in agents.calls_of(message)
+            ]
+            written.append({"role": "assistant", "content": [*said, *calls]})
+        else:
+            written.append({"role": message["role"], "content": text})
+    return written
+
+
+def contents(messages: Messages, call: str = "functionCall", response: str = "functionResponse") -> Iterator[Json]:
+    """Contents of Google's API, without the system prompt; results of one answer are in one content."""
+    results: list[Json] = []
+    for message in [*messages, {"role": "end"}]:
+        if results and message["role"] != "tool":
+            yield {"role": "user", "parts": results}
+            results = []
+        text = [{"text": text_of(message)}] if text_of(message) else []
+        if message["role"] == "tool":
+            answer = {"id": message["tool_call_id"], "name": "tool", "response": {"output": text_of(message)}}
+            results.append({response: answer})
+        elif message["role"] == "user":
+            yield {"role": "user", "parts": text}
+        elif message["role"] == "assistant":
+            calls = [
+                {call: {"id": one["id"], "name": one["name"], "args": one["arguments"]}}
+                for one in agents.calls_of(message)
+            ]
+            yield {"role": "model", "parts": [*text, *calls]}
+
+
+def qwen_code(messages: Messages) -> Iterator[Json]:
+    """Records of Qwen Code, with a branch that was left."""
+    common = {"sessionId": "s", "timestamp": "2026-07-01T09:00:00.000Z", "cwd": "/src", "version": "0.24.4"}
+    parent = None
+    for number, content in enumerate(contents(messages)):
+        is_result = "functionResponse" in content["parts"][0]
+        kind = "assistant" if content["role"] == "model" else "tool_result" if is_result else "user"
+        made: Json = {"uuid": f"u{number}", "parentUuid": parent, **common, "type": kind, "message": content}
+        if is_result:
+            shown = [part["functionResponse"]["response"]["output"] for part in content["parts"]]
+            made["toolCallResult"] = {"callId": "c", "resultDisplay": "\n".join(shown)}
+        yield made
+        if kind == "user":
+            left = {"role": "model", "parts": [{"text": "Another way."}]}
+            yield {**made, "uuid": f"left{number}", "parentUuid": f"u{number}", "type": "assistant", "message": left}
+        parent = f"u{number}"
+    payload = {"uiEvent": {"event.name": "api_response"}}
+    yield {"uuid": "end", "parentUuid": parent, **common, "type": "system", "systemPayload": payload}
+
+
+def google_adk(messages: Messages) -> Json:
+    events: list[Json] = [{"author": "model", "actions": {}, "id": "first", "timestamp": 1.5}]
+    for number, content in enumerate(contents(messages, "function_call", "function_response")):
+        author = "agent" if content["role"] == "model" else "user"
+        events.append({"content": content, "author": author, "id": f"e{number}", "timestamp": 2.5, "actions": {}})
+    return {"id": "s", "app_name": "shop", "user_id": "u", "state": {"cart": []}, "events": events}
+
+
+def atif(messages: Messages) -> Json:
+    """A trajectory of Harbor: results are in the step of their calls."""
+    steps: list[Json] = []
+    sources = {"system": "system", "user": "user", "assistant": "agent"}
+    for message in messages:
+        text = text_of(message)
+        if message["role"] == "tool":
+            results = steps[-1].setdefault("observation", {"results": []})["results"]
+            results.append({"source_call_id": message["tool_call_id"], "content": text})
+            continue
+        step: Json = {"step_id": len(steps) + 1, "source": sources[message["role"]], "message": text}
+        if message.get("tool_calls"):
+            step["tool_calls"] = [
+                {"tool_call_id": call["id"], "function_name": call["name"], "arguments": call["arguments"]}
+                for call in agents.calls_of(message)
+            ]
+        steps.append(step)
+    agent = {"name": "terminus-2", "version": "2.0.0", "model_name": "openai/gpt-5.1"}
+    return {"schema_version": "ATIF-v1.6", "session_id": "s", "agent": agent, "steps": steps, "final_metrics": {}}
+
+
+def vscode_chat(messages: Messages) -> Json:
+    """A chat of VS Code: results may be trees of texts."""
+    requests: list[Json] = []
+    metadata: Json = {}
+    for message in messages:
+        text = text_of(message)
+        if message["role"] == "user":
+            metadata = {"toolCallRounds": [], "toolCallResults": {}}
+            rendered = [{"type": 1, "text": "<context>\nToday is Monday.\n</context>"}, {"type": 1, "text": text}]
+            metadata |= {"renderedUserMessage": rendered} if len(requests) % 2 else {}
+            shown = {"message": {"text": text, "parts": []}, "response": [], "modelId": "copilot/gpt-5.1"}
+            requests.append({"requestId": f"r{len(requests)}", **shown, "result": {"metadata": metadata}})
+        elif message["role"] == "assistant":
+            calls = [
+                {"id": call["id"], "name": call["name"], "arguments": json.dumps(call["arguments"])}
+                for call in agents.calls_of(message)
+            ]
+            metadata["toolCallRounds"].append({"response": text, "toolCalls": calls, "id": "x"})
+            requests[-1]["response"].append({"value": text})
+        elif message["role"] == "tool":
+            tree = {"node": {"type": 1, "children": [{"type": 2, "text": text, "lineBreakBefore": False}]}}
+            value = tree if len(requests) % 2 else text
+            metadata["toolCallResults"][message["tool_call_id"]] = {
+                "$mid": 20,
+                "content": [{"$mid": 21, "value": value}],
+            }
+            requests[-1]["response"].append({"kind": "toolInvocationSerialized", "resultDetails": {"output": text}})
+    return {"responderUsername": "GitHub Copilot", "requests": requests}
+
+
+def langchain(messages: Messages) -> Messages:
+    """Messages of LangChain, whose calls are there twice."""
+    kinds = {"system": "system", "user": "human", "assistant": "ai", "tool": "tool"}
+    written: Messages = []
+    for message in messages:
+        made: Json = {"type": kinds[message["role"]], "content": text_of(message), "additional_kwargs": {}}
+        if message["role"] == "tool":
+            made |= {"tool_call_id": message["tool_call_id"], "status": "success"}
+        elif message.get("tool_calls"):
+            made["additional_kwargs"] = {"tool_calls": message["tool_calls"]}
+            made["tool_calls"] = [
+                {"name": call["name"], "args": call["arguments"], "id": call["id"], "type": "tool_call"}
+                for call in agents.calls_of(message)
+            ]
+        written.append({"type": made["type"], "data": made})
+    return written
+
+
+WRITABLE: dict[str, Callable[[Messages], bytes]] = {
+    "copilot": lines(copilot),
+    "langchain": lines(langchain),
+    "google-adk": one(google_adk),
+    "atif": one(atif),
+    "qwen-code": lines(qwen_code),
+    "openai-chat, calls as parts": one(with_parts),
+    "openai-chat, AI SDK": one(ai_sdk),
+}
+"""The bytes of a file of each format, from messages of chat completions."""
+
+
+READ_ONLY: dict[str, Callable[[Messages], bytes]] = {
+    "vscode-chat": one(vscode_chat),
+}
+"""The same for formats that cannot be written."""
+
+
+def further_files(messages: st.SearchStrategy[Messages]) -> st.SearchStrategy[bytes]:
+    """Files of every format that can be written."""
+    return st.builds(lambda write, said: write(said), st.sampled_from(list(WRITABLE.values())), messages)

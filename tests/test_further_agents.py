@@ -1,0 +1,73 @@
+"""The laws on the files of further clients and tools, and what all of their formats have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import further_agents
+import laws
+import pytest
+from agent_logs import Messages
+from agent_work import SUPPRESS, WORK, cut, holds, shape
+from generated_configurations import configurations
+from helpers import listing
+from hypothesis import given, settings
+from strategies import REPEATING, openai_messages
+
+from condense_cli import api
+from condense_cli.formats import parse, serialize
+from condense_cli.ledger.collect import collect
+from condense_cli.validity import validate
+
+WRITERS = further_agents.WRITABLE | further_agents.READ_ONLY
+WRITABLE = list(further_agents.WRITABLE)
+WITHOUT_SYSTEM = {"copilot", "qwen-code", "google-adk", "vscode-chat"}
+"""Formats whose system prompt is no message of the conversation."""
+
+
+@pytest.mark.parametrize("format", WRITERS)
+def test_messages(format: str) -> None:
+    data = WRITERS[format](WORK)
+    transcript = parse(data)
+    assert transcript.format == format.partition(",")[0]
+    work = [("user", ["text"]), *[("assistant", ["text", "tool_call"]), ("tool", ["tool_result"])] * 3]
+    system = [] if format in WITHOUT_SYSTEM else [("system", ["text"])]
+    assert shape(transcript) == [*system, *work, ("assistant", ["text"])]
+    assert validate(transcript) == []
+    assert serialize(transcript) == data
+
+
+# The ledger knows the files and commands of every agent.
+@pytest.mark.parametrize("format", WRITERS)
+def test_what_was_done_is_known(format: str) -> None:
+    done = collect(parse(WRITERS[format](WORK)).messages)
+    assert [entry.path for entry in done.changed] == ["/src/a.py"]
+    assert any("pytest -q" in str(command) for command in done.commands)
+
+
+# What is left out of the messages is left out of all that repeats them.
+@pytest.mark.parametrize("format", WRITABLE)
+def test_copies_go(format: str) -> None:
+    data = further_agents.WRITABLE[format](WORK)
+    new = cut(data, tool_results=SUPPRESS, tool_parameters=SUPPRESS)
+    for number in (1, 2, 3):
+        assert holds(data.decode(), listing(number)[:300])
+        assert not holds(new, listing(number)[:300])
+
+
+# Whatever was said, the file is recognised and valid, and every law holds for any configuration.
+@pytest.mark.parametrize("format", WRITABLE)
+@settings(max_examples=5)
+@given(messages=openai_messages(), config=configurations())
+def test_laws_hold(format: str, messages: Messages, config: Any) -> None:
+    transcript = api.loads(further_agents.WRITABLE[format](messages))
+    assert transcript.format == format.partition(",")[0]
+    assert validate(transcript) == []
+    laws.check_all(transcript, config)
+
+
+@pytest.mark.parametrize("format", WRITABLE)
+@settings(max_examples=3)
+@given(messages=openai_messages(REPEATING), config=configurations())
+def test_laws_hold_where_content_comes_again(format: str, messages: Messages, config: Any) -> None:
+    laws.check_all(api.loads(further_agents.WRITABLE[format](messages)), config)

@@ -1,0 +1,79 @@
+"""Sessions of Qwen Code: which records are sent, and what is not taken for Claude Code's."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agent_work import WORK
+from build import texts
+from further_agents import WRITABLE
+
+from condense_cli.formats import parse
+from condense_cli.transcript import Role, Transcript
+
+Json = dict[str, Any]
+
+
+def records() -> list[Json]:
+    return [json.loads(line) for line in WRITABLE["qwen-code"](WORK).splitlines()]
+
+
+def loaded(lines: list[Json]) -> Transcript:
+    transcript = parse("".join(json.dumps(line) + "\n" for line in lines).encode())
+    assert transcript.format == "qwen-code"
+    return transcript
+
+
+def test_branches_that_were_left_are_not_sent() -> None:
+    assert "Another way." not in texts(loaded(records()))
+    assert texts(loaded(records()))[0] == "Fix the bug."
+
+
+# The history of a compression stands in place of what came before it, and stays in the file.
+def test_compressions() -> None:
+    lines = records()
+    history = [{"role": "user", "parts": [{"text": "What was done."}]}, {"role": "model", "parts": [{"text": "Good."}]}]
+    compression = {
+        **lines[-1],
+        "uuid": "zip",
+        "parentUuid": "end",
+        "subtype": "chat_compression",
+        "systemPayload": {"compressedHistory": history},
+    }
+    after = {
+        **lines[0],
+        "uuid": "next",
+        "parentUuid": "zip",
+        "message": {"role": "user", "parts": [{"text": "And now?"}]},
+    }
+    transcript = loaded([*lines, compression, after])
+    assert texts(transcript) == ["What was done.", "Good.", "And now?"]
+    assert [block.anchors for _, block in transcript.blocks()] == [True, True, False]
+
+
+def test_usage_model_and_words_of_the_client() -> None:
+    lines = records()
+    answer = next(line for line in lines if line["type"] == "assistant" and line["uuid"].startswith("u"))
+    answer |= {"model": "qwen3-coder", "usageMetadata": {"promptTokenCount": 900, "candidatesTokenCount": 20}}
+    told = {**lines[0], "uuid": "told", "parentUuid": "end", "provenance": "system"}
+    transcript = loaded([*lines, told])
+    assert transcript.model == "qwen3-coder"
+    assert transcript.first_usage is not None
+    assert (transcript.first_usage.message, transcript.first_usage.input_tokens) == (1, 900)
+    assert transcript.messages[transcript.first_usage.message].role is Role.ASSISTANT
+    assert transcript.messages[-1].is_injected
+
+
+# Old versions give calls no ids: order and name link them.
+def test_calls_without_ids() -> None:
+    lines = records()
+    for line in lines:
+        for part in line.get("message", {}).get("parts", ()):
+            for key in ("functionCall", "functionResponse"):
+                if key in part:
+                    part[key] = {**part[key], "name": "read", "id": ""}
+    blocks = [block for _, block in loaded(lines).blocks()]
+    calls = [block.call_id for block in blocks if block.kind.value == "tool_call"]
+    assert calls == [block.answers for block in blocks if block.answers]
+    assert len(set(calls)) == 3

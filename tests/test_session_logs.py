@@ -1,0 +1,60 @@
+"""Sessions of pi, Gemini CLI, Kimi Code, Qwen Code and Copilot CLI are found and named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import further_agents
+import pytest
+import real
+from agent_work import WORK
+from helpers import condense
+from machine import Machine
+
+from condense_cli.errors import ExitStatus
+from condense_cli.sessions.finding import find
+from condense_cli.sessions.places import Client, places
+from condense_cli.sessions.summary import facts_of
+
+SAMPLES = real.PROJECT / "sample_transcripts"
+FILES = {
+    Client.PI: (".pi/agent/sessions/--src--/2026-01-02T03-04-05-678Z_aaaa1111.jsonl", "bugfix-pi.jsonl"),
+    Client.GEMINI: (".gemini/tmp/abc/chats/session-2026-01-02T03-04-aaaa1111.jsonl", "logs/bugfix-gemini.jsonl"),
+    Client.KIMI: (".kimi-code/sessions/wd/aaaa1111/agents/main/wire.jsonl", "logs/bugfix-kimi.jsonl"),
+    Client.QWEN: (".qwen/projects/-src/chats/aaaa1111.jsonl", "qwen-code"),
+    Client.COPILOT: (".copilot/session-state/aaaa1111/events.jsonl", "copilot"),
+}
+
+
+def put(home: Path, client: Client) -> Path:
+    name, sample = FILES[client]
+    path = home / name
+    path.parent.mkdir(parents=True)
+    written = further_agents.WRITABLE.get(sample)
+    path.write_bytes(written(WORK) if written else (SAMPLES / sample).read_bytes())
+    return path
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_a_session_is_found(tmp_path: Path, client: Client) -> None:
+    path = put(tmp_path, client)
+    (path.parent / "notes.txt").write_text("x")
+    (file,) = find(places(tmp_path, {}, "linux")).files
+    assert (file.client, file.path) == (client, str(path))
+    assert file.id.endswith("aaaa1111")
+    facts = facts_of(file)
+    assert facts.title
+    assert "bug" in facts.title.lower() or "test" in facts.title.lower()
+    assert facts.messages
+    assert facts.tokens
+    assert facts.problem is None
+    assert (facts.project is None) == (client in (Client.GEMINI, Client.KIMI))
+
+
+def test_commands_take_such_a_session(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "home", tmp_path / "cache")
+    put(machine.home, Client.COPILOT)
+    assert [(row["client"], row["id"]) for row in machine.rows()] == [("copilot", "aaaa1111")]
+    done = condense("validate", "--session", "aaaa1111", env=machine.env)
+    assert done.status == ExitStatus.DONE
+    assert "format copilot" in done.text
