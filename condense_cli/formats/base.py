@@ -146,6 +146,18 @@ def claims_nothing(document: Document) -> bool:
     return False
 
 
+def only_value(document: Document, key: str) -> Any:
+    """The value of a file's only record, if the record has that key; None also where it is not JSON."""
+    source = document.source
+    if len(source.spans) != 1 or source.unparsed or f'"{key}"'.encode() not in source.raw(0):
+        return None
+    try:
+        value = jsontext.parse(source.view(0))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and key in value else None
+
+
 class Format(Struct, frozen=True):
     """One row of the table of formats.
 
