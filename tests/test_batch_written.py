@@ -8,7 +8,7 @@ from typing import Any
 
 import claude_tree
 import pytest
-from batches import batch
+from batches import batch, stayed
 from build import LONG, anthropic, assistant, call, conversation, marks, openai, result, session, text, thinking, user
 from helpers import Records
 from msgspec.structs import replace
@@ -109,6 +109,14 @@ def test_claude_code_gets_a_boundary_a_summary_and_copies() -> None:
         [block.text for block in message.blocks] for message in found.transcript.messages
     ]
     assert validate(reread) == []
+
+
+# The client answers an open call itself, but not behind a summary, which is the user's word to it.
+@pytest.mark.parametrize(("opened", "stays"), [(5, [0, 5, 6, 11]), (1, [*range(12)])], ids=["later", "first"])
+def test_a_summary_has_its_place_in_front_of_open_calls(opened: int, stays: list[int]) -> None:
+    records: Records = json.loads(json.dumps(claude_tree.LOOKING_AROUND))
+    records[opened]["message"]["content"].append(call("open", "Bash", command="sleep 9"))
+    assert stayed(batch(session(*records), pins=[{"regex": "sleep 9"}])) == stays
 
 
 # Other models behind the client may name their replies by nothing; then each line is a reply of its own.

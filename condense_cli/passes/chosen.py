@@ -91,13 +91,13 @@ def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
 
 
 def _behind_open_call(messages: Sequence[Message], chosen: set[int]) -> set[int]:
-    """Chosen messages behind a call without a result that stays.
+    """All that is chosen, where a call without a result stays in front of it.
 
-    To a client a summary is the user's next word, behind which it no longer answers the call but leaves it out.
+    To a client the summary is the user's next word, behind which it no longer answers the call but leaves it out.
     """
     answered = {block.answers for message in messages for block in message.blocks}
-    for position, message in enumerate(messages):
+    for message in messages[: min(chosen, default=0)]:
         calls = {block.call_id for block in message.blocks if block.kind is BlockKind.TOOL_CALL}
-        if position not in chosen and not calls <= answered:
-            return {other for other in chosen if other > position}
+        if not calls <= answered:
+            return {*chosen}
     return set()
