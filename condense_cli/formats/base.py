@@ -175,7 +175,8 @@ class Format(Struct, frozen=True):
     record that holds it, from its role, its text as a JSON literal, and the text of the record that it takes the
     place of. `summary_role` is the role in which the client sends a summary; None where roles have to alternate and the
     neighbours decide. A client that `answers_calls` tells the model itself of a call that has no result; once a word of
-    the user follows, it leaves that call out.
+    the user follows, it leaves that call out. One that `sends_lone_thinking` sends turns of nothing but thinking
+    whatever the other turns are.
     """
 
     name: str
@@ -197,6 +198,7 @@ class Format(Struct, frozen=True):
     new_message: NewMessage = role_and_content
     summary_role: Role | None = None
     answers_calls: bool = False
+    sends_lone_thinking: bool = True
     fits: Callable[[Document], bool] = claims_nothing
 
 
