@@ -2,48 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from bombs import LINES
-from build import anthropic, assistant, call, read_turn, result, text, user
-from references import texts
+from build import assistant, read_turn, text, user
+from reading import NEXT, OTHER, PREVIOUS, THIRD, B, decoded, edit, messages, read, saying, see
+from references import references, says_the_same, written
 
 from condense_cli.lossless.decode import Decoded, count_gaps, decode, texts_of
-from condense_cli.markers import short_hash
-from condense_cli.transcript import Message
 
-OTHER = LINES.replace("value", "worth")
-THIRD = LINES.replace("value", "price")
 STATE = f"<environment_details>\n{LINES}\n</environment_details>"
-LATER = [user("Go on."), assistant("Yes.")]
-
-
-def see(where: str, lines: str) -> str:
-    return f"[see {where} #{short_hash(lines)}]"
-
-
-NEXT = see("the next Read of b.py", LINES)
-PREVIOUS = see("the previous Read of b.py", LINES)
-B = read_turn("b", "b.py", LINES)
-
-
-def read(identifier: str, content: Any) -> list[dict[str, Any]]:
-    return read_turn(identifier, f"{identifier}.py", content)
-
-
-def messages(*said: dict[str, Any]) -> tuple[Message, ...]:
-    return anthropic(user("Look."), *said, assistant("Done.")).messages
-
-
-def decoded(*said: dict[str, Any], **options: Any) -> Decoded:
-    return decode(messages(*said), **options)
-
-
-def saying(found: Decoded, position: int) -> list[str]:
-    return [value for block in found.messages[position].blocks for value in texts(block)]
-
 
 # --- What is said of a conversation -----------------------------------------------------------------------------------
 
@@ -101,6 +70,18 @@ def test_a_reference_may_give_a_part() -> None:
     assert saying(found, 2) == [part]
 
 
+@pytest.mark.parametrize("kept", [[0], [19], [0, 19], [9], [1, 18]], ids=str)
+@pytest.mark.parametrize("style", ["{:>6}→", "{:>12}|", "{}\t"])
+def test_numbers_go_on_from_the_lines_beside_a_reference(style: str, kept: list[int]) -> None:
+    """The listing of a file with some lines changed, which stand between references to its newer state."""
+    lines = [f"{'changed, so ' * (n in kept)}{line}" for n, line in enumerate(LINES.split("\n"))]
+    listing = "\n".join(f"{style.format(n)}{line}" for n, line in enumerate(lines, 95))
+    given = messages(*read_turn("a", "b.py", listing), *B)
+    small = written(given)
+    assert references(small)
+    assert says_the_same(decode(small).messages, given)
+
+
 # --- Who may refer ----------------------------------------------------------------------------------------------------
 
 
@@ -155,87 +136,10 @@ def test_elements_of_one_text_refer_to_each_other() -> None:
         assert found.resolved == 1
 
 
-# --- Calls ------------------------------------------------------------------------------------------------------------
-
-
-def edit(identifier: str = "e", **values: Any) -> list[dict[str, Any]]:
-    return [assistant([call(identifier, "Edit", file_path="e.py", **values)]), user([result(identifier, "ok")])]
-
-
-def test_values_of_a_call_refer_forward_and_backward() -> None:
-    found = decoded(*edit(old_string=see("new_string of this call", LINES), new_string=LINES))
-    assert saying(found, 1) == ["e.py", LINES, LINES]
-    found = decoded(*edit(old_string=LINES, new_string=f"x\n{see('old_string of this call', LINES)}"))
-    assert saying(found, 1) == ["e.py", LINES, f"x\n{LINES}"]
-    assert (found.resolved, found.unresolved) == (1, 0)
-    assert found.counted == {(1, 0): [("new_string", 1)]}
-    assert found.named == {}
-
-
-def test_a_value_gives_no_lines_that_it_was_given() -> None:
-    said = edit(a=see("b of this call", LINES), b=see("c of this call", LINES), c=LINES)
-    found = decoded(*said)
-    assert (found.resolved, found.unresolved) == (1, 1)
-    assert saying(found, 1)[1:] == [see("b of this call", LINES), LINES, LINES]
-
-
-def test_calls_and_results_refer_to_calls() -> None:
-    to_call = see("new_string of the next Edit of e.py", LINES)
-    found = decoded(*edit("x", new_string=to_call, other=1), *edit(new_string=LINES), *read("a", to_call), *B)
-    assert saying(found, 1) == ["e.py", LINES]
-    assert saying(found, 6) == [to_call]
-    assert (found.resolved, found.unresolved) == (1, 1)
-    back = see("new_string of the previous Edit of e.py", LINES)
-    assert saying(decoded(*edit(new_string=LINES), *read("a", back)), 4) == [LINES]
-
-
-def test_a_result_refers_to_its_call_as_that_is_written() -> None:
-    said = [
-        assistant([call("e", "Edit", file_path="e.py", new_string=f"{NEXT}\n{OTHER}")]),
-        user([result("e", see("lines 2-21 of new_string of this call", OTHER))]),
-    ]
-    found = decoded(*said, *B)
-    assert saying(found, 1) == ["e.py", f"{LINES}\n{OTHER}"]
-    assert saying(found, 2) == [OTHER]
-    assert found.resolved == 2
-
-
-def test_a_call_refers_to_its_result() -> None:
-    said = [
-        assistant([call("e", "Edit", file_path="e.py", new_string=see("the result", LINES))]),
-        user([result("e", LINES)]),
-    ]
-    assert saying(decoded(*said), 1) == ["e.py", LINES]
-
-
-def todos(*said: str) -> list[dict[str, Any]]:
-    listed = [{"content": each, "status": "pending"} for each in said]
-    return [assistant([call("t", "TodoWrite", todos=listed)]), user([result("t", "ok")])]
-
-
-def test_a_value_beside_a_list_of_todos_refers() -> None:
-    said = todos(*LINES.split("\n")[:3])
-    said[0]["content"][0]["input"]["note"] = NEXT
-    found = decoded(*said, *B)
-    assert saying(found, 1)[-1] == LINES
-
-
-def test_todos_refer_to_todos() -> None:
-    listed = [{"content": f"Rewrite module number {n} with its tests", "status": "pending"} for n in range(6)]
-    told = "\n".join(json.dumps(todo, separators=(",", ":")) for todo in listed[:4])
-    later = [assistant([call("u", "TodoWrite", todos=listed)]), user([result("u", "ok")])]
-    found = decoded(*todos(see("lines 1-4 of todos of the next TodoWrite", told), "Stop."), *later)
-    assert saying(found, 1)[::2] == [*(todo["content"] for todo in listed[:4]), "Stop."]
-    assert (found.resolved, found.unresolved) == (1, 0)
-    assert found.counted == {(1, 0): [("todos", 0)]}
-
-
-def test_a_reference_to_lines_that_are_no_todos_is_text() -> None:
-    """Somebody wrote it: the hash is right, and the lines are not JSON."""
-    line = see("todos of the next TodoWrite", LINES)
-    later = [assistant([call("u", "TodoWrite", todos=LINES)]), user([result("u", "ok")])]
-    found = decoded(*todos(line), *later)
-    assert saying(found, 1) == [line, "pending"]
+def test_a_reference_in_front_of_an_element_is_not_in_it() -> None:
+    before = "x\n" * 200 + see("lines 2-21 of the next <environment_details>", LINES)
+    found = decoded(assistant("Yes?"), user(f"{before}\n{STATE}"), assistant("So."), state(LINES))
+    assert saying(found, 2) == [f"{before}\n{STATE}"]
     assert (found.resolved, found.unresolved) == (0, 1)
 
 
@@ -255,6 +159,15 @@ def test_lines_above_are_those_that_references_leave() -> None:
     found = decoded(*read("a", text), *B)
     assert saying(found, 2) == [f"{OTHER}\n{LINES}\nx\n{OTHER}\n{see('lines 21-40 above', LINES)}"]
     assert found.counted == {(2, 0): [("", 20)]}
+
+
+def test_lines_above_are_counted_with_those_that_were_given() -> None:
+    for shown in (LINES, f"{'a' * 60}\n{'b' * 60}", "c" * 120):
+        size = shown.count("\n") + 1
+        where = f"lines 1-{size} above" if size > 1 else "line 1 above"
+        later = see(f"lines {2 * size + 1}-{2 * size + 20} above", THIRD)
+        found = decoded(*read("a", f"{shown}\n{see(where, shown)}\n{THIRD}\n{later}"))
+        assert saying(found, 2) == [f"{shown}\n{shown}\n{THIRD}\n{THIRD}"]
 
 
 def test_another_text_does_not_give_what_it_was_given() -> None:
@@ -301,6 +214,12 @@ def test_an_escape_that_counts_is_taken_away(escapes: str) -> None:
     found = decoded(*read("a", f"{LINES}\n{above}\n{see('lines 1-20 above', LINES)}"))
     assert saying(found, 2) == [f"{LINES}\n{above.replace(escapes, escapes[1:], 1)}\n{LINES}"]
     assert (found.resolved, found.unresolved) == (1, 0)
+
+
+def test_every_line_without_an_escape_now_is_text() -> None:
+    escaped = NEXT.replace("[see ", "[see \\")
+    found = decoded(*read("a", f"{escaped}\n{escaped}\n{NEXT.replace('b.py', 'c.py')}"), *B)
+    assert (found.resolved, found.unresolved) == (0, 1)
 
 
 def test_a_line_that_had_an_escape_may_be_given() -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import runpy
 import sys
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from real import PROJECT
 
 from condense_cli import api, jsontext
+from condense_cli.extractive import shorten
+from condense_cli.extractive.again import said_again
+from condense_cli.extractive.survey import Survey
 from condense_cli.lossless import states
 from condense_cli.lossless.encode import encode
 from condense_cli.lossless.finders import Finders
@@ -80,3 +84,13 @@ def test_a_block_is_asked_about_once() -> None:
 
     encode(messages, Finders(), Counter(), may_change)
     assert len(asked) == len(set(asked))
+
+
+# What the assistant says again later is looked for in the whole conversation.
+def test_texts_that_are_shortened_one_by_one_are_priced_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = Survey(api.loads(SHAPES["equal turns"](8_000)).messages, Counter())
+    looking = Mock(wraps=said_again)
+    monkeypatch.setattr(shorten, "said_again", looking)
+    texts = shorten.shorten_each(survey, dict.fromkeys(survey.parts, 9))
+    assert len(texts) > 20
+    assert looking.call_count == 1

@@ -82,6 +82,8 @@ def test_the_second_of_one_mark_is_a_copy() -> None:
     one, other = message(ASSISTANT, mark(GO)), message(USER, mark(GO, "87654321"))
     assert [each.is_summary for each in recognised((REQUEST, one, one, other))] == [False, True, False, True]
     assert summaries(REQUEST, summary(USER, mark(GO)), one, other) == [False, True, False, True]
+    again = (REQUEST, one, other, one)
+    assert [each.is_summary for each in recognised(again)] == [False, True, True, False]
     # Nothing is escaped that is a summary, and what it marks is known.
     assert summaries(summary(USER, mark("", "11111111")), REQUEST, message(USER, mark(GO, "11111111"))) == [
         True, False, False,
@@ -111,6 +113,7 @@ def test_a_line_that_leads_on_tells_of_the_summary_before_it() -> None:
     found = recognised(tuple(said))
     assert [each.is_summary for each in found] == [False, False, True, True, False]
     assert found[3].blocks[0].leads_on
+    assert [each.blocks[0].changed for each in with_escapes(said)] == [False, False, True, False, False]
     other = [*said[:3], message(ASSISTANT, f"{GO_ON} x")]
     assert not any(each.is_summary for each in recognised(tuple(other)))
     two = [*said[:3], message(ASSISTANT, GO_ON, GO_ON)]
@@ -131,8 +134,11 @@ def test_a_line_that_leads_on_tells_of_the_summary_before_it() -> None:
 def test_a_line_leads_on_from_a_summary_in_the_other_role(before: Message, role: Role, counts: bool) -> None:
     (*_, found) = recognised((REQUEST, before, message(role, GO_ON)))
     assert found.is_summary is counts
-    (*_, later) = recognised((REQUEST, before, SAID, message(role, GO_ON)))
-    assert not later.is_summary
+    for between in (REQUEST, SAID):
+        (*_, later) = recognised((REQUEST, before, between, message(role, GO_ON)))
+        assert not later.is_summary
+        (*_, later) = recognised((before, between, message(role, GO_ON)))
+        assert not later.is_summary
 
 
 # --- The request that a mark names ------------------------------------------------------------------------------------

@@ -163,6 +163,16 @@ def test_the_spelling_of_an_object_does_not_count() -> None:
     assert verified(plain, {(1, 0): text.with_text(text.text + " ")}, {}, Reader()) == {}
 
 
+# A client may leave some messages out, which would make the file smaller: so less is written than may be read.
+def test_no_more_is_written_than_may_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = messages(*read("\n".join([LINES] * 5)), *B)
+    blocks = put(given, (2, "\n".join([NEXT] * 5)))
+    assert verified(given, blocks, {}, Reader()) == blocks
+    monkeypatch.setattr("condense_cli.lossless.decode._LEAST", 0)
+    monkeypatch.setattr(proof, "WRITTEN_TIMES", 1)
+    assert verified(given, blocks, {}, Reader()) == {}
+
+
 def test_it_ends_where_every_round_finds_something(monkeypatch: pytest.MonkeyPatch) -> None:
     rounds: list[int] = []
 
