@@ -168,6 +168,7 @@ def test_lines_above_are_counted_with_those_that_were_given() -> None:
         later = see(f"lines {2 * size + 1}-{2 * size + 20} above", THIRD)
         found = decoded(*read("a", f"{shown}\n{see(where, shown)}\n{THIRD}\n{later}"))
         assert saying(found, 2) == [f"{shown}\n{shown}\n{THIRD}\n{THIRD}"]
+        assert found.counted == {(2, 0): [("", size), ("", size + 21)]}
 
 
 def test_another_text_does_not_give_what_it_was_given() -> None:
