@@ -75,18 +75,21 @@ def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
             if block.answers:
                 answered.add(block.answers)
     newest = len(messages) - 1
+    # Thousands of calls may share an id: each is looked at once.
+    parted = {call for call, positions in exchanges.items() if not positions <= chosen}
     stay = {
         position
         for position in chosen
         for call in calls_in[position]
-        if not exchanges[call] <= chosen or (position == newest and call not in answered)
+        if call in parted or (position == newest and call not in answered)
     }
-    waiting = list(stay)
+    waiting, known = list(stay), set[str]()
     while waiting:
-        for call in calls_in[waiting.pop()]:
-            for other in exchanges[call] & chosen - stay:
-                stay.add(other)
-                waiting.append(other)
+        for call in calls_in[waiting.pop()] - known:
+            known.add(call)
+            others = (exchanges[call] & chosen) - stay
+            stay |= others
+            waiting += others
     return stay
 
 
