@@ -1,21 +1,24 @@
 """Fits the weights of the extraction to recorded sessions, and measures them on sessions that they were not fitted to.
 
     python benchmarks/train_extraction.py SESSION...
-    python benchmarks/train_extraction.py SESSION... --write
+    python benchmarks/train_extraction.py SESSION... --also OTHER... --write
 
-Needs numpy, which the product does not. Each session is cut at nine places. Two logistic models learn from what is
+Needs numpy, which the product does not. Each session is cut at four places. Two logistic models learn from what is
 known before a cut which facts the assistant writes after it, and which lines its edits have to match there
 (`condense_cli.quality.asked`). Every cut has the same weight.
 
-Sessions of one project make one fold: its name is the last word before `__` in the name of a file, or the last word of
-the name. Each fold is measured with weights that were fitted to all others, at the cuts of `condense evaluate`, with a
-preset and a target, and with several values of its `min_worth` in place of a target. With `--write` weights fitted to
-all sessions go to `condense_cli/extractive/weights.py`, with the date and these figures.
+The name of a project is the last word before `__` in the name of a file, or the first word of the name; where the name
+of one begins with that of another, they may be one project. All projects are put into four folds. Each fold is measured
+with weights that were fitted to the others, at the cuts of `condense evaluate`, with a preset and a target, and with
+several values of its `min_worth` in place of a target. Sessions after `--also` are fitted to and not measured: those of
+other clients. With `--write` weights fitted to all sessions go to `condense_cli/extractive/weights.py`, with the
+date and these figures.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -43,8 +46,9 @@ from condense_cli.transcript import Message, Transcript
 
 PRESET: Final = "balanced"
 SIZES: Final = (0.62, 0.47, 0.30)
-WORTHS: Final = (0.2, 0.4, 1.0, 2.0)
-TRAINED_AT: Final = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
+WORTHS: Final = (0.15, 0.2)
+TRAINED_AT: Final = (0.3, 0.5, 0.75, 0.9)
+FOLDS: Final = 4
 RIDGE_FACTS: Final = 10.0
 RIDGE_LINES: Final = 30.0
 """What keeps weights small: with few sessions large ones are chance."""
@@ -69,8 +73,21 @@ class Example(Struct):
 
 
 def project_of(path: Path) -> str:
-    words: list[str] = re.findall(r"[A-Za-z0-9]+", path.stem.split("__")[0] if "__" in path.stem else path.stem)
-    return words[-1]
+    before, found, _ = path.stem.partition("__")
+    words: list[str] = re.findall(r"[A-Za-z0-9]+", before)
+    return words[-1 if found else 0]
+
+
+def folds_of(projects: Sequence[str]) -> list[set[str]]:
+    """Projects in folds of about as many cuts; `projects` are those of the cuts. What may be one stays together."""
+    names = sorted(set(projects))
+    first = {name: next(filter(name.startswith, names)) for name in names}
+    cuts = collections.Counter(first[project] for project in projects)
+    folds: list[set[str]] = [set() for _ in range(FOLDS)]
+    for one, _ in cuts.most_common():
+        smallest = min(folds, key=lambda fold: sum(cuts[name] for name in fold))
+        smallest |= {name for name in names if first[name] == one}
+    return folds
 
 
 def examples_of(path: Path, transcript: Transcript, cuts: Sequence[float]) -> list[Example]:
@@ -138,26 +155,50 @@ def _logistic(rows: Rows, needed: Rows, counts: Rows, ridge: float) -> tuple[flo
     return tuple(float(f"{weight:.4g}") for weight in found)
 
 
+class Measured(Struct):
+    """What a way left of one cut: recall of facts and of edits, and its size. None where nothing was asked."""
+
+    project: str
+    facts: float | None
+    edits: float | None
+    left: float
+
+
 def held_out(examples: Sequence[Example], tested: Sequence[Example]) -> list[str]:
     """Fact and edit recall of a preset, of sessions that the weights were not fitted to."""
     ways = _ways()
-    found: dict[str, list[tuple[float | None, float | None]]] = {name: [] for name in ways}
-    left: dict[str, list[float]] = {name: [] for name in ways}
-    for project in sorted({example.project for example in tested}):
+    found: dict[str, list[Measured]] = {name: [] for name in ways}
+    for fold in folds_of([example.project for example in examples]):
+        others = [example for example in examples if example.project not in fold]
         # The product has no setting for this.
-        likelihood.MODEL = fitted([example for example in examples if example.project != project])  # type: ignore[misc]
-        for case in [example.case for example in tested if example.project == project]:
+        likelihood.MODEL = fitted(others)  # type: ignore[misc]
+        for example in (example for example in tested if example.project in fold):
+            case = example.case
             for name, condensed in ways.items():
                 messages = condensed(case)
                 recall = case.questions(messages)
-                found[name].append((recall.facts.share, recall.edits.share))
-                left[name].append(case.size_of(messages) / case.tokens)
+                left = case.size_of(messages) / case.tokens
+                found[name].append(Measured(example.project, recall.facts.share, recall.edits.share, left))
     shown = []
-    for name, shares in found.items():
-        facts, edits = ([share for share in column if share is not None] for column in zip(*shares, strict=True))
-        recalls = f"fact recall {fmean(facts):.3f}, edit recall {fmean(edits):.3f}"
-        shown.append(f"{name} ({fmean(left[name]):.1%} of the tokens left): {recalls}")
-    return [*shown, f"means over {len(shares)} cuts, of which {len(edits)} ask for lines, with preset {PRESET}"]
+    for name, measured in found.items():
+        left = fmean(one.left for one in measured)
+        facts, least_facts = _mean_and_worst(measured, lambda one: one.facts)
+        edits, least_edits = _mean_and_worst(measured, lambda one: one.edits)
+        recalls = f"fact recall {facts:.3f}, edit recall {edits:.3f}"
+        shown.append(f"{name} ({left:.1%} of the tokens left): {recalls}; worst {least_facts}, {least_edits}")
+    asking = [one.project for one in measured if one.edits is not None]
+    cuts = f"{len(tested)} cuts, of which {len(asking)} of {len(set(asking))} projects ask for lines"
+    return [*shown, f"means over {cuts}, and of the worst project, with preset {PRESET}"]
+
+
+def _mean_and_worst(measured: Sequence[Measured], share: Callable[[Measured], float | None]) -> tuple[float, str]:
+    """The mean, and that of the worst project with its name."""
+    of_projects: dict[str, list[float]] = {}
+    for one in measured:
+        if (found := share(one)) is not None:
+            of_projects.setdefault(one.project, []).append(found)
+    least, project = min((fmean(found), project) for project, found in of_projects.items())
+    return fmean(found for some in of_projects.values() for found in some), f"{least:.3f} ({project})"
 
 
 def _ways() -> dict[str, Callable[[Case], Sequence[Message]]]:
@@ -208,12 +249,13 @@ Fitted on {today} to {sessions} sessions. Measured on projects that were left ou
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("paths", nargs="+", type=Path, metavar="SESSION")
+    parser.add_argument("--also", nargs="+", type=Path, default=[], metavar="SESSION", help="fitted to, not measured")
     parser.add_argument("--write", action="store_true", help=f"write {FILE.name} anew")
     options = parser.parse_args(arguments)
     examples: list[Example] = []
     tested: list[Example] = []
     sessions = unread = 0
-    for path in options.paths:
+    for path in (*options.paths, *options.also):
         try:
             transcript = api.load(path)
         except CondenseError:
@@ -222,7 +264,8 @@ def main(arguments: list[str] | None = None) -> None:
         found = examples_of(path, transcript, TRAINED_AT)
         sessions += bool(found)
         examples += found
-        tested += examples_of(path, transcript, CUTS)
+        if path in options.paths:
+            tested += [example for example in found if example.case.at in CUTS]
     print(f"{sessions} sessions, {len(examples)} cuts; files that cannot be read: {unread}")
     measured = held_out(examples, tested)
     print(*measured, sep="\n")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import TEXTS
 
 from condense_cli.extractive import editable, mentions
-from condense_cli.extractive.likelihood import likelihoods
+from condense_cli.extractive.likelihood import MODEL, likelihoods
 from condense_cli.extractive.parts import Key
 from condense_cli.extractive.shorten import Priced, shorten_each
 from condense_cli.extractive.survey import Survey
@@ -287,4 +287,5 @@ def test_the_weights_are_those_of_the_features() -> None:
     survey = Survey(anthropic(user("Look."), *read_turn("t0", "a.py", "retry_limit = 17\nretry()")).messages, COUNT)
     assert {len(row) for row in survey.fact_features()} == {len(FACTS)}
     assert {len(row) for row in survey.line_features()} == {len(LINES)}
-    assert all(0 <= weight <= 1 for weight in survey.weights)
+    assert all(0 <= weight <= 1 for weight in survey.weights[: len(survey.facts)])
+    assert all(0 <= weight <= MODEL.line for weight in survey.weights[len(survey.facts) :])

@@ -16,15 +16,32 @@ from .versions import Line, Shown
 
 FEATURES: Final = (
     "one", "read in part", "created", "written by an edit", "shown after an edit", "edited", "age of the edit", "age",
-    "age of the file", "lines", "files after", "edits of all files", "conversation",
+    "age of a part read", "age if created", "age if written by an edit", "age if shown after an edit",
+    "age of the file", "reads", "lines", "files after", "edits of all files", "conversation",
     "length", "indentation", "definition", "comment", "import", "likeliest fact", "sum of facts", "written",
-    "in the newest request", "written nearby",
+    "in the newest request", "written nearby", "likeliest nearby", "likely around",
 )  # fmt: skip
 """Names of the features of a line, in their order: first those that all lines of a text share."""
 
 _OPENING: Final = re.compile(
     r"(?P<import>(?:import|from|#include|use|require|package)\b)|(?P<comment>#|//|/\*|\*|--|<!--|\"\"\")"
 )
+
+_WAYS: Final = (Shown.READ_IN_PART, Shown.CREATED, Shown.EDITED, Shown.CONFIRMED)
+"""In the order of the features. How fast a line is out of use depends on how it was shown."""
+
+
+class Nearby(Struct, frozen=True):
+    """What stands near a line in its text.
+
+    `written` is the share of the lines near it that name a fact that the assistant wrote. `likeliest` tells how likely
+    the likeliest fact near it is needed, `likely` the mean of the likeliest of each line in a wider stretch: an edit
+    matches several lines that stand together.
+    """
+
+    written: float
+    likeliest: float
+    likely: float
 
 
 class Conversation(Struct, frozen=True):
@@ -42,17 +59,18 @@ class Conversation(Struct, frozen=True):
 
 def of_text(line: Line, conversation: Conversation) -> tuple[float, ...]:
     """Features of all lines that one text shows."""
-    file, shown, end = line.file, line.shown, conversation.end
+    file, end = line.file, conversation.end
+    age = doublings(end - line.position)
+    ways = [line.shown is way for way in _WAYS]
     return (
         1.0,
-        shown is Shown.READ_IN_PART,
-        shown is Shown.CREATED,
-        shown is Shown.EDITED,
-        shown is Shown.CONFIRMED,
+        *ways,
         file.edits > 0,
         doublings(end - file.edited) if file.edits else 0.0,
-        doublings(end - line.position),
+        age,
+        *(age if is_way else 0.0 for is_way in ways),
         doublings(end - file.touched),
+        log2(1 + file.reads),
         log2(1 + line.size),
         log2(1 + len(conversation.touched) - bisect_right(conversation.touched, file.touched)),
         log2(1 + conversation.edits),
@@ -60,11 +78,10 @@ def of_text(line: Line, conversation: Conversation) -> tuple[float, ...]:
     )
 
 
-def of_line(body: str, facts: Sequence[float], written: bool, requested: bool, nearby: float) -> tuple[float, ...]:
+def of_line(body: str, facts: Sequence[float], written: bool, requested: bool, nearby: Nearby) -> tuple[float, ...]:
     """Features of one line.
 
-    `facts` tells how likely each of its facts is needed, `nearby` the share of the lines around it that name a fact
-    that the assistant wrote.
+    `facts` tells how likely each of its facts is needed; it may be `written` by the assistant, or `requested`.
     """
     text = body.lstrip()
     opening = _OPENING.match(text)
@@ -79,5 +96,7 @@ def of_line(body: str, facts: Sequence[float], written: bool, requested: bool, n
         sum(facts),
         written,
         requested,
-        nearby,
+        nearby.written,
+        nearby.likeliest,
+        nearby.likely,
     )

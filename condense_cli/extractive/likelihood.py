@@ -18,13 +18,13 @@ from .weights import FACTS, LINES
 class Model(Struct, frozen=True):
     """Weights of the features of facts and of lines, in their order.
 
-    `line` is what a line that an edit has to match is worth of a fact that is needed: an edit fails without it, but
-    it can be read again.
+    `line` is what a line that an edit has to match is worth of a fact that is needed: work needs many facts and few
+    lines, and an edit fails without one.
     """
 
     facts: tuple[float, ...]
     lines: tuple[float, ...]
-    line: float = 0.8
+    line: float = 2.5
 
 
 MODEL: Final = Model(tuple(FACTS.values()), tuple(LINES.values()))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
-from itertools import accumulate
 from itertools import count as count_up
 from typing import Final
 
@@ -20,18 +19,20 @@ from ..tokens import Counter
 from ..tools import command_lines, writes_a_file
 from ..transcript import Block, Message
 from . import likelihood
-from .editable import Conversation, of_line, of_text
+from .editable import Conversation, Nearby, of_line, of_text
 from .headings import Headings
 from .kinds import tells_an_error
 from .likelihood import Model, likelihoods
 from .mentions import ARGUMENT, IN_EDIT, IN_ERROR, IN_NEWEST_REQUEST, REQUESTED, SAID, SHOWN, TOKEN, Mentions
+from .neighbours import highest, means
 from .parts import Key, Part, parts_of
 from .pasted import Address, own_units
 from .units import Units, split
 from .versions import editable_lines
 
-_AROUND: Final = 4
-"""So many lines before and after a line are near it."""
+_NEAR: Final = 4
+_AROUND: Final = 12
+"""So many lines before and after a line are near it, and around it."""
 
 
 def _kilotokens(characters: int) -> float:
@@ -125,19 +126,18 @@ class Survey:
                 nearby[body],
             )
 
-    def _nearby(self, positions: Set[int]) -> dict[str, float]:
-        """For every line of the texts at some positions the share of lines around it that name what was written."""
-        found: dict[str, float] = {}
-        written = self._mentions.written
-        names_written = {body for body, facts in self._of_body.items() if any(map(written.__getitem__, facts))}
+    def _nearby(self, positions: Set[int]) -> dict[str, Nearby]:
+        """What stands near each line of the texts at some positions."""
+        found: dict[str, Nearby] = {}
+        of_body, weights, written = self._of_body, self.weights, self._mentions.written
+        names_written = {body for body, facts in of_body.items() if any(map(written.__getitem__, facts))}
         for key, units in self.units.items():
             if self.positions[key] in positions:
                 bodies = units.bodies
-                sums = [0, *accumulate(map(names_written.__contains__, bodies))]
-                for unit, body in enumerate(bodies):
-                    if body in self.lines:
-                        start, stop = max(0, unit - _AROUND), min(len(bodies), unit + _AROUND + 1)
-                        found[body] = (sums[stop] - sums[start]) / (stop - start)
+                likeliest = [max(map(weights.__getitem__, of_body[body]), default=0.0) for body in bodies]
+                shares = means([*map(names_written.__contains__, bodies)], _NEAR)
+                nearby = map(Nearby, shares, highest(likeliest, _NEAR), means(likeliest, _AROUND))
+                found.update((body, near) for body, near in zip(bodies, nearby, strict=True) if body in self.lines)
         return found
 
     def _read(self) -> None:

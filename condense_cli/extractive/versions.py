@@ -38,9 +38,10 @@ class Shown(IntEnum):
 
 
 class History(Struct):
-    """What was done to the files of one name: how often they were edited, and where they were edited and used last."""
+    """What was done to the files of one name: how often they were edited and shown, and where edited and used last."""
 
     edits: int = 0
+    reads: int = 0
     edited: int = 0
     touched: int = 0
 
@@ -91,11 +92,11 @@ def editable_lines(
     deeds: dict[int, _Deed] = {}
     files: dict[str, _File] = {}
     histories: dict[str, History] = {}
-    for part in parts:
+    for part in _replaced_first(parts, deeds):
         call = part.call
         if call is None or id(call) in failed:
             continue
-        deed = deeds.get(id(call)) or deeds.setdefault(id(call), _deed(call))
+        deed = deeds[id(call)]
         if not (deed.shows if part.is_result else deed.writes):
             continue
         file = files.get(deed.path)
@@ -105,6 +106,7 @@ def editable_lines(
         history = file.history
         lines = [line for line in bodies[part.key] if len(line.strip()) >= SHORTEST_LINE]
         position = history.touched = positions[part.key]
+        history.reads += part.is_result and not deed.writes
         if part.is_argument and part.text in deed.replaced:
             history.edits += 1
             history.edited = position
@@ -126,6 +128,26 @@ def editable_lines(
             if other is None or shown.position > other.position:
                 found[line] = shown
     return found
+
+
+def _replaced_first(parts: Iterable[Part], deeds: dict[int, _Deed]) -> list[Part]:
+    """The parts in order, but what an edit replaces before what it puts there, whichever argument comes first.
+
+    A line of both stays in the file. What each call does is added to the `deeds`.
+    """
+    edits: dict[tuple[Key, int], int] = {}
+
+    def order(part: Part) -> tuple[int, bool]:
+        call = part.call
+        if call is None:
+            deed = _Deed()
+        else:
+            deed = deeds.get(id(call)) or deeds.setdefault(id(call), _deed(call))
+        message, block, path = part.key
+        edit = edits.setdefault(((message, block, path[:-1]), id(call)), len(edits))
+        return edit, part.text not in deed.replaced
+
+    return sorted(parts, key=order)
 
 
 def _deed(call: Block) -> _Deed:

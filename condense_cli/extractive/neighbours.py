@@ -1,0 +1,29 @@
+"""Numbers of a row seen with their neighbours: means and greatest ones, at a cost that the reach hardly changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+
+def means(numbers: Sequence[float], reach: int) -> list[float]:
+    """For every number the mean of those at most so many places away, itself included."""
+    sums = [0.0, *accumulate(numbers)]
+    size = len(numbers)
+    return [
+        (sums[stop] - sums[start]) / (stop - start)
+        for start, stop in ((max(0, place - reach), min(size, place + reach + 1)) for place in range(size))
+    ]
+
+
+def highest(numbers: Sequence[float], reach: int) -> list[float]:
+    """For every number the greatest of those at most so many places away, itself included."""
+    found = [*numbers]
+    done = 0
+    # Windows double: the greatest of two that overlap, or touch, is that of both together.
+    while done < reach:
+        step = min(reach - done, 2 * done + 1)
+        padded = [*[float("-inf")] * step, *found, *[float("-inf")] * step]
+        found = list(map(max, padded, found, padded[2 * step :]))
+        done += step
+    return found
