@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import collections
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -240,7 +241,7 @@ def written(model: Model, sessions: int, measured: Sequence[str]) -> str:
 
 Fitted on {today} to {sessions} sessions. Measured on projects that were left out:
 '''
-    figures = "\n".join(f"- {line}" for line in measured)
+    figures = "\n".join(textwrap.fill(f"- {line}", 118, subsequent_indent="  ") for line in measured)
     return f'{head}\n{figures}\n"""\n\nfrom __future__ import annotations\n\nfrom typing import Final\n\n' + "\n".join(
         [*tables, ""]
     )

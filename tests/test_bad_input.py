@@ -23,6 +23,8 @@ NO_TRANSCRIPT: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "is empty"),
     "blank": (b" \n\r\n\t\n", "is empty"),
     "only a BOM": (b"\xef\xbb\xbf", "is empty"),
+    "a line with a format's key": (b'the key "input" of it\n', ":1:1: not JSON"),
+    "a line with another's": (b'the key "conversations" of it\n', ":1:1: not JSON"),
     "prose": (b"Dear diary,\ntoday I condensed nothing.\n", ":1:1: not JSON"),
     "HTML": (b"<!DOCTYPE html>\n<html><body>404</body></html>\n", "looks like HTML"),
     "text": ("Größe: 5\n".encode(), "looks like text"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import claude_tree
 import pytest
-from batches import batch
+from batches import batch, stayed
 from build import LONG, anthropic, assistant, call, conversation, marks, openai, result, session, text, thinking, user
 from helpers import Records
 from msgspec.structs import replace
@@ -109,6 +109,27 @@ def test_claude_code_gets_a_boundary_a_summary_and_copies() -> None:
         [block.text for block in message.blocks] for message in found.transcript.messages
     ]
     assert validate(reread) == []
+
+
+# A reply of nothing but thinking is sent only where a later line has its id, which copies of both no longer share.
+@pytest.mark.parametrize("pins", [[], [{"regex": "let me think"}]], ids=["recent", "pinned"])
+def test_thinking_alone_goes_where_the_client_would_not_send_its_copy(pins: list[dict[str, str]]) -> None:
+    words = [claude_tree.said(13, 12, "Go on."), claude_tree.said(15, 14, "And then?")]
+    replies = [claude_tree.reply(at, at - 1, "again", said) for at, said in ((14, thinking()), (16, text("It works.")))]
+    transcript = session(*claude_tree.LOOKING_AROUND, words[0], replies[0], words[1], replies[1])
+    assert transcript.messages[-3].is_only_thinking
+    found = batch(transcript, selection={"type": "preserve_recent", "keep_recent_count": 1 if pins else 3}, pins=pins)
+    assert marks(found)
+    assert [block.text for _, block in found.transcript.blocks() if block.kind is BlockKind.THINKING] == []
+    assert found.warnings == transcript.warnings
+
+
+# The client answers an open call itself, but not behind a summary, which is the user's word to it.
+@pytest.mark.parametrize(("opened", "stays"), [(5, [0, 5, 6, 11]), (1, [*range(12)])], ids=["later", "first"])
+def test_a_summary_has_its_place_in_front_of_open_calls(opened: int, stays: list[int]) -> None:
+    records: Records = json.loads(json.dumps(claude_tree.LOOKING_AROUND))
+    records[opened]["message"]["content"].append(call("open", "Bash", command="sleep 9"))
+    assert stayed(batch(session(*records), pins=[{"regex": "sleep 9"}])) == stays
 
 
 # Other models behind the client may name their replies by nothing; then each line is a reply of its own.

@@ -5,14 +5,19 @@ from __future__ import annotations
 import runpy
 import sys
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from real import PROJECT
 
 from condense_cli import api, jsontext
+from condense_cli.extractive import shorten
+from condense_cli.extractive.again import said_again
+from condense_cli.extractive.survey import Survey
 from condense_cli.lossless import states
 from condense_cli.lossless.encode import encode
 from condense_cli.lossless.finders import Finders
+from condense_cli.passes.chosen import _with_halves
 from condense_cli.spelled import Spelled
 from condense_cli.tokens import Counter
 from condense_cli.transcript import Block, Message
@@ -80,3 +85,39 @@ def test_a_block_is_asked_about_once() -> None:
 
     encode(messages, Finders(), Counter(), may_change)
     assert len(asked) == len(set(asked))
+
+
+# What the assistant says again later is looked for in the whole conversation.
+def test_texts_that_are_shortened_one_by_one_are_priced_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = Survey(api.loads(SHAPES["equal turns"](8_000)).messages, Counter())
+    looking = Mock(wraps=said_again)
+    monkeypatch.setattr(shorten, "said_again", looking)
+    texts = shorten.shorten_each(survey, dict.fromkeys(survey.parts, 9))
+    assert len(texts) > 20
+    assert looking.call_count == 1
+
+
+class Counted(set[int]):
+    """A set that counts how often all of it is looked at."""
+
+    looks = 0
+
+    def __ge__(self, other: object) -> bool:
+        self.looks += 1
+        return super().__ge__(other)  # type: ignore[operator]
+
+    def __sub__(self, other: Any) -> set[int]:
+        self.looks += 1
+        return super().__sub__(other)
+
+    def __rand__(self, other: Any) -> set[int]:
+        self.looks += 1
+        return {*self}.intersection(other)
+
+
+@pytest.mark.parametrize("missing", [set(), {5}])
+def test_halves_of_calls_that_share_an_id_are_found_at_once(missing: set[int]) -> None:
+    messages = api.loads(SHAPES["equal ids"](20_000)).messages[1:-13]
+    chosen = Counted({*range(len(messages))} - missing)
+    assert len(_with_halves(messages, chosen)) == (len(chosen) if missing else 0)
+    assert chosen.looks <= 2

@@ -15,7 +15,7 @@ from condense_cli import api
 from condense_cli.lossless import encode, proof
 from condense_cli.lossless.decode import decode
 from condense_cli.markers import REFERENCE_PREFIX
-from condense_cli.passes import pipeline
+from condense_cli.passes import course
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.prelude import Writer
 from condense_cli.transcript import Block, Text, Transcript
@@ -46,7 +46,7 @@ def spoiling(place: tuple[int, int]) -> Iterator[None]:
 
 def proving_all(transcript: Transcript) -> Condensation:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "Writer", lambda *given, proves_all: Writer(*given, proves_all=True))
+        patch.setattr(course, "Writer", lambda *given, proves_all: Writer(*given, proves_all=True))
         return api.condense(transcript, CONFIGURATION, clock=lambda: 0.0)
 
 

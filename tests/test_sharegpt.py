@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import real
-from build import LONG, condense, cut_to, one_pass
+from build import LONG, condense, configuration, cut_to, one_pass
 
 from condense_cli import api
 from condense_cli.errors import UnknownFormatError
@@ -142,3 +142,18 @@ def test_rows_of_a_training_set(value: dict[str, Any]) -> None:
     after = json.loads(row.holding(condensed))
     assert len(json.dumps(after)) < len(line)
     assert parse(json.dumps(after).encode()).messages[0].blocks[0].text == "Go on."
+
+
+# A call is JSON in a string of the file. Once a reference took the place of the bad bytes, only the file has some left.
+def test_bad_bytes_in_a_call_come_back() -> None:
+    listing = json.dumps(f"\udcff{LONG}", ensure_ascii=False)
+    turns = [{"from": "human", "value": "Go on."}]
+    for _ in range(2):
+        said = f'{{"name": "write", "arguments": {{"path": "a.py", "content": {listing}}}}}'
+        turns += [{"from": "function_call", "value": said}, {"from": "observation", "value": "ok"}]
+    turns += [{"from": "gpt", "value": "Done."}]
+    data = json.dumps({"conversations": turns}, ensure_ascii=False).encode("utf-8", "surrogateescape")
+    prelude = configuration(lossless_prelude={"tool_parameters": True})
+    small = api.dump(api.condense(parse(data), prelude))
+    assert small.count(b"\xff") == 1
+    assert api.dump(api.restore(parse(small))) == data

@@ -106,7 +106,7 @@ def test_odd_lists_come_back(todos: list[Any]) -> None:
 
 def test_a_reference_to_lines_that_are_no_todos_is_text() -> None:
     """Somebody wrote it: the hash is right, and the lines are not JSON."""
-    text = "first line of it\nsecond line of it"
+    text = "\n".join(f"line {n} of it, which is no todo" for n in range(4))
     imitation = [{"content": "[see todos of the next TodoWrite #000000]", "status": "pending"}]
     from condense_cli.markers import short_hash
 

@@ -3,50 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from answers import ANSWERS
 from build import LONG, anthropic, assistant, call, cut_to, extract, one_pass, read_turn, reasons, result, user
 from build import condense as run
 
 from condense_cli import api
-from condense_cli.extractive.answers import words_in
-from condense_cli.ledger.collect import collect
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.words import lost
 from condense_cli.transcript import BlockKind, Transcript
-
-RULE = "Use pnpm, never npm.\nAnd ask before you install anything."
-REJECTED = (
-    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
-    "new_string was NOT written to the file). "
-)
-ANSWERS = {
-    "said": (f"{REJECTED}To tell you how to proceed, the user said:\n{RULE}", RULE),
-    "reason": (f"{REJECTED}The user provided the following reason for the rejection:  {RULE}", RULE),
-    "denied": (
-        f"The user rejected permission to use this specific tool call with the following feedback: {RULE}",
-        RULE,
-    ),
-    "answered": (
-        'User has answered your questions: "Which one?"="pnpm, as always". You can now continue with the user\'s '
-        "answers in mind.",
-        '"Which one?"="pnpm, as always".',
-    ),
-    "feedback": (
-        f"The user denied this operation and provided the following feedback:\n<feedback>\n{RULE}\n</feedback>",
-        RULE,
-    ),
-    "context": (
-        "The user approved this operation and provided the following context:\n"
-        f"<feedback>\n{RULE}\n</feedback>\n{LONG}\nlast",
-        RULE,
-    ),
-}
-NO_ANSWERS = (
-    f"{REJECTED}STOP what you are doing and wait for the user to tell you how to proceed.",
-    "The user doesn't want to take this action right now. STOP what you are doing.",
-    f"<feedback>\n{RULE}\n</feedback>",
-    f"x\nUser has answered your questions: {RULE}",
-    "User has answered your questions: nothing",
-)
 
 
 def answered(text: str, turns: int = 30) -> Transcript:
@@ -61,20 +25,6 @@ def answered(text: str, turns: int = 30) -> Transcript:
 
 def of_call(transcript: Transcript) -> str:
     return next(block.text for _, block in transcript.blocks() if block.answers == "asked")
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_what_was_answered_is_found(name: str) -> None:
-    text, words = ANSWERS[name]
-    transcript = answered(text, 1)
-    (block,) = [block for _, block in transcript.blocks() if block.answers == "asked"]
-    assert words_in(block) == words
-    assert words in [request.text for request in collect(transcript.messages).requests]
-
-
-@pytest.mark.parametrize("text", NO_ANSWERS)
-def test_nothing_else_is_an_answer(text: str) -> None:
-    assert not any(words_in(block) for _, block in answered(text, 1).blocks())
 
 
 @pytest.mark.parametrize("name", ANSWERS)

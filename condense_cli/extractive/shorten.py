@@ -106,10 +106,11 @@ def shorten_each(survey: Survey, limits: Mapping[Key, int]) -> dict[Key, str]:
     the part is the marker alone, or as it was if that is no larger.
     """
     said = survey.said_by(key for key in survey.parts if key not in limits)
+    priced = Priced(survey)
     texts: dict[Key, str] = {}
     for key in sorted(limits, reverse=True):
         if survey.count(survey.parts[key].content) > limits[key]:
-            texts[key] = _shortened(survey, key, limits[key], said)
+            texts[key] = _shortened(priced, key, limits[key], said)
         else:
             texts[key] = survey.parts[key].text
             survey.add_said(said, key)
@@ -161,9 +162,10 @@ def _own_values(survey: Survey, part: Part, tokens: Sequence[int]) -> list[float
     return values
 
 
-def _shortened(survey: Survey, key: Key, budget: int, said: list[int]) -> str:
+def _shortened(priced: Priced, key: Key, budget: int, said: list[int]) -> str:
+    survey = priced.survey
     stretches = stretches_of(survey, [key])
-    choice = Choice(Priced(survey).candidates([key], stretches, marker_tokens(survey)), said)
+    choice = Choice(priced.candidates([key], stretches, marker_tokens(survey)), said)
     fit(choice, budget, lambda: sum(map(survey.count, rendered(survey, [key], stretches, choice).values())))
     return str(rendered(survey, [key], stretches, choice)[key])
 

@@ -2,11 +2,16 @@
 
 Fitted on 2026-11-22 to 76 sessions. Measured on projects that were left out:
 
-- target 62% (63.6% of the tokens left): fact recall 0.974, edit recall 0.953; worst 0.912 (entirelocal), 0.854 (sample)
-- target 47% (50.4% of the tokens left): fact recall 0.956, edit recall 0.863; worst 0.876 (ohmyposh), 0.677 (JSSoundRecorder)
-- target 30% (33.7% of the tokens left): fact recall 0.871, edit recall 0.728; worst 0.684 (entiresem), 0.442 (JSSoundRecorder)
-- min_worth 0.15 (76.7% of the tokens left): fact recall 0.995, edit recall 0.988; worst 0.966 (ohmyposh), 0.914 (entireskills)
-- min_worth 0.2 (74.0% of the tokens left): fact recall 0.989, edit recall 0.976; worst 0.950 (ohmyposh), 0.914 (entireskills)
+- target 62% (63.6% of the tokens left): fact recall 0.974, edit recall 0.953; worst 0.912 (entirelocal), 0.854
+  (sample)
+- target 47% (50.4% of the tokens left): fact recall 0.956, edit recall 0.863; worst 0.876 (ohmyposh), 0.677
+  (JSSoundRecorder)
+- target 30% (33.7% of the tokens left): fact recall 0.871, edit recall 0.728; worst 0.684 (entiresem), 0.442
+  (JSSoundRecorder)
+- min_worth 0.15 (76.7% of the tokens left): fact recall 0.995, edit recall 0.988; worst 0.966 (ohmyposh), 0.914
+  (entireskills)
+- min_worth 0.2 (74.0% of the tokens left): fact recall 0.989, edit recall 0.976; worst 0.950 (ohmyposh), 0.914
+  (entireskills)
 - means over 87 cuts, of which 37 of 11 projects ask for lines, and of the worst project, with preset balanced
 """
 

@@ -146,6 +146,18 @@ def claims_nothing(document: Document) -> bool:
     return False
 
 
+def only_value(document: Document, key: str) -> Any:
+    """The value of a file's only record, if the record has that key; None also where it is not JSON."""
+    source = document.source
+    if len(source.spans) != 1 or source.unparsed or f'"{key}"'.encode() not in source.raw(0):
+        return None
+    try:
+        value = jsontext.parse(source.view(0))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and key in value else None
+
+
 class Format(Struct, frozen=True):
     """One row of the table of formats.
 
@@ -163,7 +175,8 @@ class Format(Struct, frozen=True):
     record that holds it, from its role, its text as a JSON literal, and the text of the record that it takes the
     place of. `summary_role` is the role in which the client sends a summary; None where roles have to alternate and the
     neighbours decide. A client that `answers_calls` tells the model itself of a call that has no result; once a word of
-    the user follows, it leaves that call out.
+    the user follows, it leaves that call out. One that `sends_lone_thinking` sends turns of nothing but thinking
+    whatever the other turns are.
     """
 
     name: str
@@ -185,6 +198,7 @@ class Format(Struct, frozen=True):
     new_message: NewMessage = role_and_content
     summary_role: Role | None = None
     answers_calls: bool = False
+    sends_lone_thinking: bool = True
     fits: Callable[[Document], bool] = claims_nothing
 
 

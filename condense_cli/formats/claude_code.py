@@ -214,5 +214,6 @@ FORMAT = Format(
     compaction=claude_compaction.write,
     summary_role=Role.USER,
     answers_calls=True,
+    sends_lone_thinking=False,
     display=claude_slim.display_values,
 )

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from .. import jsontext
 from ..transcript import Block, BlockKind, Family, JsonPath, Message, Role, Transcript
 from .anthropic import envelope_model
-from .base import Evidence, FileFault, Format, not_a_message, part_kinds, records_of
+from .base import Evidence, FileFault, Format, not_a_message, only_value, part_kinds, records_of
 from .container import Document, with_records_under
 from .responses_items import ROLES, Item, ItemReader, turns_of
 from .responses_pairs import NEED_IDS, completing
@@ -85,10 +85,7 @@ def _of_message(value: dict[str, Any]) -> Evidence:
 
 def claims(document: Document) -> bool:
     """Whether the only record of a file is the body of a request."""
-    source = document.source
-    if len(source.spans) != 1 or source.unparsed or b'"input"' not in source.raw(0):
-        return False
-    items = _input(jsontext.parse(source.raw(0)))
+    items = _input(only_value(document, "input"))
     return bool(items) and all(evidence(item) is not Evidence.NO for item in items)
 
 

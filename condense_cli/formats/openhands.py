@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from .. import jsontext
 from ..transcript import TEXT_CALL, Block, BlockKind, Container, Family, Place, Role, Transcript
 from . import estimates, repeats
-from .base import Evidence, Format, not_a_message
+from .base import Evidence, Format, not_a_message, only_value
 from .container import Document, with_records_at
 from .injected import is_injected
 from .spelling import as_spelled
@@ -57,14 +57,7 @@ def evidence(value: Any) -> Evidence:
 
 def claims(document: Document) -> bool:
     """Whether the file is one run. Several are rows, each with a conversation of its own."""
-    source = document.source
-    if len(source.spans) != 1 or source.unparsed or b'"history"' not in source.data:
-        return False
-    try:
-        value = jsontext.parse(source.view(0))
-    except (ValueError, RecursionError):
-        return False
-    return is_run(value)
+    return is_run(only_value(document, "history"))
 
 
 def is_run(value: Any) -> bool:

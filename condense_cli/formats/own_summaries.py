@@ -12,6 +12,7 @@ In a file that is written, text of others that would count all the same has an e
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from msgspec.structs import replace
@@ -32,7 +33,7 @@ def recognised(messages: tuple[Message, ...]) -> tuple[Message, ...]:
         return messages
     marks = _Marks()
     found = []
-    for message, following in zip(messages, (*messages[1:], None), strict=True):
+    for message, following in zip_longest(messages, messages[1:]):
         block = message.blocks[0] if message.blocks else None
         if block is not None and not message.is_summary and marks.counts(message, following):
             text = block.text
@@ -49,7 +50,7 @@ def recognised(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 def with_escapes(messages: Sequence[Message]) -> Iterator[Message]:
     """Messages as they have to be written, so that text of others is not read as a summary of ours."""
     marks = _Marks()
-    for message, following in zip(messages, (*messages[1:], None), strict=True):
+    for message, following in zip_longest(messages, messages[1:]):
         counts = not message.is_summary and marks.counts(message, following)
         marks.pass_by(message)
         if counts:

@@ -19,7 +19,7 @@ from .. import jsontext
 from ..errors import UnknownFormatError
 from ..transcript import IN_STRING, TEXT_CALL, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from .anthropic import envelope_text
-from .base import Evidence, Format, not_a_message, part_kinds
+from .base import Evidence, Format, not_a_message, only_value, part_kinds
 from .container import Document, with_records_under
 from .injected import is_injected
 from .spelling import as_spelled
@@ -58,10 +58,8 @@ def evidence(value: Any) -> Evidence:
 
 def claims(document: Document) -> bool:
     """Whether the only record of a file is a conversation; of many, each is a row."""
-    if len(document.source.spans) != 1 or document.source.unparsed or b'"conversations"' not in document.source.raw(0):
-        return False
-    value = jsontext.parse(document.source.raw(0))
-    turns = value.get("conversations") if isinstance(value, dict) else None
+    value = only_value(document, "conversations")
+    turns = value["conversations"] if value else None
     return isinstance(turns, list) and bool(turns) and _speaker(turns[0]) is not None
 
 

@@ -90,8 +90,15 @@ def _edits(
     for place, parts in spans.items():
         edits[place.path] = style.literal(_respanned(values(place.record, place.path), parts))
     for place, replacements in strings.items():
-        edits[place.path] = style.literal(jsontext.replace_values(values(place.record, place.path), replacements))
+        text = values(place.record, place.path)
+        edits[place.path] = style.literal(jsontext.replace_values(text, replacements, _inside(text, style)))
     return edits
+
+
+def _inside(text: str, style: jsontext.Style) -> jsontext.Style:
+    """The style of a JSON text inside a string of a file, whose bad bytes it has as the file has them."""
+    inner = jsontext.Style.of(text.encode("utf-8", "surrogatepass"))
+    return jsontext.Style(inner.escapes_non_ascii, inner.is_utf8 and style.is_utf8)
 
 
 def _values(block: Block) -> Iterator[tuple[JsonPath, Any]]:

@@ -286,9 +286,9 @@ class _Decoder:
                 if not has_moved:
                     self.counted.setdefault(place[:2], []).append((field, number))
                 line, mark = self._taken(line, "\n".join(above))
-            size = line.count("\n") + 1
-            lines += line.split("\n") if size > 1 else [line]
-            marks += bytes((mark,)) * size
+            new = line.split("\n")
+            lines += new
+            marks += bytes((mark,)) * len(new)
         return "\n".join(lines), marks
 
     def _may_give(self, given: bytes | bytearray, start: int, size: int) -> bool:

@@ -75,29 +75,32 @@ def _with_halves(messages: Sequence[Message], chosen: set[int]) -> set[int]:
             if block.answers:
                 answered.add(block.answers)
     newest = len(messages) - 1
+    # Thousands of calls may share an id: each is looked at once.
+    parted = {call for call, positions in exchanges.items() if not positions <= chosen}
     stay = {
         position
         for position in chosen
         for call in calls_in[position]
-        if not exchanges[call] <= chosen or (position == newest and call not in answered)
+        if call in parted or (position == newest and call not in answered)
     }
-    waiting = list(stay)
+    waiting, known = list(stay), set[str]()
     while waiting:
-        for call in calls_in[waiting.pop()]:
-            for other in exchanges[call] & chosen - stay:
-                stay.add(other)
-                waiting.append(other)
+        for call in calls_in[waiting.pop()] - known:
+            known.add(call)
+            others = (exchanges[call] & chosen) - stay
+            stay |= others
+            waiting += others
     return stay
 
 
 def _behind_open_call(messages: Sequence[Message], chosen: set[int]) -> set[int]:
-    """Chosen messages behind a call without a result that stays.
+    """All that is chosen, where a call without a result stays in front of it.
 
-    To a client a summary is the user's next word, behind which it no longer answers the call but leaves it out.
+    To a client the summary is the user's next word, behind which it no longer answers the call but leaves it out.
     """
     answered = {block.answers for message in messages for block in message.blocks}
-    for position, message in enumerate(messages):
+    for message in messages[: min(chosen, default=0)]:
         calls = {block.call_id for block in message.blocks if block.kind is BlockKind.TOOL_CALL}
-        if position not in chosen and not calls <= answered:
-            return {other for other in chosen if other > position}
+        if not calls <= answered:
+            return {*chosen}
     return set()

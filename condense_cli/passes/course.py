@@ -256,13 +256,13 @@ class Course:
 
     def _thinking_tokens(self) -> int:
         """Tokens of the thinking that would have to go now."""
-        model = self.transcript.model
-        return thinking.tokens_to_drop(self.draft.written(), self.configuration.thinking, model, self.count)
+        mode = self.configuration.thinking
+        return thinking.tokens_to_drop(self.draft.written(), mode, self.transcript, self.count)
 
     def _drop_thinking(self) -> bool:
         """Drop what the thinking mode says; whether messages went, so that windows may have moved."""
         written = self.draft.written()
-        gone, reason = thinking.to_drop(written, self.configuration.thinking, self.transcript.model, self.draft.removed)
+        gone, reason = thinking.to_drop(written, self.configuration.thinking, self.transcript, self.draft.removed)
         if not gone:
             return False
         before, messages = self.draft.tokens, self.draft.messages

@@ -1,8 +1,9 @@
-"""Thinking that a change made invalid, or that the user wants gone.
+"""Thinking that a change made invalid, that a client no longer sends, or that the user wants gone.
 
 Models that bind thinking to its prefix refuse every later thinking block once anything before it
 changed. Older models refuse only changes to the thinking of the open tool loop, which they need to
-continue: it stays.
+continue: it stays. A client that sends no reply of thinking alone may still send one where more of it
+follows later under the same id; what went may have been that, and copies have other ids.
 """
 
 from __future__ import annotations
@@ -10,29 +11,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, assert_never
 
+from ..formats import format_named
 from ..models import binds_thinking
 from ..tokens import MESSAGE_TOKENS, Counter
-from ..transcript import Block, BlockKind, Message, Role
+from ..transcript import Block, BlockKind, Message, Role, Transcript
 from ..validity import thinking_behind_changes
 
 Mode = Literal["auto", "drop", "keep"]
 
 BOUND = "bound to what changed before it"
 WANTED = "thinking: drop"
+LONE = "the client sends no reply of thinking alone"
 
 
 def to_drop(
-    messages: Sequence[Message], mode: Mode, model: str | None, removed: Sequence[Block] = ()
+    messages: Sequence[Message], mode: Mode, transcript: Transcript, removed: Sequence[Block] = ()
 ) -> tuple[list[tuple[int, int]], str]:
-    """Positions (message, block) of the thinking that has to go, and why. `removed` are the blocks that went."""
-    binding = binds_thinking(model)
+    """Positions (message, block) of the thinking that has to go, and why.
+
+    `removed` are the blocks of the transcript that went.
+    """
+    found, reason = _by_mode(messages, mode, binds_thinking(transcript.model), removed)
+    if not removed or format_named(transcript.format).sends_lone_thinking:
+        return found, reason
+    lone = {block.place for message in transcript.messages if message.is_only_thinking for block in message.blocks}
+    going = {(position, n) for position, n in _thinking_in(messages) if messages[position].blocks[n].place in lone}
+    return sorted(going.union(found)), reason or LONE
+
+
+def _by_mode(
+    messages: Sequence[Message], mode: Mode, is_bound: bool, removed: Sequence[Block]
+) -> tuple[list[tuple[int, int]], str]:
     match mode:
         case "keep":
             return [], ""
         case "drop":
-            return _thinking_in(messages[: len(messages) if binding else _open_loop(messages)]), WANTED
+            return _thinking_in(messages[: len(messages) if is_bound else _open_loop(messages)]), WANTED
         case "auto":
-            return (_behind_changes(messages, removed), BOUND) if binding else ([], "")
+            return (_behind_changes(messages, removed), BOUND) if is_bound else ([], "")
         case other:
             assert_never(other)
 
@@ -60,10 +76,10 @@ def _behind_changes(messages: Sequence[Message], removed: Sequence[Block]) -> li
         found = more
 
 
-def tokens_to_drop(messages: Sequence[Message], mode: Mode, model: str | None, count: Counter) -> int:
+def tokens_to_drop(messages: Sequence[Message], mode: Mode, transcript: Transcript, count: Counter) -> int:
     """Tokens of the thinking that has to go, and of the messages that it would leave empty."""
     gone: dict[int, list[int]] = {}
-    for position, number in to_drop(messages, mode, model)[0]:
+    for position, number in to_drop(messages, mode, transcript)[0]:
         gone.setdefault(position, []).append(number)
     tokens = 0
     for position, numbers in gone.items():
