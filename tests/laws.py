@@ -120,7 +120,10 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
 
 
 def _without_links(value: Any, relinked: tuple[bytes, ...]) -> Any:
-    return {key: inner for key, inner in dict(value).items() if f'"{key}"'.encode() not in relinked}
+    """A record without its links to others; where a format has none, it may be any value."""
+    if not relinked:
+        return value
+    return {key: inner for key, inner in value.items() if f'"{key}"'.encode() not in relinked}
 
 
 def _copies_went(old: Any, new: Any) -> None:
