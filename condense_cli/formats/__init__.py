@@ -69,7 +69,8 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
         form, values = _recognise(document, name)
     try:
         transcript = form.read(document, values)
-        if not transcript.messages and not transcript.warnings:  # An empty session says so itself.
+        # A list of no messages says so by itself, and so does an empty session.
+        if not transcript.messages and not transcript.warnings and transcript.source.listed:
             raise _nothing_understood(form)
         return replace(transcript, messages=recognised(transcript.messages))
     except UnknownFormatError as error:
