@@ -47,7 +47,7 @@ format: .venv/.dev
 
 docs: .venv/.dev
 	$(BIN)/python docs/make_formats.py
-	$(BIN)/python -m condense_cli.config.packaged
+	$(BIN)/python -m condense_cli.config.packing
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/startup.py

@@ -23,7 +23,8 @@ from typing import Final
 import msgspec
 
 import condense_cli
-from condense_cli.config.presets import load_preset, preset_names
+from condense_cli.config.preset_folders import preset_names
+from condense_cli.config.presets import load_preset
 from condense_cli.many.inputs import files_in
 from condense_cli.measuring import Plan, evaluate_files
 from condense_cli.parallel import usable_processors

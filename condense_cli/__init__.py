@@ -21,9 +21,10 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from .api import Restoration, condense, convert, diff, dump, dump_messages, estimate, load, loads, restore
+    from .api import Restoration, condense, convert, diff, dump, dump_messages, load, loads, restore
     from .config.models import Configuration
     from .config.overrides import overrides_from
+    from .estimating import estimate
     from .formats.converting import Conversion
     from .judging import judge_recorded
     from .live.conversation import Live
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from .transcript import Transcript
 
 _HOMES = {
+    "estimate": ".estimating",
     "evaluate": ".measuring",
     "judge_recorded": ".judging",
     "overrides_from": ".config.overrides",

@@ -17,7 +17,8 @@ from .compressed import unpacked
 from .config.loading import parse_configuration
 from .config.models import Configuration
 from .config.overrides import NO_OVERRIDES, Overrides, without_passes
-from .config.presets import DEFAULT_PRESET, load_preset
+from .config.preset_folders import DEFAULT_PRESET
+from .config.presets import load_preset
 from .config.user import UserConfiguration
 from .errors import BrokenOutputError, UsageError
 from .factor import Factor, factor_of
@@ -34,8 +35,8 @@ from .proven import REPORT, Gentler, checked, proven
 from .providers.manager import Manager, Sizing
 from .providers.registry import Registry
 from .providers.window import Asked, window_of
-from .report.usage import beside_messages, overhead_of
-from .tokens import BUILT_IN, Counter, CounterName, encoding_for
+from .report.usage import beside_messages
+from .tokens import BUILT_IN, Counter, CounterName
 from .transcript import Container, Transcript
 from .validity import validate
 from .windows import signs_of
@@ -43,13 +44,12 @@ from .windows import signs_of
 if TYPE_CHECKING:
     from .formats.converting import Conversion
     from .report.diff import Diff
-    from .report.estimate import Estimate
 
 _MESSAGE_LISTS = ("anthropic", "openai-chat", "openai-responses", "mini-swe-agent")
 
 __all__ = [
     "Condensation", "Configuration", "Restoration", "Transcript",
-    "condense", "convert", "diff", "dump", "dump_messages", "estimate", "load", "loads", "restore",
+    "condense", "convert", "diff", "dump", "dump_messages", "load", "loads", "restore",
 ]  # fmt: skip
 
 
@@ -196,55 +196,6 @@ def _sizing(
         lambda: window_of(transcript.model, configuration, UserConfiguration(), asked, signs_of(transcript)),
         lambda: beside_messages(transcript, count, factor),
         only_if_needed=if_needed,
-    )
-
-
-def estimate(
-    transcript: Transcript,
-    *,
-    presets: Sequence[str] = (),
-    model: str | None = None,
-    overhead_tokens: int | None = None,
-    counter: CounterName = BUILT_IN,
-    quality: bool = False,
-) -> Estimate:
-    """What presets (all, where none is named) would save, cost and keep; docs/json-report.md explains every figure.
-
-    The one that leaves the least comes first. How much they keep of what later work needs is typical of other
-    sessions, or with `quality` measured on this one. Summaries are those of the offline summarizer. `model` is the
-    model that will continue the conversation, `overhead_tokens` what its system prompt and tools take besides;
-    `counter` counts for all of them, whatever a preset says. Raises ConfigurationError.
-    """
-    from datetime import UTC, datetime
-
-    from .config.presets import preset_names
-    from .report import estimate as facts
-    from .report.costs import PriceSource
-    from .report.typical import typical_of
-
-    transcript = a_transcript(transcript)
-    if model is not None:
-        transcript = replace(transcript, model=model)
-    count = Counter.of(transcript, counter)
-    factor = factor_of(transcript, count)
-    names = presets or preset_names()
-    kept, warnings = None, []
-    if quality:
-        from .measuring import kept_here
-
-        kept, reason = kept_here(transcript, [(name, load_preset(name)) for name in names], count=count)
-        warnings += [reason] if reason else []
-    return facts.build(
-        transcript,
-        [(name, condense(transcript, preset=name, counter=count, factor=factor, proves=False), ()) for name in names],
-        count=count,
-        factor=factor,
-        encoding=encoding_for(transcript.model, counter),
-        overhead=overhead_of(transcript, count, factor, overhead_tokens),
-        source="",
-        price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
-        warnings=warnings,
-        kept=kept or typical_of(names),
     )
 
 

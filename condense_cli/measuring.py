@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from . import api
 from .config.models import Configuration
-from .config.presets import load_preset, preset_names
+from .config.preset_folders import preset_names
+from .config.presets import load_preset
 from .errors import CondenseError, UsageError
 from .factor import Factor, factor_of
 from .parallel import in_order

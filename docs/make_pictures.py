@@ -14,7 +14,8 @@ from rich.console import Console, RenderableType
 
 from condense_cli import api
 from condense_cli.cli.run_report import cost_of_run
-from condense_cli.config.presets import DEFAULT_PRESET, load_preset
+from condense_cli.config.preset_folders import DEFAULT_PRESET
+from condense_cli.config.presets import load_preset
 from condense_cli.report import facts, terminal
 from condense_cli.tokens import Counter, encoding_for
 

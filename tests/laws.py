@@ -8,6 +8,7 @@ from typing import Any
 from build import compiled
 from msgspec.structs import replace
 from references import is_escaped, named_lines_stay, plain_line
+from summary_laws import branch_stays, hidden_stays
 from sums import references_are_those_of_restore, savings_add_up
 from words_law import users_words_go_last
 
@@ -25,7 +26,7 @@ from condense_cli.passes.selection import protect
 from condense_cli.passes.summaries import SUMMARIZE, Summarizer
 from condense_cli.tokens import Counter
 from condense_cli.tools import arguments_of, string_values
-from condense_cli.transcript import Block, BlockKind, Place, Source, Transcript
+from condense_cli.transcript import Block, BlockKind, Place, Transcript
 
 APPENDING = ("claude-code", "codex")
 """Formats whose clients write a summary behind everything else, which stays as it is."""
@@ -91,10 +92,10 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
             assert data.startswith(before.data)
             return
         if result.transcript.format == "roo":
-            _hidden_stays(result, after)
+            hidden_stays(result, after)
             return
         if result.transcript.format == "pi" and b'"parentId"' in before.data:
-            _branch_stays(result, after)
+            branch_stays(result, after)
             return
     changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
     emptied = {block.place.record for block in result.transcript.removed}
@@ -143,34 +144,6 @@ def _copies_went(old: Any, new: Any) -> None:
             _copies_went(one, other)
     else:
         assert old == new or (old != old and new != new)
-
-
-def _hidden_stays(result: Condensation, after: Source) -> None:
-    """What a summary stands for is still there, and says so; beside it stand the new records alone."""
-    before = result.before.source
-    changed = {block.place.record for _, block in result.transcript.blocks() if block.changed and not block.is_inserted}
-    new = [message.blocks[0].text for message in result.transcript.messages if message.is_inserted]
-    raws = [after.raw(record) for record in range(len(after.spans))]
-    old = [raw for raw in raws if jsontext.parse(raw)["content"] not in new]
-    assert len(old) == len(before.spans)
-    assert len(raws) == len(old) + len(new)
-    for record, raw in enumerate(old):
-        assert raw == before.raw(record) or record in changed or b'"condenseParent"' in raw
-
-
-def _branch_stays(result: Condensation, after: Source) -> None:
-    """What a summary stands for is still there, off the path; what stays on it changes its parent at most."""
-    before = result.before.source
-    changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
-    changed |= {block.place.record for block in result.transcript.removed}
-    values = {value["id"]: value for value in map(jsontext.parse, map(after.raw, range(len(after.spans))))}
-    old = [jsontext.parse(before.raw(record)) for record in range(len(before.spans))]
-    for record, value in enumerate(old):
-        links = {key: value[key] for key in ("parentId", "firstKeptEntryId") if key in value}
-        assert record in changed or values[value["id"]] | links == value
-    added = values.keys() - {value["id"] for value in old}
-    assert {values[id]["type"] for id in added} <= {"branch_summary", "compaction"}
-    assert len(added) == sum(message.is_inserted for message in result.transcript.messages)
 
 
 def valid_in_valid_out(result: Condensation) -> None:

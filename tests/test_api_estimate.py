@@ -10,7 +10,7 @@ import pytest
 from build import anthropic, conversation
 from msgspec.structs import replace
 
-from condense_cli import api, formats, measuring
+from condense_cli import api, estimating, formats
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.factor import factor_of
 from condense_cli.passes.context import Context
@@ -63,7 +63,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Handed:
 
 
 def test_what_an_estimate_is_built_from(asked: Handed) -> None:
-    found: Any = api.estimate(talk(), presets=NAMES, model="gpt-4", overhead_tokens=123, counter="tiktoken")
+    found: Any = estimating.estimate(talk(), presets=NAMES, model="gpt-4", overhead_tokens=123, counter="tiktoken")
     assert found == "the estimate"
     built = asked.built
     assert built["transcript"].model == "gpt-4"
@@ -85,7 +85,7 @@ def test_what_an_estimate_is_built_from(asked: Handed) -> None:
 
 def test_without_anything_all_presets_are_estimated_as_the_transcript_says(asked: Handed) -> None:
     transcript = talk()
-    api.estimate(transcript)
+    estimating.estimate(transcript)
     assert len(asked.condensed) > 4
     assert asked.built["transcript"] is transcript
     assert asked.built["factor"] == factor_of(transcript, Counter())
@@ -102,9 +102,9 @@ def test_with_quality_it_is_measured_here(
         given.extend((transcript, [name for name, _ in presets], [each.name for _, each in presets], count))
         return "kept here", reason
 
-    monkeypatch.setattr(measuring, "kept_here", kept_here)
+    monkeypatch.setattr(estimating, "kept_here", kept_here)
     transcript = talk()
-    api.estimate(transcript, presets=NAMES, quality=True)
+    estimating.estimate(transcript, presets=NAMES, quality=True)
     assert given == [transcript, NAMES, NAMES, asked.built["count"]]
     assert (asked.built["kept"], asked.built["warnings"]) == ("kept here", said)
 

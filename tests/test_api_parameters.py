@@ -11,7 +11,7 @@ import pytest
 from build import LONG, anthropic, assistant, claude_line, conversation, read_turn, session, user
 from summarizers import Short
 
-from condense_cli import api
+from condense_cli import api, estimating
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.overrides import NO_OVERRIDES, overrides_from
 from condense_cli.errors import NotJsonError, UnknownFormatError, UsageError
@@ -307,8 +307,8 @@ def test_a_difference_is_counted_as_it_is_asked_for() -> None:
 
 
 def test_estimates_are_of_the_presets_and_the_model_that_are_named() -> None:
-    found = api.estimate(talk(), presets=["speed", "lossless"], model="claude-opus-4-5", overhead_tokens=123)
+    found = estimating.estimate(talk(), presets=["speed", "lossless"], model="claude-opus-4-5", overhead_tokens=123)
     assert sorted(each.preset for each in found.presets) == ["lossless", "speed"]
     assert found.model == "claude-opus-4-5"
     assert found.before.overhead == 123
-    assert len(api.estimate(talk(1)).presets) > 4
+    assert len(estimating.estimate(talk(1)).presets) > 4

@@ -10,7 +10,7 @@ from helpers import environment
 
 from condense_cli.cli import converting
 from condense_cli.cli.options import FORMAT_NAMES
-from condense_cli.config.presets import preset_names
+from condense_cli.config.preset_folders import preset_names
 from condense_cli.formats import FORMATS
 from condense_cli.formats.converting import TARGETS
 

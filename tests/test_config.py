@@ -15,7 +15,7 @@ from configurations import EVERY_KEY, EVERY_PHASE
 from condense_cli.config import models, phases
 from condense_cli.config.loading import load_with_positions, parse_configuration
 from condense_cli.config.models import Configuration
-from condense_cli.config.presets import presets_folder
+from condense_cli.config.preset_folders import presets_folder
 from condense_cli.errors import ConfigurationError
 
 

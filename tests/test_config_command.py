@@ -19,7 +19,8 @@ from condense_cli import api
 from condense_cli.config.effective import Effective, effective, spelled
 from condense_cli.config.loading import parse_configuration, parse_with_positions
 from condense_cli.config.overrides import Overrides, apply, overrides_from
-from condense_cli.config.presets import load_preset, preset_names
+from condense_cli.config.preset_folders import preset_names
+from condense_cli.config.presets import load_preset
 from condense_cli.errors import ExitStatus
 from condense_cli.report.settings import as_yaml
 

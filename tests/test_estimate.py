@@ -14,7 +14,7 @@ from build import claude_line, one_pass, text, user
 from helpers import OPUS, as_lines, condense, condense_on_terminal, session
 from rich.cells import cell_len
 
-from condense_cli.config.presets import preset_names
+from condense_cli.config.preset_folders import preset_names
 from condense_cli.errors import ExitStatus
 
 

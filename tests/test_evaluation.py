@@ -11,7 +11,7 @@ from build import anthropic, assistant, call, configuration, one_pass, openai, r
 from looked_up import READS, shown, work
 
 import condense_cli
-from condense_cli.config.presets import preset_names
+from condense_cli.config.preset_folders import preset_names
 from condense_cli.errors import CondenseError, UsageError
 from condense_cli.exchanges import cut_before
 from condense_cli.measuring import KNOWN_WAYS, Plan, Unread, configured, evaluate_files

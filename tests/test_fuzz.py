@@ -17,7 +17,7 @@ from references import EACH, check
 
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
-from condense_cli.config.presets import presets_folder
+from condense_cli.config.preset_folders import presets_folder
 from condense_cli.errors import CondenseError
 from condense_cli.formats import format_named, parse, serialize
 

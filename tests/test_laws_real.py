@@ -15,7 +15,7 @@ from summarizers import SUMMARIZERS, Failing
 from condense_cli import api
 from condense_cli.config.loading import load_with_positions
 from condense_cli.config.models import LosslessConfig
-from condense_cli.config.presets import preset_names, presets_folder
+from condense_cli.config.preset_folders import preset_names, presets_folder
 from condense_cli.formats import parse, serialize
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.base import Provider

@@ -18,7 +18,8 @@ from condense_cli import api
 from condense_cli.cli.options import parse_target
 from condense_cli.config.models import Configuration, Globs, IndexRange, Predicates
 from condense_cli.config.overrides import Overrides, apply, overrides_from, parse_range
-from condense_cli.config.presets import load_preset, preset_names
+from condense_cli.config.preset_folders import preset_names
+from condense_cli.config.presets import load_preset
 from condense_cli.errors import ExitStatus, UsageError
 from condense_cli.passes.flags import name_flags
 from condense_cli.transcript import Transcript

@@ -17,7 +17,8 @@ from summarizers import Wordy
 
 from condense_cli import api
 from condense_cli.config.loading import load_with_positions
-from condense_cli.config.presets import load_preset, preset_names
+from condense_cli.config.preset_folders import preset_names
+from condense_cli.config.presets import load_preset
 from condense_cli.errors import ConfigurationError
 from condense_cli.formats import parse
 from condense_cli.passes.receipts import Status

@@ -9,10 +9,11 @@ import known_configurations as known
 import msgspec
 import pytest
 
-from condense_cli.config import packaged
+from condense_cli.config import packaged, packing
 from condense_cli.config.loading import load_with_positions, read_text
 from condense_cli.config.models import Configuration
-from condense_cli.config.presets import load_preset, preset_names, presets_folder
+from condense_cli.config.preset_folders import preset_names, presets_folder
+from condense_cli.config.presets import load_preset
 from condense_cli.config.yaml_reading import read_yaml
 from condense_cli.errors import ConfigurationError
 
@@ -76,7 +77,7 @@ def test_a_path_is_no_preset_name(name: str) -> None:
 
 # A run reads the package's presets as values that were written down; `make docs` writes them anew.
 def test_the_values_written_down_are_those_of_the_files() -> None:
-    assert packaged.FILE.read_text(encoding="utf-8") == packaged.written_down()
+    assert packaged.FILE.read_text(encoding="utf-8") == packing.written_down()
     for path in presets_folder().glob("*.yaml"):
         text = read_text(path)
         assert packaged.values_in(path, text) == read_yaml(text, path.name)[0]

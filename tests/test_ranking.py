@@ -13,7 +13,7 @@ from helpers import condense, condense_on_terminal
 from rich.cells import cell_len
 
 from condense_cli import api
-from condense_cli.config.presets import preset_names
+from condense_cli.config.preset_folders import preset_names
 from condense_cli.errors import ExitStatus
 from condense_cli.measuring import evaluate
 from condense_cli.report.ranking import Ranked, beaten, in_order, recommended

@@ -18,7 +18,8 @@ from rowsets import chat, row, row_lines, rows
 
 from condense_cli import api
 from condense_cli.config.models import Configuration
-from condense_cli.config.presets import load_preset, preset_names
+from condense_cli.config.preset_folders import preset_names
+from condense_cli.config.presets import load_preset
 from condense_cli.errors import CondenseError
 from condense_cli.formats import serialize
 from condense_cli.rows.condensing import Counters, for_each_row, tallied

@@ -49,6 +49,7 @@ FLOORS = [
         "proven",
         "api",
         "measuring",
+        "estimating",
         "judging",
         "comparing",
         "sessions",
@@ -75,7 +76,7 @@ AT_THE_EDGE = {
     "config/files.py": {"pathlib", "platformdirs"},
     "config/loading.py": {"pathlib"},
     "config/packaged.py": {"pathlib"},
-    "config/presets.py": {"pathlib"},
+    "config/preset_folders.py": {"pathlib"},
     "config/user.py": {"os", "pathlib"},
     "llm/cache.py": {"os", "pathlib", "platformdirs", "sqlite3"},
     "llm/calls.py": {"threading", "time"},
@@ -214,7 +215,7 @@ def test_presets_work_in_the_layout_of_a_wheel(tmp_path: Path) -> None:
 def test_presets_are_in_the_wheel(tmp_path: Path) -> None:
     import tomllib
 
-    from condense_cli.config.presets import preset_names, presets_folder
+    from condense_cli.config.preset_folders import preset_names, presets_folder
 
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())
     shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]

@@ -32,7 +32,8 @@ from shapes import ShapeError, message_list, messages_from, messages_of, session
 import condense_cli
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
-from condense_cli.config.presets import load_preset, preset_names
+from condense_cli.config.preset_folders import preset_names
+from condense_cli.config.presets import load_preset
 from condense_cli.errors import CondenseError
 from condense_cli.measuring import KNOWN_WAYS, configured
 from condense_cli.quality.asked import texts_in

@@ -137,7 +137,7 @@ def _text(presets: Presets, name: str) -> str:
 
 
 def _facts(presets: Presets, name: str) -> dict[str, str | bool | None]:
-    from ..config.presets import DEFAULT_PRESET
+    from ..config.preset_folders import DEFAULT_PRESET
 
     return {
         "name": name,

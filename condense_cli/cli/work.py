@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from .. import api
 from ..config.models import Configuration
 from ..config.overrides import NO_OVERRIDES, Overrides, without_passes
-from ..config.presets import DEFAULT_PRESET
+from ..config.preset_folders import DEFAULT_PRESET
 from ..config.provider_settings import ProviderSettings
 from ..errors import ExitStatus, UsageError
 from ..factor import CountName, Factor, factor_as

@@ -16,7 +16,8 @@ from msgspec import Struct
 from .loading import TARGETS, Loaded
 from .models import Configuration
 from .positions import KeyPath, is_at
-from .presets import DEFAULT_PRESET, PACKAGED, Presets
+from .preset_folders import DEFAULT_PRESET
+from .presets import PACKAGED, Presets
 
 ONE_BY_ONE: Final = frozenset(
     {

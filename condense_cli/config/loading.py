@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -18,9 +18,7 @@ from .checks import problems
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
 from .packaged import values_in
 from .positions import KeyPath, Positions, is_at, value_at
-
-if TYPE_CHECKING:
-    from .presets import Presets
+from .preset_folders import PACKAGE, PresetFolders, preset_names
 
 LARGEST: Final = 1_000_000
 """Characters of a configuration; a device or a pipe may have no end."""
@@ -103,7 +101,7 @@ def over(base: Loaded | None, value: dict[str, Any]) -> dict[str, Any]:
     return {**under, **value}
 
 
-def load_with_positions(path: Path, presets: Presets | None = None) -> Loaded:
+def load_with_positions(path: Path, presets: PresetFolders | None = None) -> Loaded:
     """Configuration in a YAML or JSON file, and where its values stand there; it may name one of the presets.
 
     Raises ConfigurationError.
@@ -116,7 +114,7 @@ def load_preset_file(path: Path) -> Loaded:
     return _parsed(path, None, None)
 
 
-def _parsed(path: Path, folder: Path | None, presets: Presets | None) -> Loaded:
+def _parsed(path: Path, folder: Path | None, presets: PresetFolders | None) -> Loaded:
     text = read_text(path)
     values = values_in(path, text)
     if values is not None:
@@ -144,7 +142,9 @@ def parse_configuration(text: str, name: str = "configuration") -> Configuration
     return parse_with_positions(text, name).configuration
 
 
-def parse_with_positions(text: str, name: str, folder: Path | None = Path(), presets: Presets | None = None) -> Loaded:
+def parse_with_positions(
+    text: str, name: str, folder: Path | None = Path(), presets: PresetFolders | None = None
+) -> Loaded:
     """The same with positions. The path of a preset that the text names counts from the folder; None: it names none."""
     from .yaml_reading import read_yaml  # With the parser: the package's presets do without.
 
@@ -160,7 +160,7 @@ def typed_file(
     kind: type[FileConfiguration],
     positions: Positions,
     folder: Path | None,
-    presets: Presets | None = None,
+    presets: PresetFolders | None = None,
 ) -> Loaded:
     """The configuration in a file of that kind; what else it may say is checked. Raises ConfigurationError."""
     preset = as_typed(value, kind, positions).preset
@@ -180,8 +180,6 @@ def _check_others(configuration: Configuration, positions: Positions) -> None:
     """Raises ConfigurationError if a configuration is to be no larger than what is no preset of the package."""
     if not configuration.no_larger_than:
         return
-    from .presets import preset_names
-
     names = preset_names()
     for index, name in enumerate(configuration.no_larger_than):
         if name not in names:
@@ -190,10 +188,8 @@ def _check_others(configuration: Configuration, positions: Positions) -> None:
             raise positions.error(("no_larger_than", index), f"the package has no preset {name!r}", hint)
 
 
-def _base(preset: str, positions: Positions, folder: Path, presets: Presets | None) -> Loaded:
-    from .presets import PACKAGED
-
-    presets = presets or PACKAGED
+def _base(preset: str, positions: Positions, folder: Path, presets: PresetFolders | None) -> Loaded:
+    presets = presets or PACKAGE
     try:
         path = presets.find(preset)
     except ConfigurationError as error:

@@ -20,7 +20,8 @@ from ..config.profiles import Access
 from ..economics import Accounting, CallUsage
 from .budget import Budget, Worst
 from .cache import Cache, Stored, key_of
-from .client import Answer, CallError, Client, Request, connect, max_output, names_of
+from .client import Answer, CallError, Client, Request, max_output, names_of
+from .connecting import connect
 from .parts import Count, worst_input
 from .reasons import HOPELESS, LASTING, Failure, Reason, failure
 from .redaction import Redactor

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, assert_never
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from ..config.profiles import Access, Profile
 from ..economics import CallUsage
-from .reasons import NO_VARIABLE, Failure, Names, Reason, failure
+from .reasons import NO_VARIABLE, Failure, Names
 
 
 class Request(Struct, frozen=True):
@@ -77,28 +77,6 @@ def max_output(profile: Profile, limit: int) -> int:
     Half as many more, because the model counts with another vocabulary than we do, and what it reasons before.
     """
     return min(profile.max_tokens, limit + limit // 2 + profile.reasoning_tokens)
-
-
-def connect(access: Access) -> CountingClient:
-    """A client for a profile; imports the SDK of its API. Raises CallError if that is not installed."""
-    try:
-        match access.profile.api:
-            case "anthropic":
-                from .anthropic_client import AnthropicClient
-
-                return AnthropicClient(access)
-            case "openai":
-                from .openai_client import OpenAIClient
-
-                return OpenAIClient(access)
-            case "offline" | "installed" as api:
-                raise ValueError(f"a profile of api {api} has no server")
-            case other:
-                assert_never(other)
-    except ModuleNotFoundError as error:
-        if error.name != access.profile.api:
-            raise
-        raise CallError(failure(Reason.SDK_MISSING, names_of(access))) from None
 
 
 def names_of(access: Access) -> Names:

@@ -22,7 +22,8 @@ from ..factor import HIGHEST, LOWEST, Factor, Known, typical_of
 from ..formats.converting import convert
 from ..tokens import Counter
 from ..transcript import Block, BlockKind, Transcript
-from .client import CallError, CountingClient, connect, names_of
+from .client import CallError, CountingClient, names_of
+from .connecting import connect
 from .reasons import Reason, failure
 from .redaction import Redactor
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from helpers import COMMAND
 from real import PROJECT
 
-from condense_cli.config.presets import preset_names
+from condense_cli.config.preset_folders import preset_names
 
 WAYS = {
     **{name: ["--preset", name] for name in preset_names()},

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from condense_cli.config.presets import preset_names
+from condense_cli.config.preset_folders import preset_names
 
 SERVER: Final = "http://models.invalid"
 """Where the model of the frozen summaries is: no name of a machine, so whoever calls it fails."""

@@ -25,7 +25,7 @@ from many_files import SHORT
 from msgspec.structs import replace
 
 import condense_cli
-from condense_cli.config.presets import preset_names
+from condense_cli.config.preset_folders import preset_names
 from condense_cli.formats import FORMATS
 from condense_cli.llm.prompts import PROMPT_VERSION
 

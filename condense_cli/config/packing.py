@@ -1,0 +1,25 @@
+"""Writing down the plain values of the package's presets: `python -m condense_cli.config.packing`."""
+
+from __future__ import annotations
+
+import json
+
+from ..markers import content_hash
+from .loading import read_text
+from .packaged import FILE
+from .preset_folders import presets_folder
+from .yaml_reading import read_yaml
+
+
+def written_down() -> str:
+    """What the file says when it is up to date."""
+    known = {}
+    for path in sorted(presets_folder().glob("*.yaml")):
+        text = read_text(path)
+        values, _ = read_yaml(text, path.name)
+        known[path.name] = {"hash": content_hash(text), "values": values}
+    return json.dumps(known, indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(written_down(), encoding="utf-8")

@@ -1,0 +1,63 @@
+"""What presets would save, cost and keep of a transcript, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from . import api
+from .config.preset_folders import preset_names
+from .config.presets import load_preset
+from .factor import factor_of
+from .measuring import kept_here
+from .report import estimate as facts
+from .report.costs import PriceSource
+from .report.typical import typical_of
+from .report.usage import overhead_of
+from .tokens import BUILT_IN, Counter, CounterName, encoding_for
+from .transcript import Transcript
+
+
+def estimate(
+    transcript: Transcript,
+    *,
+    presets: Sequence[str] = (),
+    model: str | None = None,
+    overhead_tokens: int | None = None,
+    counter: CounterName = BUILT_IN,
+    quality: bool = False,
+) -> facts.Estimate:
+    """What presets (all, where none is named) would save, cost and keep; docs/json-report.md explains every figure.
+
+    The one that leaves the least comes first. How much they keep of what later work needs is typical of other
+    sessions, or with `quality` measured on this one. Summaries are those of the offline summarizer. `model` is the
+    model that will continue the conversation, `overhead_tokens` what its system prompt and tools take besides;
+    `counter` counts for all of them, whatever a preset says. Raises ConfigurationError.
+    """
+    transcript = api.a_transcript(transcript)
+    if model is not None:
+        transcript = replace(transcript, model=model)
+    count = Counter.of(transcript, counter)
+    factor = factor_of(transcript, count)
+    names = presets or preset_names()
+    kept, warnings = None, []
+    if quality:
+        kept, reason = kept_here(transcript, [(name, load_preset(name)) for name in names], count=count)
+        warnings += [reason] if reason else []
+    condensations = [
+        (name, api.condense(transcript, preset=name, counter=count, factor=factor, proves=False), ()) for name in names
+    ]
+    return facts.build(
+        transcript,
+        condensations,
+        count=count,
+        factor=factor,
+        encoding=encoding_for(transcript.model, counter),
+        overhead=overhead_of(transcript, count, factor, overhead_tokens),
+        source="",
+        price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+        warnings=warnings,
+        kept=kept or typical_of(names),
+    )
