@@ -50,9 +50,9 @@ FORMAT_NAMES: Final = (
 
 def complete_preset(incomplete: str) -> list[str]:
     """Names of presets that begin so."""
-    from .settings import presets_here
+    from .settings import preset_names_here
 
-    return [name for name in presets_here().names() if name.startswith(incomplete)]
+    return [name for name in preset_names_here() if name.startswith(incomplete)]
 
 
 def complete_format(incomplete: str) -> list[str]:

@@ -99,12 +99,25 @@ def _paths() -> tuple[Path | None, Path]:
 
 def presets_here() -> Presets:
     """The presets that commands know: the project's, then the user's own, then those of the package."""
-    from ..config.files import find_project_presets, user_configuration_path
     from ..config.presets import Presets
+
+    return Presets(*_preset_folders())
+
+
+def preset_names_here() -> list[str]:
+    """Their names, which a shell asks for while a person types."""
+    from ..config.preset_folders import PresetFolders
+
+    return PresetFolders(*_preset_folders()).names()
+
+
+def _preset_folders() -> list[Path]:
+    """Folders of presets beside the package's, the first of which goes before the others."""
+    from ..config.files import find_project_presets, user_configuration_path
 
     own = user_configuration_path().parent / "presets"
     try:
         project = find_project_presets(Path.cwd(), Path(os.path.expanduser("~")))
     except OSError:  # The current folder is gone, or one above it may not be looked into.
         project = None
-    return Presets(*([project] if project else []), own)
+    return [*([project] if project else []), own]
