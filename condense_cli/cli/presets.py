@@ -13,13 +13,13 @@ from ..report.visible import visible
 from .console import exits, say, write_out, write_text
 from .named_things import group_of
 from .options import complete_preset
-from .settings import presets_here
+from .settings import preset_names_here, presets_here
 
 if TYPE_CHECKING:
     from ..config.presets import Presets
 
 presets_app = typer.Typer(
-    cls=group_of("list", lambda: presets_here().names()),
+    cls=group_of("list", preset_names_here),
     help="List presets, show one, or write a configuration of your own.",
     epilog="Examples:\n\n\b\ncondense presets\ncondense presets show cost\ncondense presets new mine.yaml\n"
     "condense presets new mine.yaml --from speed",
