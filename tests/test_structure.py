@@ -206,7 +206,10 @@ def test_presets_work_in_the_layout_of_a_wheel(tmp_path: Path) -> None:
 
     shutil.copytree(PACKAGE, tmp_path / "condense_cli")
     shutil.copytree(PACKAGE.parent / "presets", tmp_path / "condense_cli" / "presets")
-    code = "from condense_cli.config import preset_folders as f, presets as p; print(f.presets_folder()); p.load_preset('speed')"
+    code = (
+        "from condense_cli.config import preset_folders, presets\n"
+        "print(preset_folders.presets_folder()); presets.load_preset('speed')"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert Path(done.stdout.strip()) == (tmp_path / "condense_cli" / "presets").resolve()
 
