@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from helpers import as_lines, condense, session
 
-from condense_cli import files
 from condense_cli.config import loading
 from condense_cli.rows import reading
+from condense_cli.storage import files
 
 LIMIT = 300_000
 ZERO = Path("/dev/zero")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from condense_cli.errors import TranscriptError
 from condense_cli.formats import FORMATS, parse
-from condense_cli.formats.base import Evidence, claims_nothing
-from condense_cli.formats.container import open_document
+from condense_cli.formats.engine.base import Evidence, claims_nothing
+from condense_cli.formats.engine.container import open_document
 from condense_cli.formats.table import TABLE, Row, keys_of
 
 SEVERAL = "several|conversations"

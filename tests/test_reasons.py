@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from build import anthropic, assistant, call, read_turn, result, text, thinking, user
 
-from condense_cli.extractive.file_work import FileWork
+from condense_cli.core.tokens import Counter
 from condense_cli.extractive.parts import parts_of
-from condense_cli.extractive.reasons import Reasons
+from condense_cli.extractive.reasons.file_work import FileWork
+from condense_cli.extractive.reasons.finding import Reasons
+from condense_cli.extractive.reasons.reason import LineReason, Reason
 from condense_cli.extractive.units import render, split
-from condense_cli.extractive.why import LineReason, Reason
-from condense_cli.tokens import Counter
 
 COUNT = Counter()
 REQUEST = user("Please look at this.")

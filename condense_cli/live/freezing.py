@@ -8,14 +8,15 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .. import api, jsontext
+from .. import api
 from ..config.models import Configuration, IndexRange, Predicates
 from ..config.overrides import Overrides
-from ..exchanges import cut_before
-from ..factor import Factor, factor_of
+from ..core import json_text
+from ..core.exchanges import cut_before
+from ..core.factor import Factor, factor_of
+from ..core.tokens import Counter
+from ..core.transcript import Message, Transcript
 from ..passes.summaries import Summarizer
-from ..tokens import Counter
-from ..transcript import Message, Transcript
 
 MESSAGE_FORMATS: Final = ("anthropic", "openai-chat", "openai-responses")
 
@@ -121,7 +122,7 @@ def _last_record(message: Message) -> int:
 
 
 def _plain(transcript: Transcript, start: int, end: int) -> list[Any]:
-    return [jsontext.parse(transcript.source.raw(record)) for record in range(start, end)]
+    return [json_text.parse(transcript.source.raw(record)) for record in range(start, end)]
 
 
 def _ends_alike(output: Sequence[Any], transcript: Transcript, rest: int) -> bool:

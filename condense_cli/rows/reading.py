@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, Final, TextIO, cast
 
 from msgspec import Struct
 
-from ..compressed import ZSTD, is_compressed, reading
 from ..errors import UnreadableError
-from ..files import LARGEST_STREAM, STDIO, input_errors
+from ..storage.compressed import ZSTD, is_compressed, reading
+from ..storage.files import LARGEST_STREAM, STDIO, input_errors
 
 _HEAD_LINES: Final = 32
 _HEAD_BYTES: Final = 1 << 20

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..errors import NotJsonError
-from ..files import STDIO, input_errors
-from ..formats.container import BOM
+from ..formats.engine.container import BOM
 from ..formats.table import TABLE, keys_of
+from ..storage.files import STDIO, input_errors
 from .arrays import first_elements, is_whole_conversation
 from .reading import beginning
 from .row import Kind, find, named_kind, parse_row
