@@ -14,7 +14,7 @@ from ..core import json_text
 from ..errors import UnreadableError
 from ..formats.engine.container import BOM, open_document
 from ..storage.files import LARGEST_STREAM, STDIO
-from .reading import Lines, beginning, opened
+from .reading import Lines, beginning, is_readable_twice, opened
 
 _HEAD: Final = 8 << 20
 """Bytes in which the first elements of an array have to end."""
@@ -50,7 +50,9 @@ def first_elements(file: str, lines: list[bytes]) -> list[bytes]:
 
 
 def is_array(file: str) -> bool:
-    """Whether a file begins as an array does. Raises UnreadableError."""
+    """Whether a file begins as an array does; a pipe begins only once, and holds lines. Raises UnreadableError."""
+    if file != STDIO and not is_readable_twice(file):
+        return False
     return b"".join(beginning(file)[:1]).removeprefix(BOM).lstrip().startswith(b"[")
 
 

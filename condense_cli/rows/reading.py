@@ -45,6 +45,12 @@ def opened(file: str) -> Iterator[BinaryIO]:
         yield stream
 
 
+def is_readable_twice(file: str) -> bool:
+    """Whether a file is there as often as one reads it: no pipe, which gives its beginning once. Or is missing."""
+    path = Path(file)
+    return path.is_file() or not path.exists()
+
+
 def beginning(file: str) -> list[bytes]:
     """The first lines of a file: enough to see what it holds. Standard input can be read from the start afterwards.
 
