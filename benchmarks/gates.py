@@ -63,8 +63,8 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True):
 def quality() -> Figures:
     import witnesses
 
-    from condense_cli.parallel import usable_processors
     from condense_cli.quality.curves import settings_of
+    from condense_cli.storage.processes import usable_processors
 
     paths = witnesses.folders(witnesses.RECORDED[1])
     options = witnesses.Options(("balanced",), MEASURES_OF_QUALITY, compares=False)

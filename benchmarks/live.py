@@ -24,11 +24,11 @@ from typing import Any
 from live_cache import REGIMES, Billed, Cache, Regime, Sizes
 
 from condense_cli import Live, api
-from condense_cli.factor import factor_of
+from condense_cli.core.factor import factor_of
+from condense_cli.core.tokens import Counter
 from condense_cli.live.policies import Moment, Outcome, Policy
 from condense_cli.quality.asked import Reading
 from condense_cli.quality.recall import Questions
-from condense_cli.tokens import Counter
 
 SECONDS = 20.0
 """Between two requests."""

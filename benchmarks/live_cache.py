@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from condense_cli.tokens import count_text
+from condense_cli.core.tokens import count_text
 
 LOOK_BACK = 20
 LIFE = 300.0

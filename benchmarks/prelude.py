@@ -34,17 +34,24 @@ from msgspec import Struct
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Prelude
+from condense_cli.core.exchanges import calls_by_id
+from condense_cli.core.markers import short_hash
+from condense_cli.core.models import binds_thinking
+from condense_cli.core.tokens import Counter, encoding_for
+from condense_cli.core.transcript import Block, BlockKind, Message, Transcript
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.exchanges import calls_by_id
 from condense_cli.lossless.addresses import Addresses, Place
 from condense_cli.lossless.decode import Decoded, decode
 from condense_cli.lossless.lines import Lines, read_lines
 from condense_cli.lossless.references import Reference
-from condense_cli.markers import short_hash
-from condense_cli.models import binds_thinking
-from condense_cli.tokens import Counter, encoding_for
-from condense_cli.tools import arguments_of, has_failed, main_argument, path_argument, reads_a_file, string_values
-from condense_cli.transcript import Block, BlockKind, Message, Transcript
+from condense_cli.toolcalls.tools import (
+    arguments_of,
+    has_failed,
+    main_argument,
+    path_argument,
+    reads_a_file,
+    string_values,
+)
 
 FOLDER: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "transcripts"
 FOLDERS: Final = ("claude-code", "roo-code", "cline", "openhands-completions", "derived", "swe-agent")

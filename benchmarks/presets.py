@@ -27,10 +27,10 @@ from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
 from condense_cli.many.inputs import files_in
 from condense_cli.measuring import Plan, evaluate_files
-from condense_cli.parallel import usable_processors
 from condense_cli.quality.evaluation import Evaluated
 from condense_cli.quality.kept import beats, kept_by
-from condense_cli.report.typical import FILE, Typical
+from condense_cli.report.estimate.typical import FILE, Typical
+from condense_cli.storage.processes import usable_processors
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 SESSIONS: Final = PROJECT.parent / "shared" / "more-transcripts"

@@ -23,25 +23,26 @@ from typing import Any, Final
 import msgspec
 
 import condense_cli
-from condense_cli import api, prices
+from condense_cli import api
 from condense_cli.config.profiles import Access
 from condense_cli.config.user import UserConfiguration
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript
 from condense_cli.llm.access import Permission, choose
 from condense_cli.llm.calls import Caller
 from condense_cli.llm.summarizer import Summaries
 from condense_cli.lossless.decode import decode
+from condense_cli.money import prices
 from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
 from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
 from condense_cli.quality.cases import cases_of
-from condense_cli.report.providers import Figures, Measured
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Transcript
+from condense_cli.report.lists.providers import Figures, Measured
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 SAMPLES: Final = sorted(path for path in (PROJECT / "sample_transcripts").glob("*.json*"))
-DATA: Final = PROJECT / "condense_cli" / "report" / "measured_providers.json"
+DATA: Final = PROJECT / "condense_cli" / "report" / "lists" / "measured_providers.json"
 MODEL: Final = "claude-haiku-4-5"
 CUTS: Final = (0.5, 0.75)
 PER: Final = 100_000

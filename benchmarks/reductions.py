@@ -27,12 +27,12 @@ from msgspec import Struct
 from prelude import FOLDER, GROUPS, files_in, group_of
 
 from condense_cli import api
+from condense_cli.core.tokens import MESSAGE_TOKENS, Counter
+from condense_cli.core.transcript import Block, BlockKind, Message, Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 from condense_cli.providers.registry import BUILT_IN
-from condense_cli.tokens import MESSAGE_TOKENS, Counter
-from condense_cli.transcript import Block, BlockKind, Message, Transcript
 
 FOLDERS: Final = ("claude-code", "roo-code", "cline", "openhands-completions", "codex", "swe-agent")
 LEAST_TOKENS: Final = 5_000

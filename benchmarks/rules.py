@@ -26,17 +26,18 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from condense_cli import api, jsontext
+from condense_cli import api
 from condense_cli.config.presets import load_preset
+from condense_cli.core import json_text
+from condense_cli.core.factor import AS_COUNTED
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Block, BlockKind, Container, Message, Role, Transcript
 from condense_cli.errors import CondenseError
-from condense_cli.factor import AS_COUNTED
 from condense_cli.formats import format_named, parse
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.selection import protect
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Block, BlockKind, Container, Message, Role, Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
 
 SHARED: Final = Path(__file__).resolve().parent.parent.parent / "shared"
 FOLDERS: Final = (SHARED / "transcripts", SHARED / "more-transcripts")
@@ -159,8 +160,8 @@ def _typed(transcript: Transcript) -> Block | None:
 def _spliced(transcript: Transcript, model: Block, record: int, text: str) -> bytes:
     """The file with a copy of the model's record behind another one; ids in it are new, links lead through it."""
     source = transcript.source
-    raw = jsontext.encode(
-        jsontext.splice(source.raw(model.place.record).decode(), {model.place.path: jsontext.dump_compact(text)})
+    raw = json_text.encode(
+        json_text.splice(source.raw(model.place.record).decode(), {model.place.path: json_text.dump_compact(text)})
     )
     before, end = source.raw(record), source.spans[record][1]
     data_after = source.data[end:]
@@ -191,7 +192,7 @@ def own_file(session: Planted, preset: str, share: float) -> Iterator[tuple[Cond
 def going_on(session: Planted, preset: str, share: float) -> Iterator[tuple[Condensation, list[str]]]:
     """Condense the first fifth, and after each time what is left with another fifth."""
     try:
-        listed = jsontext.parse(api.convert(session.transcript, "anthropic").data)["messages"]
+        listed = json_text.parse(api.convert(session.transcript, "anthropic").data)["messages"]
     except CondenseError:
         return
     ends = [end for end in range(1, len(listed)) if listed[end]["role"] == "assistant"]
@@ -206,7 +207,7 @@ def going_on(session: Planted, preset: str, share: float) -> Iterator[tuple[Cond
         result = api.condense(transcript, preset=preset, target_tokens=target, factor=AS_COUNTED)
         said = [text for message in listed[:stop] for text in _texts(message)]
         yield result, [rule for rule in session.rules if any(rule in text for text in said)]
-        messages = jsontext.parse(api.dump(result))
+        messages = json_text.parse(api.dump(result))
 
 
 def _texts(message: Any) -> list[str]:

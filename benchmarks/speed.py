@@ -51,7 +51,7 @@ import sys
 from pathlib import Path
 from condense_cli import api
 from condense_cli.formats import serialize
-from condense_cli.tokens import Counter
+from condense_cli.core.tokens import Counter
 transcript = api.load(sys.argv[1])
 Counter.of(transcript).transcript(transcript)
 Path(sys.argv[2]).write_bytes(serialize(transcript))
@@ -65,7 +65,7 @@ gc.disable()
 from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.passes.receipts import PRELUDE
-from condense_cli.tokens import Counter
+from condense_cli.core.tokens import Counter
 configuration, marks = load_preset(sys.argv[3]), [process_time()]
 transcript = api.load(sys.argv[1])
 marks.append(process_time())

@@ -2,7 +2,7 @@
 
     python benchmarks/token_factors.py                   the recorded transcripts beside the project
     python benchmarks/token_factors.py SESSION... --all  other sessions, and every one of them by name
-    python benchmarks/token_factors.py --write           also writes condense_cli/factor_table.py
+    python benchmarks/token_factors.py --write           also writes condense_cli/core/factor_table.py
 
 Sessions count that record the usage of ten steps or more, from one request to the next, and grew by 10,000 tokens in
 what is predicted. Two predictions of how much the input tokens grow are measured:
@@ -32,13 +32,14 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from condense_cli import api, factor_table
+from condense_cli import api
+from condense_cli.core import factor_table
+from condense_cli.core.factor import HIGHEST, LOWEST, Known, Step, factor_of, fitted, median_of, steps_of
+from condense_cli.core.factor_table import FAMILIES
+from condense_cli.core.models import tokenizer_of
+from condense_cli.core.tokens import Counter, encoding_for
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError
-from condense_cli.factor import HIGHEST, LOWEST, Known, Step, factor_of, fitted, median_of, steps_of
-from condense_cli.factor_table import FAMILIES
-from condense_cli.models import tokenizer_of
-from condense_cli.tokens import Counter, encoding_for
-from condense_cli.transcript import Transcript
 
 SHARED: Final = Path(__file__).resolve().parent.parent.parent / "shared"
 FOLDERS: Final = ("transcripts", "more-transcripts")

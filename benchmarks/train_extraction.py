@@ -35,15 +35,15 @@ from msgspec.structs import replace
 from condense_cli import api
 from condense_cli.config.models import PassConfig
 from condense_cli.config.presets import load_preset
+from condense_cli.core.factor import AS_COUNTED
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Message, Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.extractive import editable, likelihood, mentions, weights
 from condense_cli.extractive.likelihood import Model, likelihoods
 from condense_cli.extractive.survey import Survey
-from condense_cli.factor import AS_COUNTED
 from condense_cli.quality.cases import Case, cases_of, fixed_messages
 from condense_cli.quality.evaluation import CUTS
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Message, Transcript
 
 PRESET: Final = "balanced"
 SIZES: Final = (0.62, 0.47, 0.30)

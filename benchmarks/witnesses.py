@@ -25,16 +25,16 @@ import msgspec
 import condense_cli
 from condense_cli import api
 from condense_cli.config.presets import load_preset
+from condense_cli.core.plurals import plural
 from condense_cli.errors import CondenseError
 from condense_cli.many.inputs import files_in
 from condense_cli.measuring import KNOWN_WAYS, configured
-from condense_cli.parallel import in_order, usable_processors
-from condense_cli.plurals import plural
 from condense_cli.quality.baselines import mask_but_newest
 from condense_cli.quality.cases import AsIs, Way
 from condense_cli.quality.curves import Setting, settings_of
 from condense_cli.quality.evaluation import Cut, Evaluated, evaluate
 from condense_cli.quality.witnesses.measures import MEASURES, WITNESSES
+from condense_cli.storage.processes import in_order, usable_processors
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 RECORDED: Final = (PROJECT.parent / "shared" / "transcripts", PROJECT.parent / "shared" / "more-transcripts")

@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from .api import Restoration, condense, convert, diff, dump, dump_messages, load, loads, restore
     from .config.models import Configuration
     from .config.overrides import overrides_from
+    from .core.transcript import Transcript
     from .estimating import estimate
-    from .formats.converting import Conversion
+    from .formats.convert.converting import Conversion
     from .judging import judge_recorded
     from .live.conversation import Live
     from .measuring import evaluate
     from .passes.condensation import Condensation
-    from .report.diff import Diff
-    from .transcript import Transcript
+    from .report.difference.facts import Diff
 
 _HOMES = {
     "estimate": ".estimating",
     "evaluate": ".measuring",
     "judge_recorded": ".judging",
     "overrides_from": ".config.overrides",
-    "Conversion": ".formats.converting",
-    "Diff": ".report.diff",
+    "Conversion": ".formats.convert.converting",
+    "Diff": ".report.difference.facts",
     "Live": ".live.conversation",
 }
 

@@ -12,20 +12,22 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from . import formats, jsontext
-from .compressed import unpacked
+from . import formats
 from .config.loading import parse_configuration
 from .config.models import Configuration
 from .config.overrides import NO_OVERRIDES, Overrides, without_passes
 from .config.preset_folders import DEFAULT_PRESET
 from .config.presets import load_preset
 from .config.user import UserConfiguration
+from .core import json_text
+from .core.factor import Factor, factor_of
+from .core.tokens import BUILT_IN, Counter, CounterName
+from .core.transcript import Container, Transcript
 from .errors import BrokenOutputError, UsageError
-from .factor import Factor, factor_of
-from .files import read_bytes
 from .lossless.decode import count_gaps, decode
 from .lossless.proof import with_escapes
 from .lossless.references import SPELLED
+from .money.windows import signs_of
 from .passes.condensation import Condensation
 from .passes.context import Context
 from .passes.offline import Offline
@@ -35,15 +37,14 @@ from .proven import REPORT, Gentler, checked, proven
 from .providers.manager import Manager, Sizing
 from .providers.registry import Registry
 from .providers.window import Asked, window_of
-from .report.usage import beside_messages
-from .tokens import BUILT_IN, Counter, CounterName
-from .transcript import Container, Transcript
-from .validity import validate
-from .windows import signs_of
+from .report.costs.usage import beside_messages
+from .rules.validity import validate
+from .storage.compressed import unpacked
+from .storage.files import read_bytes
 
 if TYPE_CHECKING:
-    from .formats.converting import Conversion
-    from .report.diff import Diff
+    from .formats.convert.converting import Conversion
+    from .report.difference.facts import Diff
 
 _MESSAGE_LISTS = ("anthropic", "openai-chat", "openai-responses", "mini-swe-agent")
 
@@ -109,10 +110,10 @@ def condense(
     A configuration may be given as the keys and values of its file.
     With `target_tokens` the passes work only until the target is reached; like all numbers of a configuration they are
     the model's tokens, and `factor` says how many those are for one of ours, where the transcript and the table of
-    models are not to say it (`condense_cli.factor`). `counter` goes before that of the configuration: `tiktoken` counts
-    with OpenAI's own tokenizer. `model` is the model that
-    will continue the conversation, where that is not the recorded one. `slim` leaves out of the file,
-    on top, what only a client shows; the conversation is the same with and without. `clock` gives the seconds of the
+    models are not to say it (`condense_cli.core.factor`). `counter` goes before that of the configuration: `tiktoken`
+    counts with OpenAI's own tokenizer. `model` is the model that will continue the conversation, where that is not the
+    recorded one. `slim` leaves out of the file, on top,
+    what only a client shows; the conversation is the same with and without. `clock` gives the seconds of the
     receipts, `overrides` are the flags of a run (`overrides_from`), `registry` the providers there are.
     With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
     too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
@@ -262,7 +263,7 @@ def convert(result: Condensation | Restoration | Transcript, to: str) -> Convers
     over. The bytes are read back, and checked by the rules of that API, before they are returned. Raises UsageError
     for any other format and where there is no conversation, BrokenOutputError for a defect.
     """
-    from .formats.converting import convert as converted
+    from .formats.convert.converting import convert as converted
 
     transcript = _transcript_of(result)
     if not transcript.messages:
@@ -278,7 +279,7 @@ def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
     transcript = _transcript_of(result)
     data = dump(result)
     if transcript.source.container is Container.ARRAY and transcript.format in _MESSAGE_LISTS:
-        return list(jsontext.parse(data))
+        return list(json_text.parse(data))
     raise UsageError("The input was no list of messages.", "Take its bytes from dump().")
 
 
@@ -289,7 +290,7 @@ def diff(
     factor: Factor | None = None,
 ) -> Diff:
     """What differs between two transcripts, message by message and block by block, in the model's tokens."""
-    from .report.diff import compare
+    from .report.difference.facts import compare
 
     count = _counter(counter, a_transcript(before))
     return compare(before, a_transcript(after), count, factor or factor_of(before, count))

@@ -11,6 +11,8 @@ from typing import Final, Protocol
 from msgspec.structs import replace
 
 from .config.models import Configuration
+from .core.tokens import Counter
+from .core.transcript import Message
 from .errors import CallFailedError, StoppedError
 from .llm.reasons import ANSWERED, HOPELESS, Reason
 from .llm.summarizer import Summaries, Used
@@ -19,8 +21,6 @@ from .passes.offline import NAME as OFFLINE
 from .passes.summaries import Outcome, Summarizer, Task
 from .quality.cases import Way
 from .quality.evaluation import Evaluated
-from .tokens import Counter
-from .transcript import Message
 
 _STOPPING: Final = HOPELESS | {Reason.UNKNOWN_PROFILE}
 _GIVE_UP_AFTER: Final = 3

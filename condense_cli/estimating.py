@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from . import api
 from .config.preset_folders import preset_names
 from .config.presets import load_preset
-from .factor import factor_of
+from .core.factor import factor_of
+from .core.tokens import BUILT_IN, Counter, CounterName, encoding_for
+from .core.transcript import Transcript
 from .measuring import kept_here
-from .report import estimate as facts
-from .report.costs import PriceSource
-from .report.typical import typical_of
-from .report.usage import overhead_of
-from .tokens import BUILT_IN, Counter, CounterName, encoding_for
-from .transcript import Transcript
+from .report.costs.facts import PriceSource
+from .report.costs.usage import overhead_of
+from .report.estimate import facts as facts
+from .report.estimate.typical import typical_of
 
 
 def estimate(

@@ -19,8 +19,10 @@ from .config.models import (
     Selection,
     TruncateParams,
 )
-from .formats.base import Evidence, Format, not_a_message
-from .formats.container import Document
+from .core.tokens import Counter
+from .core.transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
+from .formats.engine.base import Evidence, Format, not_a_message
+from .formats.engine.container import Document
 from .passes.condensation import Condensation
 from .passes.context import Context
 from .passes.predicates import Predicate
@@ -28,8 +30,6 @@ from .passes.selection import Selector
 from .passes.summaries import BatchTask, Outcome, Refused, Summarizer, Task, TextTask, Written
 from .providers.base import Capabilities, Provider
 from .providers.run import Run
-from .tokens import Counter
-from .transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
 
 __all__ = [
     "BatchTask",

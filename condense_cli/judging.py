@@ -10,18 +10,18 @@ from typing import Final
 from . import api
 from .config.models import Configuration
 from .config.presets import load_preset
+from .core.factor import factor_of
+from .core.tokens import BUILT_IN, Counter, CounterName
+from .core.transcript import Transcript
 from .errors import CondenseError
-from .factor import factor_of
 from .formats.compacted import compactions
 from .formats.stretches import stretches
 from .measuring import Plan, Unread
-from .parallel import in_order
 from .quality.recorded import judge
-from .report.costs import PriceSource
-from .report.recorded import RecordedFile, recorded_file
-from .report.usage import overhead_of
-from .tokens import BUILT_IN, Counter, CounterName
-from .transcript import Transcript
+from .report.costs.facts import PriceSource
+from .report.costs.usage import overhead_of
+from .report.evaluation.recorded import RecordedFile, recorded_file
+from .storage.processes import in_order
 
 BESIDE: Final = ("balanced",)
 """Presets that stand beside the client where nothing is named."""

@@ -15,9 +15,10 @@ from . import api
 from .config.models import Configuration
 from .config.preset_folders import preset_names
 from .config.presets import load_preset
+from .core.factor import Factor, factor_of
+from .core.tokens import BUILT_IN, Counter, CounterName
+from .core.transcript import Message, Transcript
 from .errors import CondenseError, UsageError
-from .factor import Factor, factor_of
-from .parallel import in_order
 from .passes.summaries import Summarizer
 from .quality.baselines import BASELINES
 from .quality.cases import SMALLEST, Case, Way
@@ -26,10 +27,9 @@ from .quality.evaluation import evaluate as _evaluate
 from .quality.extraction import EXTRACTION
 from .quality.kept import kept_by
 from .quality.witnesses.measures import WITNESSES
-from .report.evaluation import Measured, measured
-from .report.ranking import KeptFigures, KeptSource
-from .tokens import BUILT_IN, Counter, CounterName
-from .transcript import Message, Transcript
+from .report.estimate.ranking import KeptFigures, KeptSource
+from .report.evaluation.facts import Measured, measured
+from .storage.processes import in_order
 
 KNOWN_WAYS: Final = BASELINES | EXTRACTION
 """The ways that need no configuration, by the names that the command line and `evaluate` take."""

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from .core.nearest import nearest
 from .errors import CondenseError, ConfigurationError, UnknownFormatError, UsageError
-from .nearest import nearest
 from .providers.installed import Found
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from .formats.base import Format
+    from .core.tokens import Counter
+    from .core.transcript import Transcript
+    from .formats.engine.base import Format
     from .passes.selection import Selector
     from .passes.summaries import Summarizer
-    from .tokens import Counter
-    from .transcript import Transcript
 
 PROVIDERS: Final = "condense.providers"
 SELECTORS: Final = "condense.selectors"
@@ -69,7 +69,7 @@ class Installed:
 
     def formats(self) -> tuple[list[Format], list[str]]:
         """The formats that packages bring, and what is wrong with the others, in sentences."""
-        from .formats.base import Format
+        from .formats.engine.base import Format
         from .formats.table import TABLE
 
         formats: list[Format] = []

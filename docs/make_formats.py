@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from condense_cli.core.transcript import Family, Role
 from condense_cli.formats import FORMATS
-from condense_cli.formats.base import Format
-from condense_cli.transcript import Family, Role
+from condense_cli.formats.engine.base import Format
 
 PAGE = Path(__file__).resolve().parent / "formats.md"
 

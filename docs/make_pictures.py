@@ -13,11 +13,11 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from condense_cli import api
-from condense_cli.cli.run_report import cost_of_run
+from condense_cli.cli.running.report import cost_of_run
 from condense_cli.config.preset_folders import DEFAULT_PRESET
 from condense_cli.config.presets import load_preset
-from condense_cli.report import facts, terminal
-from condense_cli.tokens import Counter, encoding_for
+from condense_cli.core.tokens import Counter, encoding_for
+from condense_cli.report.run import facts, terminal
 
 FOLDER = Path(__file__).resolve().parent
 SAMPLE = FOLDER.parent / "sample_transcripts" / "bugfix-session.jsonl"

@@ -9,8 +9,8 @@ from build import configuration, one_pass
 from helpers import listing
 
 from condense_cli import api
+from condense_cli.core.transcript import Transcript
 from condense_cli.formats import parse
-from condense_cli.transcript import Transcript
 
 SUPPRESS = {"operation": "suppress"}
 

@@ -11,9 +11,9 @@ from msgspec import Struct
 from summarizers import Short
 
 from condense_cli import api
+from condense_cli.core.transcript import Message, Transcript
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.summaries import BatchTask, Outcome, Summarizer, Task, Written
-from condense_cli.transcript import Message, Transcript
 
 RECENT = {"type": "preserve_recent", "keep_recent_count": 1}
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from build import assistant, call, read_turn, result, user
 
+from condense_cli.core.markers import short_hash
 from condense_cli.lossless import decode as decoding
-from condense_cli.markers import short_hash
 
 LEVELS = 12
 LINES = "\n".join(f"the value of item {n} is {n * n}" for n in range(20))

@@ -8,11 +8,11 @@ from typing import Any
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration
-from condense_cli.markers import SummaryMark, parse_summary
+from condense_cli.core.markers import SummaryMark, parse_summary
+from condense_cli.core.transcript import Block, BlockKind, Transcript
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
 from condense_cli.providers.registry import Registry
-from condense_cli.transcript import Block, BlockKind, Transcript
 
 LONG = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(40))
 OLD = "\n".join(f"line {n} of the file as it was" for n in range(30))

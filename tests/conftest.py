@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from desk import Desk
     from machine import Machine
 
-    from condense_cli.tokens import Counter
+    from condense_cli.core.tokens import Counter
 
 settings.register_profile(
     "default",
@@ -92,6 +92,6 @@ def tree(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def count() -> Counter:
     """Counts each text once for all tests of a file."""
-    from condense_cli.tokens import Counter
+    from condense_cli.core.tokens import Counter
 
     return Counter()

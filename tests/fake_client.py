@@ -10,11 +10,11 @@ from typing import Any
 from model_server import INPUT, OUTPUT
 
 from condense_cli.config.profiles import Access, PriceOverride, Profile
-from condense_cli.economics import CallUsage
 from condense_cli.llm.calls import Caller, Fulfilment, fulfil
 from condense_cli.llm.client import Answer, CallError, Request
 from condense_cli.llm.reasons import Reason, failure
 from condense_cli.llm.spending import Spent
+from condense_cli.money.economics import CallUsage
 
 PRICE = PriceOverride(input=Decimal(1), output=Decimal(10))
 EACH = Spent(1, INPUT + OUTPUT, Decimal("0.0012"))

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
-from condense_cli.markers import Gap, short_hash
+from condense_cli.core.markers import Gap, short_hash
 
 COMMAND: Final = (sys.executable, "-m", "condense_cli")
 MARKER: Final = re.compile(r"\[… \d+ lines #\d{6}\]")

@@ -12,21 +12,23 @@ from summary_laws import branch_stays, hidden_stays
 from sums import references_are_those_of_restore, savings_add_up
 from words_law import users_words_go_last
 
-from condense_cli import api, jsontext, validity
+from condense_cli import api
 from condense_cli.config.models import Configuration
+from condense_cli.core import json_text
+from condense_cli.core.markers import gaps_in, may_be_marked, parse_gap
+from condense_cli.core.models import binds_thinking
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Block, BlockKind, Place, Transcript
 from condense_cli.formats import format_named, parse, serialize
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.references import parse_reference
-from condense_cli.markers import gaps_in, may_be_marked, parse_gap
-from condense_cli.models import binds_thinking
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.reconcile import REFER
 from condense_cli.passes.selection import protect
 from condense_cli.passes.summaries import SUMMARIZE, Summarizer
-from condense_cli.tokens import Counter
-from condense_cli.tools import arguments_of, string_values
-from condense_cli.transcript import Block, BlockKind, Place, Transcript
+from condense_cli.rules import validity
+from condense_cli.toolcalls.tools import arguments_of, string_values
 
 APPENDING = ("claude-code", "codex")
 """Formats whose clients write a summary behind everything else, which stays as it is."""
@@ -112,7 +114,7 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
         relinked = RELINKED_KEYS.get(result.before.format, ())
         copies = result.before.format in COPYING or record >= before.listed or b'"tool_call"' in old
         if old != new and copies:
-            _copies_went(*(_without_links(jsontext.parse(raw), relinked) for raw in (old, new)))
+            _copies_went(*(_without_links(json_text.parse(raw), relinked) for raw in (old, new)))
             continue
         old, new = (ESCAPES.sub(rb"\1", raw) for raw in (old, new))
         assert old == new or ((gone or emptied) and any(key in old for key in relinked))

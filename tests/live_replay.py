@@ -12,11 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from condense_cli import Live, api
+from condense_cli.core.models import binds_thinking
 from condense_cli.live.decisions import Fitted, Kind
 from condense_cli.live.policies import Moment, Outcome
 from condense_cli.live.requests import is_thinking, without_marks
-from condense_cli.models import binds_thinking
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
 
 
 class Eager(Struct, frozen=True):

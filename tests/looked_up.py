@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from build import anthropic, assistant, read_turn, user
 
-from condense_cli.transcript import Transcript
+from condense_cli.core.transcript import Transcript
 
 READS = 4
 

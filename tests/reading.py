@@ -8,9 +8,9 @@ from bombs import LINES
 from build import anthropic, assistant, call, read_turn, result, user
 from references import texts
 
+from condense_cli.core.markers import short_hash
+from condense_cli.core.transcript import Message
 from condense_cli.lossless.decode import Decoded, decode
-from condense_cli.markers import short_hash
-from condense_cli.transcript import Message
 
 OTHER = LINES.replace("value", "worth")
 THIRD = LINES.replace("value", "price")

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.formats import parse
-from condense_cli.transcript import Transcript
 
 T = TypeVar("T")
 PROJECT = Path(__file__).resolve().parent.parent

@@ -7,6 +7,9 @@ from itertools import product
 
 from msgspec.structs import replace
 
+from condense_cli.core.markers import REFERENCE_PREFIX, without_escape
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Block, BlockKind, Message
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.encode import Keep, encode
 from condense_cli.lossless.finders import Finders
@@ -14,10 +17,7 @@ from condense_cli.lossless.lines import read_lines
 from condense_cli.lossless.proof import verified, with_blocks
 from condense_cli.lossless.reader import Reader
 from condense_cli.lossless.references import parse_reference
-from condense_cli.markers import REFERENCE_PREFIX, without_escape
-from condense_cli.tokens import Counter
-from condense_cli.tools import arguments_of, string_values
-from condense_cli.transcript import Block, BlockKind, Message
+from condense_cli.toolcalls.tools import arguments_of, string_values
 
 COUNT = Counter()
 NOTHING = Finders(file_reads=False, tool_results=False, state_tags=())

@@ -17,7 +17,7 @@ from rollouts import rollout_records
 from todo_calls import todo_calls
 from training import sharegpt_files
 
-from condense_cli.markers import Gap
+from condense_cli.core.markers import Gap
 
 ODD_LINES = st.sampled_from(
     [

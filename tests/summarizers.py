@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from condense_cli.core.transcript import Message
 from condense_cli.passes.summaries import BatchTask, Outcome, Refused, Summarizer, Task, Written
-from condense_cli.transcript import Message
 
 
 class Short(Struct, frozen=True):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from condense_cli import jsontext
+from condense_cli.core import json_text
+from condense_cli.core.transcript import Source
 from condense_cli.passes.condensation import Condensation
-from condense_cli.transcript import Source
 
 
 def hidden_stays(result: Condensation, after: Source) -> None:
@@ -13,7 +13,7 @@ def hidden_stays(result: Condensation, after: Source) -> None:
     changed = {block.place.record for _, block in result.transcript.blocks() if block.changed and not block.is_inserted}
     new = [message.blocks[0].text for message in result.transcript.messages if message.is_inserted]
     raws = [after.raw(record) for record in range(len(after.spans))]
-    old = [raw for raw in raws if jsontext.parse(raw)["content"] not in new]
+    old = [raw for raw in raws if json_text.parse(raw)["content"] not in new]
     assert len(old) == len(before.spans)
     assert len(raws) == len(old) + len(new)
     for record, raw in enumerate(old):
@@ -25,8 +25,8 @@ def branch_stays(result: Condensation, after: Source) -> None:
     before = result.before.source
     changed = {block.place.record for _, block in result.transcript.blocks() if block.changed}
     changed |= {block.place.record for block in result.transcript.removed}
-    values = {value["id"]: value for value in map(jsontext.parse, map(after.raw, range(len(after.spans))))}
-    old = [jsontext.parse(before.raw(record)) for record in range(len(before.spans))]
+    values = {value["id"]: value for value in map(json_text.parse, map(after.raw, range(len(after.spans))))}
+    old = [json_text.parse(before.raw(record)) for record in range(len(before.spans))]
     for record, value in enumerate(old):
         links = {key: value[key] for key in ("parentId", "firstKeptEntryId") if key in value}
         assert record in changed or values[value["id"]] | links == value

@@ -13,7 +13,7 @@ from strategies import MODELS, REPEATING, openai_messages
 
 from condense_cli import api
 from condense_cli.formats import parse, serialize
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
 
 MESSAGES = openai_messages()
 

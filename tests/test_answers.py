@@ -6,10 +6,10 @@ import pytest
 from answers import ANSWERS, NO_ANSWERS, RULE
 from build import LONG, anthropic, assistant, call, result, user
 
+from condense_cli.core.spelled import Spelled
+from condense_cli.core.transcript import Block, BlockKind, Place
 from condense_cli.extractive.answers import is_all_words, lines_with_words, words_in
 from condense_cli.ledger.collect import collect
-from condense_cli.spelled import Spelled
-from condense_cli.transcript import Block, BlockKind, Place
 
 FEEDBACK = ANSWERS["feedback"][0]
 

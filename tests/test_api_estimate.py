@@ -11,19 +11,19 @@ from build import anthropic, conversation
 from msgspec.structs import replace
 
 from condense_cli import api, estimating, formats
+from condense_cli.core.factor import factor_of
+from condense_cli.core.tokens import Counter, encoding_for
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.factor import factor_of
+from condense_cli.money.windows import signs_of
 from condense_cli.passes.context import Context
 from condense_cli.plugins import Installed
 from condense_cli.providers.registry import Registry
 from condense_cli.providers.window import Asked
 from condense_cli.providers.window import window_of as window_of_model
-from condense_cli.report import costs
-from condense_cli.report import estimate as facts
-from condense_cli.report.typical import typical_of
-from condense_cli.tokens import Counter, encoding_for
-from condense_cli.transcript import Transcript
-from condense_cli.windows import signs_of
+from condense_cli.report.costs import facts as costs
+from condense_cli.report.estimate import facts as facts
+from condense_cli.report.estimate.typical import typical_of
 
 NAMES = ["speed", "lossless"]
 

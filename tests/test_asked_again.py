@@ -9,7 +9,6 @@ from typing import Any
 from fake_client import EACH, Fake, Reply, caller, profile, reasons
 from model_server import INPUT, OUTPUT
 
-from condense_cli.economics import CallUsage
 from condense_cli.ledger.checklist import of_text
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import Fulfilment
@@ -17,6 +16,7 @@ from condense_cli.llm.client import Answer, Request
 from condense_cli.llm.prompts import PromptTask, Subject
 from condense_cli.llm.reasons import Reason
 from condense_cli.llm.summaries import summarize
+from condense_cli.money.economics import CallUsage
 
 NAMES = tuple(f"name_{number}" for number in range(10))
 LACKS = Reason.LACKS_CONTENT

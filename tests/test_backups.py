@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from condense_cli import backups
-from condense_cli.backups import Backup, Undone, backups_of, replace_in_place, undo
 from condense_cli.errors import OutputError, UnreadableError, UsageError
-from condense_cli.files import Stamp, stamp, write_bytes
+from condense_cli.storage import backups
+from condense_cli.storage.backups import Backup, Undone, backups_of, replace_in_place, undo
+from condense_cli.storage.files import Stamp, stamp, write_bytes
 
 OLD, NEW = b"one\ntwo\nthree\n", b"one\n"
 NOW = datetime(2026, 11, 21, 3, 30, 0, 123_456, tzinfo=UTC)

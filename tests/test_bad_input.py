@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from helpers import DATA, condense, condense_process, condensed, unharmed
 
+from condense_cli.core.json_text import DEEPEST
 from condense_cli.errors import ExitStatus
-from condense_cli.jsontext import DEEPEST
 
 LINES = DATA.splitlines(keepends=True)
 

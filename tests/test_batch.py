@@ -10,13 +10,13 @@ from batches import Noting, again, batch, kept_because, stayed
 from build import LONG, anthropic, assistant, call, condense, configuration, conversation, marks, read_turn, text, user
 from summarizers import Failing, Short, Wordy
 
+from condense_cli.core.markers import parse_summary
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import BlockKind
 from condense_cli.ledger.written import parse as parse_ledger
-from condense_cli.markers import parse_summary
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Summarizer
-from condense_cli.report.shortcomings import warnings_of
-from condense_cli.tokens import Counter
-from condense_cli.transcript import BlockKind
+from condense_cli.report.run.shortcomings import warnings_of
 
 # --- What is summarized -----------------------------------------------------------------------------------------------
 

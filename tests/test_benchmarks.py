@@ -15,8 +15,8 @@ from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration, Prelude
 from condense_cli.config.preset_folders import preset_names
+from condense_cli.core.tokens import Counter
 from condense_cli.lossless.references import parse_reference
-from condense_cli.tokens import Counter
 
 GUIDE = (PROJECT / "docs" / "lossless.md").read_text()
 

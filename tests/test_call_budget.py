@@ -6,10 +6,10 @@ from decimal import Decimal
 
 from fake_client import EACH, profile, reasons, request, run
 
-from condense_cli.economics import CallUsage
 from condense_cli.llm.budget import Budget, Worst
 from condense_cli.llm.client import Answer, Request
 from condense_cli.llm.reasons import Reason
+from condense_cli.money.economics import CallUsage
 
 WORST = 64 + 4 + 150
 """Tokens that a request of these tests can use at most."""

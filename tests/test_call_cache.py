@@ -10,13 +10,13 @@ from fake_client import caller, failing, reasons, request, run
 from model_server import INPUT, OUTPUT
 
 from condense_cli.config.profiles import Access
-from condense_cli.economics import CallUsage
 from condense_cli.llm.budget import Budget
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import fulfil
 from condense_cli.llm.client import Client
 from condense_cli.llm.reasons import Reason
 from condense_cli.llm.spending import Spent
+from condense_cli.money.economics import CallUsage
 
 
 def test_a_second_run_calls_nothing(tmp_path: Path) -> None:

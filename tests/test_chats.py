@@ -11,12 +11,12 @@ from words_law import newest_stay, users_words_go_last
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript
 from condense_cli.extractive.survey import Survey
 from condense_cli.ledger.entries import Request
 from condense_cli.ledger.quoting import quoted
 from condense_cli.passes.condensation import Condensation
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Transcript
 
 COUNT = Counter()
 RULES = (

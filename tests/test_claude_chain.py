@@ -10,7 +10,7 @@ from claude_cases import CASES, OPEN_AT_THE_END
 from claude_tree import GO, answer, boundary, record, reply, said, summary, uuid
 
 from condense_cli import api
-from condense_cli.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import BlockKind, Transcript
 
 
 def turns(transcript: Transcript) -> list[list[str]]:

@@ -10,8 +10,8 @@ import pytest
 from build import LONG, call, claude_line, condense, configuration, one_pass, result, session, text, thinking, written
 
 from condense_cli import api
-from condense_cli.report.validation import check
-from condense_cli.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.report.lists.validation import check
 
 
 def texts(transcript: Transcript) -> list[list[str]]:

@@ -17,12 +17,13 @@ from pictures import PIXEL
 from condense_cli import api
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
-from condense_cli.factor import AS_COUNTED
-from condense_cli.formats import claude_kinds, format_named
+from condense_cli.core.factor import AS_COUNTED
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Block
+from condense_cli.formats import format_named
+from condense_cli.formats.claude_code import kinds
 from condense_cli.ledger.collect import collect
-from condense_cli.report.usage import in_use, overhead_of
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Block
+from condense_cli.report.costs.usage import in_use, overhead_of
 
 PROMPT = ["You are brief. " * 2000, "You are kind. " * 2000]
 """Longer by far than what is said in the sessions here."""
@@ -51,7 +52,7 @@ def only_block(*keys: Any, **more: Any) -> Block | None:
 
 
 def test_a_kind_has_one_class() -> None:
-    classes = [claude_kinds.SENT.keys(), claude_kinds.NEVER, claude_kinds.OVERHEAD, claude_kinds.CUTTING]
+    classes = [kinds.SENT.keys(), kinds.NEVER, kinds.OVERHEAD, kinds.CUTTING]
     assert sum(map(len, classes)) == len(set().union(*classes))
 
 
@@ -75,7 +76,7 @@ def test_a_kind_has_one_class() -> None:
 def test_values_that_are_sent_count(kind: str, keys: dict[str, Any], told: str) -> None:
     block = only_block(kind, keys)
     assert block
-    assert (block.text, block.estimate, block.injected) == (told, claude_kinds.SENT[kind].words, True)
+    assert (block.text, block.estimate, block.injected) == (told, kinds.SENT[kind].words, True)
 
 
 # What waited until the agent was free is the user's own word, unless another agent or a finished task said it.
@@ -99,20 +100,20 @@ def test_a_queued_prompt_is_what_the_user_typed(keys: dict[str, Any], is_typed: 
 def test_a_reminder_without_tasks_is_all_words() -> None:
     block = only_block("task_reminder", {"content": [], "itemCount": 0})
     assert block
-    assert (block.text, block.estimate) == ("", claude_kinds.SENT["task_reminder"].words)
+    assert (block.text, block.estimate) == ("", kinds.SENT["task_reminder"].words)
 
 
 def test_an_image_that_is_attached_is_an_estimate() -> None:
     image = {"type": "image", "file": {"base64": PIXEL, "type": "image/png"}}
     block = only_block("file", {"filename": "a.png", "content": image})
     assert block
-    assert (block.text, block.estimate) == ("a.png", claude_kinds.SENT["file"].words + 1)
+    assert (block.text, block.estimate) == ("a.png", kinds.SENT["file"].words + 1)
 
 
 # What a value of another type says is nothing, and no reason to stop.
 @pytest.mark.parametrize("odd", [None, 3, "text", [], [[3]], {}, {"type": "image"}, {"content": {"file": 3}}])
 def test_odd_values_are_read(odd: Any) -> None:
-    for kind in (*claude_kinds.SENT, *claude_kinds.OVERHEAD, *claude_kinds.CUTTING, "a_kind_of_later"):
+    for kind in (*kinds.SENT, *kinds.OVERHEAD, *kinds.CUTTING, "a_kind_of_later"):
         keys = dict.fromkeys(("content", "callIds", "from", "systemPrompt", "tools", "entries", "prompt"), odd)
         only_block(kind, keys, rendered=odd, renderedRole=odd)
 

@@ -9,7 +9,7 @@ import pytest
 from helpers import SMALLER, Outcome, condense, condense_process, snapshot, unharmed
 
 import condense_cli
-from condense_cli.cli.commands import COMMANDS
+from condense_cli.cli.table import COMMANDS
 from condense_cli.errors import ExitStatus
 
 # --- Help and version -------------------------------------------------------------------------------------------------

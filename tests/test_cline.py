@@ -7,10 +7,11 @@ from typing import Any
 
 from build import LONG, condense, cut_to, one_pass
 
-from condense_cli import api, tools
+from condense_cli import api
+from condense_cli.core.transcript import BlockKind, Transcript
 from condense_cli.formats import parse, serialize
-from condense_cli.transcript import BlockKind, Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
+from condense_cli.toolcalls import tools
 
 
 def result(number: int, content: Any, **extra: Any) -> dict[str, Any]:

@@ -25,14 +25,22 @@ from rollout_items import (
 )
 from rollouts import ENVIRONMENT, message, record
 
-from condense_cli import api, patches
+from condense_cli import api
+from condense_cli.core.exchanges import cut_before
+from condense_cli.core.transcript import Block, BlockKind, Role
 from condense_cli.errors import NotJsonError
-from condense_cli.exchanges import cut_before
 from condense_cli.formats import format_named, serialize
-from condense_cli.report.validation import check
-from condense_cli.tools import command_lines, main_argument, patched_paths, path_argument, prints_a_file, writes_a_file
-from condense_cli.transcript import Block, BlockKind, Role
-from condense_cli.validity import validate
+from condense_cli.report.lists.validation import check
+from condense_cli.rules.validity import validate
+from condense_cli.toolcalls import patches
+from condense_cli.toolcalls.tools import (
+    command_lines,
+    main_argument,
+    patched_paths,
+    path_argument,
+    prints_a_file,
+    writes_a_file,
+)
 
 # --- What is sent -----------------------------------------------------------------------------------------------------
 

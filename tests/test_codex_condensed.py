@@ -18,8 +18,8 @@ from summarizers import Short
 
 from condense_cli import api
 from condense_cli.config.models import Configuration
-from condense_cli.tools import arguments_of, patched_paths
-from condense_cli.transcript import BlockKind
+from condense_cli.core.transcript import BlockKind
+from condense_cli.toolcalls.tools import arguments_of, patched_paths
 
 KEPT = 2
 """Lines that the passes of these tests leave of a text."""

@@ -10,12 +10,13 @@ import pytest
 import real
 from msgspec.structs import replace
 
-from condense_cli.formats import codex_slim, openai_chat
-from condense_cli.formats.container import open_document
-from condense_cli.formats.slimming import slimmed
-from condense_cli.formats.writing import write
-from condense_cli.markers import short_hash
-from condense_cli.transcript import Family, Slimmed, Transcript
+from condense_cli.core.markers import short_hash
+from condense_cli.core.transcript import Family, Slimmed, Transcript
+from condense_cli.formats.codex import slim as codex_slim
+from condense_cli.formats.engine.container import open_document
+from condense_cli.formats.engine.slimming import slimmed
+from condense_cli.formats.engine.writing import write
+from condense_cli.formats.openai import chat
 
 LONG = "\n".join(f"line {n} of the output" for n in range(30))
 MARKER = f"[… 30 lines #{short_hash(LONG)}]"
@@ -25,7 +26,7 @@ HEADED = f"Chunk ID: f4792a\nWall time: 0.1 seconds\nProcess exited with code 0\
 def slim(data: bytes) -> tuple[bytes, tuple[Slimmed, ...]]:
     """The file as it is written, and what was left out of it."""
     transcript = Transcript("codex", Family.OPENAI_CHAT, (), open_document(data, "rollout", lenient=True).source)
-    form = replace(openai_chat.FORMAT, display=codex_slim.display_values)
+    form = replace(chat.FORMAT, display=codex_slim.display_values)
     transcript = replace(transcript, slimmed=tuple(slimmed(transcript, (), form)))
     return write(transcript, form), transcript.slimmed
 

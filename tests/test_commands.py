@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from helpers import condense
 
-from condense_cli.cli.commands import COMMANDS, load
+from condense_cli.cli.table import COMMANDS, load
 from condense_cli.errors import ExitStatus
 
 

@@ -19,6 +19,8 @@ from condense_cli import api
 from condense_cli.config.models import Configuration, NativeConfig
 from condense_cli.config.profiles import MAX_THRESHOLD, MIN_THRESHOLD, Profile
 from condense_cli.config.user import KnownProfile, UserConfiguration
+from condense_cli.core.tokens import Counter, encoding_for
+from condense_cli.core.transcript import BlockKind, Message, Transcript
 from condense_cli.llm.access import Choice, Permission, choose
 from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, request_for
 from condense_cli.llm.reasons import Reason as CallReason
@@ -29,9 +31,8 @@ from condense_cli.providers.decision import decide
 from condense_cli.providers.manager import Sizing
 from condense_cli.providers.native import Refusal
 from condense_cli.providers.window import Window, window_of
-from condense_cli.report import facts, run_log
-from condense_cli.tokens import Counter, encoding_for
-from condense_cli.transcript import BlockKind, Message, Transcript
+from condense_cli.report.run import facts
+from condense_cli.report.run import log as run_log
 
 
 def prompt(custom: str | None = None) -> str:

@@ -8,11 +8,11 @@ import sys
 import pytest
 from helpers import environment
 
-from condense_cli.cli import converting
 from condense_cli.cli.options import FORMAT_NAMES
+from condense_cli.cli.running import converting
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.formats import FORMATS
-from condense_cli.formats.converting import TARGETS
+from condense_cli.formats.convert.converting import TARGETS
 
 COMPLETE = """
 import sys

@@ -22,7 +22,7 @@ from condense_cli.config.overrides import Overrides, apply, overrides_from
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import ExitStatus
-from condense_cli.report.settings import as_yaml
+from condense_cli.report.lists.settings import as_yaml
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import pytest
 from build import anthropic, assistant, call, conversation, cut_to, one_pass, result, text, user
 from build import condense as run_passes
 
-from condense_cli.economics import Rewrite
+from condense_cli.core.tokens import MESSAGE_TOKENS, Counter
+from condense_cli.money.economics import Rewrite
+from condense_cli.money.prices import Price
 from condense_cli.passes.condensation import Condensation
-from condense_cli.prices import Price
-from condense_cli.report.cost_text import dollars, pays_after
-from condense_cli.report.costs import PriceSource, cost_of, rewrite_of
-from condense_cli.report.facts import Cost
-from condense_cli.tokens import MESSAGE_TOKENS, Counter
+from condense_cli.report.costs.facts import PriceSource, cost_of, rewrite_of
+from condense_cli.report.costs.text import dollars, pays_after
+from condense_cli.report.run.facts import Cost
 
 COUNT = Counter()
 

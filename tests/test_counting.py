@@ -19,16 +19,16 @@ from test_model_clients import APIS, FAILURES, Api, access
 
 from condense_cli import api as library
 from condense_cli.config.profiles import Access
+from condense_cli.core.factor import Factor, Known
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import UsageError
-from condense_cli.factor import Factor, Known
 from condense_cli.formats import parse
 from condense_cli.llm.client import Answer, CallError, Request
 from condense_cli.llm.counting import counted_factor
 from condense_cli.llm.reasons import Reason
 from condense_cli.llm.redaction import Redactor
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
 
 pytest.importorskip("anthropic")
 pytest.importorskip("openai")

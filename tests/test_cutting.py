@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from condense_cli.markers import Gap, content_hash, gaps_in, parse_gap, short_hash
-from condense_cli.passes.cutting import Limits, suppress, truncate
+from condense_cli.core.markers import Gap, content_hash, gaps_in, parse_gap, short_hash
+from condense_cli.passes.blocks.cutting import Limits, suppress, truncate
 
 LIMITS = st.builds(
     Limits,

@@ -14,7 +14,7 @@ from damage import damaged, interleaved
 
 from condense_cli import api
 from condense_cli.config.overrides import Overrides
-from condense_cli.transcript import Transcript
+from condense_cli.core.transcript import Transcript
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_transcripts"
 Json = dict[str, Any]

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli import api
-from condense_cli.markers import Gap, SummaryMark
-from condense_cli.report import diff as diffs
-from condense_cli.report.diff import Diff, What, line_hunks
-from condense_cli.report.labels import readable
-from condense_cli.transcript import Transcript
+from condense_cli.core.markers import Gap, SummaryMark
+from condense_cli.core.transcript import Transcript
+from condense_cli.report.difference import facts as diffs
+from condense_cli.report.difference.facts import Diff, What, line_hunks
+from condense_cli.report.text.labels import readable
 
 LINE_LISTS = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), max_size=12)
 

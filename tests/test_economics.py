@@ -7,8 +7,8 @@ from math import ceil
 
 import pytest
 
-from condense_cli.economics import NEVER, Accounting, CallUsage, Rates, Rewrite, cost_of_call, weigh
-from condense_cli.prices import Price
+from condense_cli.money.economics import NEVER, Accounting, CallUsage, Rates, Rewrite, cost_of_call, weigh
+from condense_cli.money.prices import Price
 
 SUFFIX = 100_000
 RATES = {

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from helpers import as_lines, condense, session
 
-from condense_cli import files
 from condense_cli.config import loading
 from condense_cli.rows import reading
+from condense_cli.storage import files
 
 LIMIT = 300_000
 ZERO = Path("/dev/zero")
@@ -41,8 +41,9 @@ def endless(path: Path, piece: bytes) -> Iterator[Path]:
     try:
         yield path
     finally:
-        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))  # In case nobody read: it need not wait for a reader.
-        writer.join()
+        while writer.is_alive():  # In case nobody read: it may only now begin to wait for a reader.
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+            writer.join(0.01)
 
 
 @needs_zero

@@ -12,16 +12,16 @@ from looked_up import READS, shown, work
 
 import condense_cli
 from condense_cli.config.preset_folders import preset_names
+from condense_cli.core.exchanges import cut_before
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Message
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.exchanges import cut_before
 from condense_cli.measuring import KNOWN_WAYS, Plan, Unread, configured, evaluate_files
 from condense_cli.quality.baselines import BASELINES, mask_but_newest
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import Evaluated, Point, evaluate
 from condense_cli.quality.extraction import EXTRACTION
 from condense_cli.quality.recall import Recall, Score
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Message
 
 COUNT = Counter()
 

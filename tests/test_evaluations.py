@@ -18,12 +18,12 @@ from helpers import condense, listing
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
+from condense_cli.core.transcript import BlockKind, Transcript
 from condense_cli.errors import TranscriptError, UnknownFormatError, UsageError
 from condense_cli.formats import inspect_log, parse
 from condense_cli.ledger.collect import collect
-from condense_cli.tools import path_argument
-from condense_cli.transcript import BlockKind, Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
+from condense_cli.toolcalls.tools import path_argument
 
 
 def written(format: str) -> dict[str, Any]:

@@ -10,18 +10,18 @@ import pytest
 
 from condense_cli.config.phases import Kind as Lossy
 from condense_cli.config.profiles import _URLS, _VARIABLES, Api
+from condense_cli.core.transcript import CONTENT_TYPE_OF_KIND, BlockKind, Family
 from condense_cli.ledger.entries import State
 from condense_cli.ledger.written import _STATES
 from condense_cli.llm.prompts import _BLOCKS, Subject
 from condense_cli.llm.reasons import _TEXTS, Reason
 from condense_cli.providers.phases import _CONTENT
-from condense_cli.report.diff import What
-from condense_cli.report.inspection import _KIND_NAMES
-from condense_cli.report.terminal import _WHAT_STYLE
+from condense_cli.report.difference.facts import What
+from condense_cli.report.inspection.facts import _KIND_NAMES
+from condense_cli.report.run.terminal import _WHAT_STYLE
+from condense_cli.rules.validity import RULES
 from condense_cli.sessions.peek import READERS
 from condense_cli.sessions.places import Client
-from condense_cli.transcript import CONTENT_TYPE_OF_KIND, BlockKind, Family
-from condense_cli.validity import RULES
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
+from condense_cli.core.markers import ELLIPSIS, Gap, gaps_in, parse_gap, short_hash
+from condense_cli.core.tokens import Counter
 from condense_cli.extractive import editable, mentions
 from condense_cli.extractive.likelihood import MODEL, likelihoods
 from condense_cli.extractive.parts import Key
@@ -20,8 +22,6 @@ from condense_cli.extractive.survey import Survey
 from condense_cli.extractive.together import Together, shorten_together, summarize
 from condense_cli.extractive.units import LONG_LINE, pieces, render, split
 from condense_cli.extractive.weights import FACTS, LINES
-from condense_cli.markers import ELLIPSIS, Gap, gaps_in, parse_gap, short_hash
-from condense_cli.tokens import Counter
 
 COUNT = Counter()
 MARKER = COUNT(str(Gap("406167", 123_456, 123_456)))

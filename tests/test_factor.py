@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli import api
-from condense_cli.factor import (
+from condense_cli.core.factor import (
     AS_COUNTED,
     HIGHEST,
     LOWEST,
@@ -22,8 +22,8 @@ from condense_cli.factor import (
     family_of,
     steps_of,
 )
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Transcript
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript
 
 Json = dict[str, Any]
 MODEL = "claude-opus-4-7-20260401"
@@ -128,7 +128,7 @@ def test_of_an_unknown_model_nothing_is_known() -> None:
     ],
 )
 def test_models_belong_to_the_family_of_their_tokenizer(model: str, family: str) -> None:
-    from condense_cli.models import tokenizer_of
+    from condense_cli.core.models import tokenizer_of
 
     assert tokenizer_of(model) == family
     assert family_of(model) is not None

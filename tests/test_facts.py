@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from condense_cli.facts import facts_of
+from condense_cli.core.facts import facts_of
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from condense_cli import files
 from condense_cli.errors import OutputError, UnreadableError, UsageError
-from condense_cli.files import (
+from condense_cli.storage import files
+from condense_cli.storage.files import (
     Stamp,
     check_no_links,
     check_output,

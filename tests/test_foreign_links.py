@@ -11,10 +11,10 @@ from many_files import run
 from replacing import in_place
 from rowsets import LONG, rows
 
-from condense_cli import backups
 from condense_cli.errors import ExitStatus
 from condense_cli.llm.cache import Cache, Stored
 from condense_cli.many.record import NAME
+from condense_cli.storage import backups
 
 KEY = b"key"
 

@@ -23,13 +23,14 @@ from build import (
 )
 
 from condense_cli import api
+from condense_cli.core.transcript import BlockKind, Container, Role
 from condense_cli.errors import NotJsonError, TranscriptError, UnknownFormatError, UsageError
 from condense_cli.extractive.parts import parts_of
-from condense_cli.formats import FORMATS, estimates, parse, serialize
-from condense_cli.formats.injected import is_command, is_injected, words_of_user
+from condense_cli.formats import FORMATS, parse, serialize
+from condense_cli.formats.engine import estimates
+from condense_cli.formats.engine.injected import is_command, is_injected, words_of_user
 from condense_cli.llm.flatten import flattened
-from condense_cli.report.inspection import content_type
-from condense_cli.transcript import BlockKind, Container, Role
+from condense_cli.report.inspection.facts import content_type
 
 
 def lines(messages: list[dict[str, Any]]) -> bytes:

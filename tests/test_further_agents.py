@@ -17,7 +17,7 @@ from strategies import REPEATING, openai_messages
 from condense_cli import api
 from condense_cli.formats import parse, serialize
 from condense_cli.ledger.collect import collect
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
 
 WRITERS = further_agents.WRITABLE | further_agents.READ_ONLY
 WRITABLE = list(further_agents.WRITABLE)

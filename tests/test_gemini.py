@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from build import LONG, condense, cut_to, one_pass
 
-from condense_cli import api, tools
+from condense_cli import api
+from condense_cli.core.transcript import BlockKind, Role, Transcript
 from condense_cli.errors import UnknownFormatError, UsageError
 from condense_cli.formats import parse, serialize
-from condense_cli.transcript import BlockKind, Role, Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
+from condense_cli.toolcalls import tools
 
 Json = dict[str, Any]
 HEADER: Json = {"sessionId": "s", "projectHash": "h", "startTime": "2026-01-02T03:04:05.000Z"}

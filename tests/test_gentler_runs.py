@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from condense_cli import api, formats, proven
 from condense_cli.config.loading import parse_configuration
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import BrokenOutputError
 from condense_cli.passes.condensation import Condensation, Proof
 from condense_cli.proven import Fault, Gentler, checked, fault_of
-from condense_cli.transcript import Transcript
 
 
 @pytest.fixture

@@ -10,17 +10,18 @@ from unittest.mock import Mock
 import pytest
 from real import PROJECT
 
-from condense_cli import api, jsontext
+from condense_cli import api
+from condense_cli.core import json_text
+from condense_cli.core.spelled import Spelled
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Block, Message
 from condense_cli.extractive import shorten
 from condense_cli.extractive.again import said_again
 from condense_cli.extractive.survey import Survey
 from condense_cli.lossless import states
 from condense_cli.lossless.encode import encode
 from condense_cli.lossless.finders import Finders
-from condense_cli.passes.chosen import _with_halves
-from condense_cli.spelled import Spelled
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Block, Message
+from condense_cli.passes.modes.chosen import _with_halves
 
 TIMES = 2.6
 """What twice the input may take: twice as much, and what a logarithm or a threshold adds."""
@@ -39,7 +40,7 @@ class Work:
         self.calls = self.characters = 0
         for holder, name in (
             (Spelled, "__str__"), (Spelled, "__contains__"), (states, "elements"), (states, "by_tag"),
-            (jsontext, "replace_values"),
+            (json_text, "replace_values"),
         ):  # fmt: skip
             monkeypatch.setattr(holder, name, self._counted(getattr(holder, name)))
 

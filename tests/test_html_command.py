@@ -107,7 +107,7 @@ def test_the_same_run_writes_the_same_page(preset: str, file: Path, tmp_path: Pa
 
 def test_without_a_page_nothing_of_it_is_imported(file: Path) -> None:
     done = condense_process("run", file, "-q", "-n", env={"PYTHONPROFILEIMPORTTIME": "1"})
-    assert "condense_cli.report.facts" in done.stderr
+    assert "condense_cli.report.run.facts" in done.stderr
     assert "report.page" not in done.stderr
 
 

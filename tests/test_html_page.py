@@ -14,11 +14,11 @@ from helpers import CUT, DATA, as_lines, session
 from pages import data_of
 
 from condense_cli import api
+from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.passes.condensation import Condensation
-from condense_cli.report import facts
 from condense_cli.report.page.run import run_page
-from condense_cli.report.visible import visible
-from condense_cli.tokens import Counter, encoding_for
+from condense_cli.report.run import facts
+from condense_cli.report.text.visible import visible
 
 HOSTILE: Final = (
     "</script><script>alert(1)</script>",

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from pictures import picture
 
 from condense_cli import api
+from condense_cli.core.markers import Gap, gaps_in, parse_gap, short_hash
+from condense_cli.core.transcript import BlockKind, ContentType
 from condense_cli.errors import ConfigurationError
-from condense_cli.markers import Gap, gaps_in, parse_gap, short_hash
-from condense_cli.passes import cutting
+from condense_cli.passes.blocks import cutting
 from condense_cli.passes.receipts import Kept
-from condense_cli.report.diff import What
-from condense_cli.transcript import BlockKind, ContentType
+from condense_cli.report.difference.facts import What
 
 DATA = picture(800, 600)
 MARKER = f"[… image #{short_hash(DATA)}]"

@@ -23,7 +23,7 @@ from build import (
 from helpers import condense
 
 from condense_cli import api
-from condense_cli.markers import content_hash, gaps_in, parse_gap, short_hash
+from condense_cli.core.markers import content_hash, gaps_in, parse_gap, short_hash
 
 OTHER = "\n".join(f"another line {n} of another file" for n in range(40))
 STATE = f"<environment_details>\n{LONG}\n</environment_details>"

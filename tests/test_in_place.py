@@ -16,8 +16,8 @@ import pytest
 from helpers import DATA, SMALLER, condense, condense_on_terminal, snapshot
 from replacing import GREW, appended, beside, in_place
 
-from condense_cli import backups, files, open_files
 from condense_cli.errors import ExitStatus, OutputError
+from condense_cli.storage import backups, files, open_files
 
 NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
 IS_ROOT = os.geteuid() == 0

@@ -27,14 +27,14 @@ from hypothesis import given
 from rich.cells import cell_len
 from strategies import FILES as FILES_OF_ANY_FORMAT
 
+from condense_cli.core.factor import AS_COUNTED
+from condense_cli.core.tokens import CALL_TOKENS, MESSAGE_TOKENS, Counter, Encoding, is_framed
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ExitStatus
-from condense_cli.factor import AS_COUNTED
 from condense_cli.formats import parse
-from condense_cli.report.inspection import CONTENT_TYPES, Inspection, inspect
-from condense_cli.report.parts import CONTENT, DIFFERENCE, ESTIMATES, MARKUP, OVERHEAD
-from condense_cli.report.usage import RECORDED, in_use
-from condense_cli.tokens import CALL_TOKENS, MESSAGE_TOKENS, Counter, Encoding, is_framed
-from condense_cli.transcript import Transcript
+from condense_cli.report.costs.usage import RECORDED, in_use
+from condense_cli.report.inspection.facts import CONTENT_TYPES, Inspection, inspect
+from condense_cli.report.inspection.parts import CONTENT, DIFFERENCE, ESTIMATES, MARKUP, OVERHEAD
 
 ENCODING = Encoding("o200k_base", exact=True)
 FILES = [*real.SAMPLES, *(path for path in real.every_file() if real.is_readable(path))]

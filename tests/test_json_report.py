@@ -13,7 +13,7 @@ from condense_cli.errors import ExitStatus
 
 
 def test_the_json_report_has_the_documented_shape(file: Path) -> None:
-    """Exactly the keys of condense_cli/report/facts.py, each of its type."""
+    """Exactly the keys of condense_cli/report/run/facts.py, each of its type."""
     for model in ((), ("--model", "claude-opus-4-5")):
         done = condense("run", file, "-p", "speed", "--json", *model)
         assert (done.status, done.stderr) == (ExitStatus.DONE, "")

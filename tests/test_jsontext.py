@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import ODD_LINES, SCALARS
 
-from condense_cli import jsontext
-from condense_cli.jsontext import REMOVE, Style, splice
-from condense_cli.tools import string_values
+from condense_cli.core import json_text
+from condense_cli.core.json_text import REMOVE, Style, splice
+from condense_cli.toolcalls.tools import string_values
 
 VALUES = st.recursive(
     SCALARS,
@@ -46,7 +46,7 @@ def test_exchanged_in_the_bytes_is_the_same(value: Any, style: dict[str, Any], d
     text = json.dumps({"a": value, "b": value, "c": "only here"}, **style)
     paths = sorted(dict(string_values(json.loads(text))), key=repr)
     edits = {path: json.dumps("new") for path in data.draw(st.lists(st.sampled_from(paths), unique=True))}
-    exchanged = jsontext.exchange(text.encode("utf-8", "surrogatepass"), dict(edits))
+    exchanged = json_text.exchange(text.encode("utf-8", "surrogatepass"), dict(edits))
     if exchanged is not None:
         assert exchanged == splice(text, dict(edits)).encode("utf-8", "surrogatepass")
 
@@ -63,7 +63,7 @@ def test_exchanged_in_the_bytes_is_the_same(value: Any, style: dict[str, Any], d
     ],
 )
 def test_a_value_is_exchanged_where_its_bytes_stand_once(text: str, new: str | None) -> None:
-    exchanged = jsontext.exchange(text.encode(), {("a",): '"z"'})
+    exchanged = json_text.exchange(text.encode(), {("a",): '"z"'})
     assert exchanged == (new.encode() if new else None)
 
 
@@ -111,7 +111,7 @@ def test_literals_follow_the_style_of_the_file(data: bytes, value: str, literal:
 # A file may hold bad bytes and, as an escape, half of an emoji: both are written as they were read.
 def test_bad_bytes_and_lone_surrogates_are_written() -> None:
     data = b'["\xff", "\\ud83d"]'
-    assert jsontext.encode(Style.of(data).dump(["\udcff", "\ud83d"])) == data.replace(b" ", b"")
+    assert json_text.encode(Style.of(data).dump(["\udcff", "\ud83d"])) == data.replace(b" ", b"")
 
 
 # What strict parsers refuse is read all the same, and integers keep every digit.
@@ -125,5 +125,5 @@ def test_bad_bytes_and_lone_surrogates_are_written() -> None:
     ],
 )
 def test_lenient_reading(raw: bytes, value: Any) -> None:
-    assert jsontext.parse(raw) == value
-    assert jsontext.encode(jsontext.decode(raw)) == raw
+    assert json_text.parse(raw) == value
+    assert json_text.encode(json_text.decode(raw)) == raw

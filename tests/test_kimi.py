@@ -9,11 +9,11 @@ import pytest
 import real
 from build import LONG, texts
 
-from condense_cli import tools
+from condense_cli.core.transcript import BlockKind, Role, Transcript
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
-from condense_cli.transcript import BlockKind, Role, Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
+from condense_cli.toolcalls import tools
 
 Json = dict[str, Any]
 HEADER: Json = {"type": "metadata", "protocol_version": "1.4", "created_at": 1}

@@ -14,16 +14,16 @@ from known_configurations import LOSSLESS, NATIVE, PASSES, PHASES, TRUNCATION
 
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
-from condense_cli.factor import AS_COUNTED
+from condense_cli.core.factor import AS_COUNTED
+from condense_cli.core.markers import gaps_in, parse_gap, parse_summary
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Block, BlockKind, Transcript
 from condense_cli.lossless.decode import decode
-from condense_cli.markers import gaps_in, parse_gap, parse_summary
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, PassReceipt, Receipt, Status
 from condense_cli.passes.reconcile import REFER
 from condense_cli.providers.native import Refusal
-from condense_cli.tokens import Counter
-from condense_cli.tools import arguments_of, string_values
-from condense_cli.transcript import Block, BlockKind, Transcript
+from condense_cli.toolcalls.tools import arguments_of, string_values
 
 FILES: Final = [*real.SAMPLES, *real.largest()]
 LONG: Final = real.SESSION

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from condense_cli.errors import TranscriptError
 from condense_cli.formats import FORMATS, parse
-from condense_cli.formats.base import Evidence, claims_nothing
-from condense_cli.formats.container import open_document
+from condense_cli.formats.engine.base import Evidence, claims_nothing
+from condense_cli.formats.engine.container import open_document
 from condense_cli.formats.table import TABLE, Row, keys_of
 
 SEVERAL = "several|conversations"
@@ -43,10 +43,10 @@ EXPECTED: dict[str, str] = {
     "roo-code/*api_conversation_history.json": "roo",
     "roo-code/*ui_messages.json": "!not what the model gets.*api_conversation_history.json",
     "roo-logs/*": "!leaves out what the tools returned.*api_conversation_history.json",
-    "sharegpt/*.json": "!several conversations.*jq -c",
+    "sharegpt/*.json": "!several conversations.*take such rows",
     "sharegpt/*.jsonl": f"!{SEVERAL}.*sed -n 1p",
     "swe-agent/*": "swe-agent",
-    "tau-bench/tau-gpt-4o-*": "!conversation in each record.*jq",
+    "tau-bench/tau-gpt-4o-*": "!tau-bench.*jq",
     "tau-bench/tau2-*": "!several conversations.*jq",
 }
 """The format of the files that fit a pattern, or after "!" what the refusal says, hint included."""

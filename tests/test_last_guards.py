@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from test_imitations import GO_BETWEEN, imitating
 
 from condense_cli import api, formats, proven
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import BrokenOutputError, ExitStatus
 from condense_cli.passes.condensation import Condensation
-from condense_cli.transcript import Transcript
 
 
 def result() -> Condensation:
@@ -72,7 +72,7 @@ def test_what_the_input_broke_already_is_no_reason() -> None:
 
 
 def test_a_conversion_that_the_api_would_refuse_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    from condense_cli.formats import converting
+    from condense_cli.formats.convert import converting
 
     good = converting.convert(anthropic(*conversation()), "anthropic")
     (before, after) = (b'"tool_use_id":"toolu_0"', b'"tool_use_id":"toolu_x"')

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ledgers import ledgers
 
+from condense_cli.core.tokens import Counter
 from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.entries import FileEntry, Ledger, Request, Todo, merge
 from condense_cli.ledger.written import parse, render
-from condense_cli.tokens import Counter
 
 COUNT = Counter()
 

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condense_cli import api
-from condense_cli.exchanges import cut_before
+from condense_cli.core.exchanges import cut_before
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript
 from condense_cli.ledger.bounded import fit
 from condense_cli.ledger.collect import collect
 from condense_cli.ledger.entries import Command, FileEntry, Ledger, Request, merge
 from condense_cli.ledger.outcomes import first_error
 from condense_cli.ledger.written import parse, render
-from condense_cli.tokens import Counter
-from condense_cli.tools import matched_texts
-from condense_cli.transcript import Transcript
+from condense_cli.toolcalls.tools import matched_texts
 
 # --- Whole conversations ----------------------------------------------------------------------------------------------
 

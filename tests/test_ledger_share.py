@@ -7,11 +7,11 @@ from batches import Noting, batch
 from build import anthropic, assistant, call, conversation, result, user
 from helpers import Records
 
+from condense_cli.core.markers import parse_summary
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Message
 from condense_cli.ledger.written import parse as parse_ledger
-from condense_cli.markers import parse_summary
-from condense_cli.passes.stretch import FRAME, Limits, Stretch
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Message
+from condense_cli.passes.modes.stretch import FRAME, Limits, Stretch
 
 ENTRY = 20
 """Tokens of an entry of these ledgers, and of the line that says how many are left out, are fewer."""

@@ -9,11 +9,11 @@ import pytest
 from build import conversation
 
 from condense_cli import Live
-from condense_cli.economics import Rates
 from condense_cli.errors import UsageError
 from condense_cli.live.policies import Economic, Moment, Outcome, Share, Tokens, break_even, policy_named
 from condense_cli.live.requests import Request
 from condense_cli.live.usage import tokens_of
+from condense_cli.money.economics import Rates
 
 RATES = Rates(Decimal("1.25"), Decimal("0.1"))
 

@@ -9,7 +9,7 @@ from summarizers import Failing, Short
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, LosslessConfig
-from condense_cli.markers import SummaryMark, parse_summary
+from condense_cli.core.markers import SummaryMark, parse_summary
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status
 

@@ -9,11 +9,11 @@ from build import anthropic, assistant, user
 from msgspec.structs import replace
 
 from condense_cli.config.loading import parse_configuration
+from condense_cli.core.transcript import Message
 from condense_cli.ledger.entries import Ledger, Request
 from condense_cli.ledger.written import render
 from condense_cli.passes.receipts import changed
 from condense_cli.passes.words import lost, told
-from condense_cli.transcript import Message
 
 RULE = "Never touch the tests.\nAsk before you push."
 PASTED = "Look at this:\n```\nERROR one\nERROR two\n```\nMend it."

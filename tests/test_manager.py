@@ -19,11 +19,12 @@ from summarizers import Failing, Short
 from condense_cli import api
 from condense_cli.config.models import Configuration, NativeConfig, Prelude
 from condense_cli.config.overrides import Overrides
+from condense_cli.core.tokens import Counter
 from condense_cli.errors import UsageError
 from condense_cli.formats import parse
 from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.modes.sliding_window import PASS, dropped
 from condense_cli.passes.receipts import Status
-from condense_cli.passes.sliding_window import PASS, dropped
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.base import Capabilities, Provider
 from condense_cli.providers.installed import Found
@@ -31,7 +32,6 @@ from condense_cli.providers.manager import CHECK, Sizing
 from condense_cli.providers.registry import Registry
 from condense_cli.providers.run import Run
 from condense_cli.providers.window import Window
-from condense_cli.tokens import Counter
 
 NATIVE = Configuration(provider="native", native=NativeConfig(max_messages_to_keep=3))
 SLIDING = replace(NATIVE, fallback="sliding_window")

@@ -7,7 +7,7 @@ import json
 import pytest
 from msgspec import Raw
 
-from condense_cli.markers import (
+from condense_cli.core.markers import (
     SPELLED,
     Gap,
     SummaryMark,
@@ -26,7 +26,7 @@ from condense_cli.markers import (
     without_escape,
     without_escapes,
 )
-from condense_cli.spelled import Spelled
+from condense_cli.core.spelled import Spelled
 
 HASH = "0a1b2c3d"
 SHORT = "012345"

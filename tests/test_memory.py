@@ -17,8 +17,8 @@ from real import PROJECT
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Prelude
+from condense_cli.core.transcript import LONG, Spelled, compact
 from condense_cli.formats import parse, serialize
-from condense_cli.transcript import LONG, Spelled, compact
 
 TEXTS = st.text(st.characters() | st.sampled_from('"\\/\n\t\x00→😀\ud800'), min_size=1, max_size=20)
 

@@ -18,13 +18,13 @@ from fake_client import EACH, Reply, caller, echo, failing, profile, reasons, re
 from model_server import INPUT, OUTPUT, Play, model_server
 
 from condense_cli.config.profiles import Access
-from condense_cli.economics import CallUsage
 from condense_cli.llm import calls
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import Fulfilment, Progress, fulfil
 from condense_cli.llm.client import Answer, CallError, Client, Request
 from condense_cli.llm.reasons import Names, Reason, failure
 from condense_cli.llm.spending import Spent
+from condense_cli.money.economics import CallUsage
 
 
 def test_outcomes_come_in_the_order_asked() -> None:

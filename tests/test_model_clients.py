@@ -9,10 +9,10 @@ import pytest
 from model_server import INPUT, OUTPUT, Play, model_server
 
 from condense_cli.config.profiles import Access, Profile
-from condense_cli.economics import CallUsage
 from condense_cli.llm.client import Answer, CallError, Request
 from condense_cli.llm.connecting import connect
 from condense_cli.llm.reasons import Reason
+from condense_cli.money.economics import CallUsage
 
 pytest.importorskip("anthropic")
 pytest.importorskip("openai")

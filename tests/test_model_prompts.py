@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from condense_cli import formats
 from condense_cli.config.profiles import Access, PriceOverride, Profile
-from condense_cli.economics import CallUsage
+from condense_cli.core.tokens import count_text
 from condense_cli.llm.calls import Caller, Fulfilment
 from condense_cli.llm.client import Answer, CallError, Request, max_output
 from condense_cli.llm.flatten import flattened
@@ -23,7 +23,7 @@ from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, fence, reque
 from condense_cli.llm.reasons import Reason, failure
 from condense_cli.llm.spending import Spent
 from condense_cli.llm.summaries import plan, summarize
-from condense_cli.tokens import count_text
+from condense_cli.money.economics import CallUsage
 
 
 def task(subject: Subject = Subject.TOOL_RESULT, *pieces: str, **changes: Any) -> PromptTask:

@@ -9,12 +9,12 @@ from build import LONG, anthropic, assistant, call, configuration, conversation,
 from summarizers import Failing, Short, Wordy
 
 from condense_cli import api
-from condense_cli.markers import GO_ON, parse_summary
+from condense_cli.core.markers import GO_ON, parse_summary
+from condense_cli.core.transcript import Role, Transcript
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import Summarizer
 from condense_cli.providers.native import Refusal
-from condense_cli.transcript import Role, Transcript
 
 NATIVE = configuration(provider="native")
 

@@ -15,11 +15,12 @@ import pytest
 import real
 from helpers import Outcome, as_lines, condense, condense_on_terminal, session, snapshot
 
-from condense_cli import api, jsontext
+from condense_cli import api
+from condense_cli.core import json_text
 from condense_cli.errors import ExitStatus, UsageError
-from condense_cli.formats.container import open_document
-from condense_cli.formats.session_ids import SESSION_FILES, sibling
-from condense_cli.new_session import write_new_session
+from condense_cli.formats.engine.container import open_document
+from condense_cli.formats.engine.session_ids import SESSION_FILES, sibling
+from condense_cli.storage.new_session import write_new_session
 
 OLD = killing.FILE.removesuffix(".jsonl")
 OTHER = "5f0c9a1e-0000-4000-8000-00000000000f"
@@ -292,7 +293,7 @@ def check_only_ids_changed(data: bytes, format: str, path: Path) -> None:
         if raw != before.source.raw(index):
             back = {place: json.dumps(old) for place in files.places(now, found.id)}
             assert back
-            assert jsontext.splice(jsontext.decode(raw), back) == jsontext.decode(before.source.raw(index))
+            assert json_text.splice(json_text.decode(raw), back) == json_text.decode(before.source.raw(index))
             changed += 1
         else:
             assert not (isinstance(was, dict) and list(files.places(was, old)))

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from condense_cli.backups import replace_in_place, undo
-from condense_cli.files import create_bytes, stamp, write_bytes
+from condense_cli.storage.backups import replace_in_place, undo
+from condense_cli.storage.files import create_bytes, stamp, write_bytes
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 

@@ -17,8 +17,8 @@ from condense_cli import api
 from condense_cli.config.presets import load_preset
 from condense_cli.errors import UnknownFormatError, UsageError
 from condense_cli.formats import FORMATS, parse
-from condense_cli.formats.converting import TARGETS
-from condense_cli.validity import validate
+from condense_cli.formats.convert.converting import TARGETS
+from condense_cli.rules.validity import validate
 
 LONG_WORK = [
     *WORK[:2],

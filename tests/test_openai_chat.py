@@ -12,11 +12,11 @@ from helpers import as_lines
 from rowsets import chat
 
 from condense_cli import api
+from condense_cli.core.transcript import BlockKind
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
-from condense_cli.tools import patched_paths
-from condense_cli.transcript import BlockKind
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
+from condense_cli.toolcalls.tools import patched_paths
 
 FILE = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,aGVsbG8="}}
 CHAT_PARTS = [

@@ -14,11 +14,11 @@ from rollouts import message
 from test_bad_input import BARE_ROLLOUT
 
 from condense_cli import api
+from condense_cli.core.transcript import Block, BlockKind, Role, Transcript
 from condense_cli.errors import UnknownFormatError, UsageError
 from condense_cli.formats import format_named, parse, serialize
-from condense_cli.tools import patched_paths
-from condense_cli.transcript import Block, BlockKind, Role, Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
+from condense_cli.toolcalls.tools import patched_paths
 
 Item = dict[str, Any]
 REQUEST: Item = {"role": "user", "content": "Find the bug."}

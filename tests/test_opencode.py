@@ -11,11 +11,12 @@ import real
 from build import LONG, condense, configuration, cut_to, one_pass
 from summarizers import Short
 
-from condense_cli import api, tools
+from condense_cli import api
+from condense_cli.core.transcript import BlockKind, Role, Transcript
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
-from condense_cli.transcript import BlockKind, Role, Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
+from condense_cli.toolcalls import tools
 
 Json = dict[str, Any]
 IMAGE = {"type": "file", "mime": "image/png", "url": "data:image/png;base64,aGVsbG8=" * 20}

@@ -16,11 +16,11 @@ from helpers import listing
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse
-from condense_cli.tools import arguments_of, command_lines, path_argument, reads_a_file, writes_a_file
-from condense_cli.transcript import Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
+from condense_cli.toolcalls.tools import arguments_of, command_lines, path_argument, reads_a_file, writes_a_file
 
 CONTENT = ("tool_results", "tool_parameters", "message_text")
 

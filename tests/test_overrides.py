@@ -20,9 +20,9 @@ from condense_cli.config.models import Configuration, Globs, IndexRange, Predica
 from condense_cli.config.overrides import Overrides, apply, overrides_from, parse_range
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ExitStatus, UsageError
 from condense_cli.passes.flags import name_flags
-from condense_cli.transcript import Transcript
 
 ALL: dict[str, Any] = {"selection": {"type": "custom"}}
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import pytest
 from msgspec.structs import replace
 
-from condense_cli.formats.own_summaries import NO_REQUEST, recognised, request_before, with_escapes
-from condense_cli.markers import GO_ON, SummaryMark, short_hash
-from condense_cli.transcript import Block, BlockKind, Message, Place, Role
+from condense_cli.core.markers import GO_ON, SummaryMark, short_hash
+from condense_cli.core.transcript import Block, BlockKind, Message, Place, Role
+from condense_cli.formats.engine.own_summaries import NO_REQUEST, recognised, request_before, with_escapes
 
 USER, ASSISTANT, SYSTEM = Role.USER, Role.ASSISTANT, Role.SYSTEM
 GO = short_hash("Go.")

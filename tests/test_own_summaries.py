@@ -24,11 +24,11 @@ from build import (
 
 from condense_cli import api
 from condense_cli.config.overrides import overrides_from
-from condense_cli.formats.own_summaries import NO_REQUEST
-from condense_cli.markers import GO_ON, SummaryMark, parse_summary, short_hash
+from condense_cli.core.markers import GO_ON, SummaryMark, parse_summary, short_hash
+from condense_cli.core.transcript import Message, Transcript
+from condense_cli.formats.engine.own_summaries import NO_REQUEST
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
-from condense_cli.transcript import Message, Transcript
 
 RULE = "RULE: never push to main."
 OLD = f"{SummaryMark(3, 4, '12345678')}\n{RULE}"

@@ -10,9 +10,9 @@ import pytest
 from helpers import as_lines, condense, condense_process, snapshot
 from rowsets import DATA, SPEED, expected, rows
 
-from condense_cli import compressed
-from condense_cli.compressed import packed, unpacked
 from condense_cli.errors import ExitStatus, UnreadableError
+from condense_cli.storage import compressed
+from condense_cli.storage.compressed import packed, unpacked
 
 
 @pytest.mark.parametrize("out", ["small.jsonl", "small.jsonl.gz", "small.jsonl.zst"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from condense_cli.errors import CondenseError, NotJsonError
-from condense_cli.parallel import in_order
+from condense_cli.storage.processes import in_order
 
 
 class _TwoWordsError(Exception):

@@ -9,9 +9,10 @@ import pytest
 from build import anthropic, assistant, read_turn, user
 from helpers import as_lines, condense, session, unharmed
 
-from condense_cli import api, patterns
+from condense_cli import api
+from condense_cli.core import patterns
+from condense_cli.core.patterns import PatternError, check, searcher
 from condense_cli.errors import ConfigurationError
-from condense_cli.patterns import PatternError, check, searcher
 
 SLOW = r"(a|aa)+$"
 HARD = "a" * 200 + "b"

@@ -29,12 +29,12 @@ from condense_cli.config.checks import warnings
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.models import Configuration, Repeat, TruncationConfig
 from condense_cli.config.phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, MultiPass, SelectionPhase
-from condense_cli.markers import gaps_in, parse_summary
+from condense_cli.core.markers import gaps_in, parse_summary
+from condense_cli.core.transcript import Block, BlockKind, Message, Role, Transcript
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept, Status
 from condense_cli.passes.summaries import Outcome, Refused, Task, TextTask, Written
 from condense_cli.providers.phases import FALLBACK, LLM, LOSSY
-from condense_cli.transcript import Block, BlockKind, Message, Role, Transcript
 
 OFF = {"enabled": False}
 LONG_TALK = "\n".join(f"What is to be said about item {n} is said here, in line {n}." for n in range(70))

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from build import LONG, condense, one_pass, texts
 
-from condense_cli import api, tools
+from condense_cli import api
+from condense_cli.core.transcript import BlockKind, Role, Transcript
 from condense_cli.formats import parse, serialize
-from condense_cli.transcript import BlockKind, Role, Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
+from condense_cli.toolcalls import tools
 
 Json = dict[str, Any]
 HEADER: Json = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-02T03:04:05.000Z", "cwd": "/home/me"}

@@ -19,11 +19,11 @@ from condense_cli import api
 from condense_cli.config.loading import load_with_positions
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ConfigurationError
 from condense_cli.formats import parse
 from condense_cli.passes.receipts import Status
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Transcript
 
 
 def check_order(transcript: Transcript, count: Counter) -> None:

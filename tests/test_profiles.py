@@ -19,7 +19,7 @@ from condense_cli.config.user import (
 from condense_cli.errors import ConfigurationError
 from condense_cli.llm.access import Choice, Permission, choose, open_access
 from condense_cli.llm.reasons import Failure, Reason
-from condense_cli.prices import context_window, price_of
+from condense_cli.money.prices import context_window, price_of
 
 EVERYTHING = """
 profile: local

@@ -12,13 +12,13 @@ from build import anthropic, configuration, cut_to, one_pass, read_turn, user
 from helpers import listing
 
 from condense_cli import api
+from condense_cli.core.markers import REFERENCE_PREFIX
+from condense_cli.core.transcript import Block, Text, Transcript
 from condense_cli.lossless import encode, proof
 from condense_cli.lossless.decode import decode
-from condense_cli.markers import REFERENCE_PREFIX
 from condense_cli.passes import course
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.prelude import Writer
-from condense_cli.transcript import Block, Text, Transcript
 
 CUT = one_pass(selection={"type": "preserve_recent", "keep_recent_count": 4}, individual_config=cut_to(5))
 CONFIGURATION = configuration(CUT, lossless_prelude={"enabled": True})

@@ -9,12 +9,12 @@ from build import anthropic, assistant, conversation, thinking, user
 from msgspec.structs import replace
 
 from condense_cli.config.models import Configuration, IndexRange, Predicates, Selection
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Message
 from condense_cli.errors import ConfigurationError
+from condense_cli.passes.blocks.untouched import why_untouched
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import Selected, no_selectors, protect, select
-from condense_cli.passes.untouched import why_untouched
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Message
 
 COMMAND = "<command-name>/init</command-name>"
 REMINDER = "<system-reminder>Be brief.</system-reminder>"

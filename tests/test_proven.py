@@ -10,9 +10,9 @@ import pytest
 from build import changed_messages, configuration, conversation, one_pass
 
 from condense_cli import api, formats
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import BrokenOutputError
 from condense_cli.passes.condensation import Condensation
-from condense_cli.transcript import Transcript
 
 LINES = b"".join(json.dumps(message).encode() + b"\n" for message in conversation(12))
 """26 lines; in every second one from the third on is a result."""

@@ -15,6 +15,8 @@ from summarizers import Short
 from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.config.yaml_reading import read_yaml
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Message
 from condense_cli.errors import ConfigurationError, UsageError
 from condense_cli.llm.spending import Spent
 from condense_cli.llm.summarizer import Used
@@ -25,8 +27,6 @@ from condense_cli.passes.summaries import Outcome, Task
 from condense_cli.providers.base import Provider
 from condense_cli.providers.registry import BUILT_IN
 from condense_cli.providers.run import Run
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Message
 
 TRANSCRIPT = anthropic(*conversation(8), user("And now?"))
 

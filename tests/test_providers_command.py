@@ -16,8 +16,8 @@ from condense_cli.config.models import TruncationConfig
 from condense_cli.errors import ExitStatus
 from condense_cli.providers.base import Capabilities, Provider
 from condense_cli.providers.registry import BUILT_IN, Registry
-from condense_cli.report.provider_options import options_of
-from condense_cli.report.providers import comparison, description, facts_of, measured
+from condense_cli.report.lists.provider_options import options_of
+from condense_cli.report.lists.providers import comparison, description, facts_of, measured
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 IDS = [provider.id for provider in BUILT_IN]

@@ -9,8 +9,8 @@ from agent_work import WORK
 from build import texts
 from further_agents import WRITABLE
 
+from condense_cli.core.transcript import Role, Transcript
 from condense_cli.formats import parse
-from condense_cli.transcript import Role, Transcript
 
 Json = dict[str, Any]
 

@@ -16,8 +16,8 @@ from condense_cli import api
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.errors import ExitStatus
 from condense_cli.measuring import evaluate
-from condense_cli.report.ranking import Ranked, beaten, in_order, recommended
-from condense_cli.report.typical import typical
+from condense_cli.report.estimate.ranking import Ranked, beaten, in_order, recommended
+from condense_cli.report.estimate.typical import typical
 
 SMALL, MIDDLE, LARGE = Ranked("small", 100, 70), Ranked("middle", 200, 95), Ranked("large", 300, 99)
 

@@ -71,19 +71,33 @@ def test_every_key_is_documented() -> None:
 
     from condense_cli.config import models
     from condense_cli.config.variables import KEYS, variable_of
-    from condense_cli.report import (
-        check,
-        diff_json,
-        estimate,
-        facts,
-        inspection,
-        lookup_json,
+    from condense_cli.report.difference import (
+        as_json,
+    )
+    from condense_cli.report.estimate import (
+        facts as estimate,
+    )
+    from condense_cli.report.evaluation import (
         recorded,
-        run_log,
+    )
+    from condense_cli.report.inspection import (
+        facts as inspection,
+    )
+    from condense_cli.report.inspection import (
+        lookup_json,
         savings,
-        session_list,
-        shares,
+    )
+    from condense_cli.report.lists import (
+        check,
+        sessions,
         validation,
+    )
+    from condense_cli.report.run import (
+        facts,
+        log,
+    )
+    from condense_cli.report.text import (
+        shares,
     )
 
     def keys(module: object) -> set[str]:
@@ -95,11 +109,11 @@ def test_every_key_is_documented() -> None:
     report = (PROJECT / "docs" / "json-report.md").read_text()
     assert {key for key in keys(models) if key not in configuration} == set()
     modules = (
-        *(check, facts, diff_json, estimate, inspection, lookup_json, recorded, savings, session_list, shares),
+        *(check, facts, as_json, estimate, inspection, lookup_json, recorded, savings, sessions, shares),
         validation,
     )
     reported = set().union(*map(keys, modules))
     assert {key for key in reported if not re.search(rf"\b{key}\b", report)} == set()
     settings = (PROJECT / "docs" / "settings.md").read_text()
-    assert {key for key in keys(run_log) if f"`{key}`" not in settings} == set()
+    assert {key for key in keys(log) if f"`{key}`" not in settings} == set()
     assert {name for name in map(variable_of, KEYS) if f"`{name}`" not in settings} == set()

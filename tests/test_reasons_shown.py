@@ -14,19 +14,19 @@ from json_shapes import DIFF_SHAPE, EXPLAINED, check_shape
 from summarizers import Short
 
 from condense_cli import api
-from condense_cli.extractive import reasons
-from condense_cli.extractive.why import LineReason, Reason
+from condense_cli.core.markers import gaps_in
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Block, BlockKind
+from condense_cli.extractive.reasons import finding
+from condense_cli.extractive.reasons.reason import LineReason, Reason
 from condense_cli.lossless.decode import decode
-from condense_cli.markers import gaps_in
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.passes.receipts import Receipt
-from condense_cli.report.diff import What, compare
-from condense_cli.report.diff_reasons import with_reasons
-from condense_cli.report.reason_text import lines_text, receipt_text
-from condense_cli.tokens import Counter
-from condense_cli.tools import arguments_of, string_values
-from condense_cli.transcript import Block, BlockKind
+from condense_cli.report.difference.facts import What, compare
+from condense_cli.report.difference.reasons import with_reasons
+from condense_cli.report.text.reasons import lines_text, receipt_text
+from condense_cli.toolcalls.tools import arguments_of, string_values
 
 COUNT = Counter()
 
@@ -83,7 +83,7 @@ def test_receipts_say_the_same_as_lines_and_change_in_nothing_else(ran: Condensa
 
 
 def test_nobody_looks_for_reasons_without_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(reasons, "Reasons")
+    monkeypatch.delattr(finding, "Reasons")
     for asked in (("run", "-n"), ("run", "-n", "--json"), ("diff", "-p", "balanced", "--stat")):
         assert condense(*asked, real.SESSION).status == 0
     assert condense("run", real.SESSION, "-n", "--explain").status == 1

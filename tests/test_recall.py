@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from build import anthropic, assistant, call, openai, read_turn, result, user
 
-from condense_cli.markers import Gap
+from condense_cli.core.markers import Gap
+from condense_cli.core.transcript import Message
 from condense_cli.quality.asked import ask
 from condense_cli.quality.recall import Questions, Recall, Score
 from condense_cli.quality.touched import touched
-from condense_cli.transcript import Message
 
 
 def _messages(*messages: dict[str, Any]) -> tuple[Message, ...]:

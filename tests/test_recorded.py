@@ -14,8 +14,9 @@ from helpers import as_lines
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
+from condense_cli.core.factor import factor_of
+from condense_cli.core.tokens import Counter
 from condense_cli.errors import BrokenOutputError
-from condense_cli.factor import factor_of
 from condense_cli.formats.compacted import Kind, compactions
 from condense_cli.formats.stretches import stretches
 from condense_cli.judging import judge_recorded
@@ -23,7 +24,6 @@ from condense_cli.measuring import Plan
 from condense_cli.quality import recorded
 from condense_cli.quality.recall import Score
 from condense_cli.quality.recorded import CLIENT, After, Judged, NotJudged
-from condense_cli.tokens import Counter
 
 ALONE = Plan((), ())
 BESIDE = Plan((("balanced", load_preset("balanced")),), ("oldest",))

@@ -15,10 +15,10 @@ from rollouts import message
 from rollouts import record as codex_record
 
 from condense_cli import api
-from condense_cli.factor import AS_COUNTED
-from condense_cli.report.usage import InUse, beside_messages, in_use, overhead_of
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Transcript, Usage
+from condense_cli.core.factor import AS_COUNTED
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript, Usage
+from condense_cli.report.costs.usage import InUse, beside_messages, in_use, overhead_of
 
 Json = dict[str, Any]
 LARGE = "\n".join(f"{n}: the value of item {n} is {n * n}" for n in range(2_000))

@@ -9,9 +9,9 @@ from bombs import BOMBS, LINES, counted
 from build import anthropic, read_turn, user
 from references import references, says_the_same, written
 
+from condense_cli.core.markers import short_hash
 from condense_cli.lossless import decode as decoding
 from condense_cli.lossless.decode import decode
-from condense_cli.markers import short_hash
 
 
 @pytest.mark.parametrize("bomb", BOMBS)

@@ -10,10 +10,10 @@ import pytest
 from build import LONG, anthropic, assistant, call, read_turn, result, text, user
 from references import EACH, check, references, texts
 
+from condense_cli.core.transcript import Message
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.matching import hash_lines
 from condense_cli.lossless.states import elements
-from condense_cli.transcript import Message
 
 LINES = [f"def function_{n}(argument): return {n} * argument" for n in range(1, 31)]
 

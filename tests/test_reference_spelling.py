@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from condense_cli.core.markers import short_hash
 from condense_cli.lossless.references import (
     ABOVE,
     SPELLED,
@@ -13,7 +14,6 @@ from condense_cli.lossless.references import (
     Reference,
     parse_reference,
 )
-from condense_cli.markers import short_hash
 
 HASH = "012345"
 READ = "Read of src/app.py"

@@ -15,12 +15,12 @@ from strategies import REPEATING_FILES
 
 from condense_cli import api
 from condense_cli.config.models import Configuration
+from condense_cli.core.transcript import BlockKind, Message
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import Decoded, decode
 from condense_cli.lossless.encode import Keep
 from condense_cli.lossless.proof import with_blocks
 from condense_cli.passes.condensation import Condensation
-from condense_cli.transcript import BlockKind, Message
 
 VARIETY = st.sampled_from(VARIETIES)
 

@@ -14,15 +14,15 @@ from helpers import as_lines, condense, condense_on_terminal, listing
 from rich.cells import cell_len
 
 from condense_cli import api
+from condense_cli.core.factor import AS_COUNTED
+from condense_cli.core.markers import gaps_in, short_hash
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ExitStatus
-from condense_cli.factor import AS_COUNTED
-from condense_cli.markers import gaps_in, short_hash
-from condense_cli.report import contents
-from condense_cli.report.diff import What
-from condense_cli.report.lookup import Found, find
-from condense_cli.report.savings import FINDERS, find_savings
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Transcript
+from condense_cli.report.difference.facts import What
+from condense_cli.report.inspection.lookup import Found, find
+from condense_cli.report.inspection.savings import FINDERS, find_savings
+from condense_cli.report.run import contents
 
 PRELUDE = {"enabled": True}
 STATE = "<environment_details>\n" + "\n".join(f"open tab {n}: src/module{n}.py" for n in range(40))

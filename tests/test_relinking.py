@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from build import session
 
-from condense_cli import jsontext
-from condense_cli.formats.claude_links import LINKS, relink, written_again
-from condense_cli.transcript import JsonPath
+from condense_cli.core import json_text
+from condense_cli.core.transcript import JsonPath
+from condense_cli.formats.claude_code.links import LINKS, relink, written_again
 
 Record = dict[str, Any]
 
@@ -93,8 +93,8 @@ def test_a_list_of_what_a_boundary_keeps_names_no_missing_record() -> None:
     path = ("compactMetadata", "preservedMessages")
     assert edits((*CHAIN, kept), "c", "b")["z"] == {
         (*path, "anchorUuid"): '"a"',
-        (*path, "uuids", 1): jsontext.REMOVE,
-        (*path, "allUuids", 0): jsontext.REMOVE,
+        (*path, "uuids", 1): json_text.REMOVE,
+        (*path, "allUuids", 0): json_text.REMOVE,
     }
 
 
@@ -126,7 +126,7 @@ def test_the_anchor_moves_with_the_piece() -> None:
 
 def test_a_piece_of_which_nothing_is_left_goes() -> None:
     kept = boundary(preservedSegment={"anchorUuid": "a", "headUuid": "b", "tailUuid": "d"})
-    assert edits((*CHAIN, kept), "b", "c", "d")["z"] == {("compactMetadata", "preservedSegment"): jsontext.REMOVE}
+    assert edits((*CHAIN, kept), "b", "c", "d")["z"] == {("compactMetadata", "preservedSegment"): json_text.REMOVE}
 
 
 def test_a_piece_that_stays_is_left_alone() -> None:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from condense_cli.extractive.remaining import lines_of, unit_lines, which_remain
+from condense_cli.core.markers import ELLIPSIS
+from condense_cli.extractive.reasons.remaining import lines_of, unit_lines, which_remain
 from condense_cli.extractive.units import LONG_LINE, render, split
-from condense_cli.markers import ELLIPSIS
 
 LINES = st.one_of(st.sampled_from(["}", "", "x = 1", f"{ELLIPSIS}", "a, " * LONG_LINE, "     1→one"]), TEXTS)
 

@@ -8,10 +8,10 @@ from build import LONG, anthropic, assistant, call, read_turn, result, text, use
 from helpers import as_lines, condense
 from pictures import picture
 
-from condense_cli.factor import AS_COUNTED
-from condense_cli.report.inspection import inspect
-from condense_cli.report.repeats import find_repeats
-from condense_cli.tokens import Counter, encoding_for
+from condense_cli.core.factor import AS_COUNTED
+from condense_cli.core.tokens import Counter, encoding_for
+from condense_cli.report.inspection.facts import inspect
+from condense_cli.report.inspection.repeats import find_repeats
 
 SENTENCE = "this line is long enough to be a repeat"
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 from build import anthropic, assistant, read_turn, user
 
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Message, Transcript
 from condense_cli.quality.cases import Case, Way, cases_of
 from condense_cli.quality.evaluation import Point, evaluate
 from condense_cli.quality.rounds import ROUNDS, after_rounds
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Message, Transcript
 
 COUNT = Counter()
 RULES = 10

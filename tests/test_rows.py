@@ -20,6 +20,8 @@ from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.formats import serialize
 from condense_cli.rows.condensing import Counters, for_each_row, tallied
@@ -27,8 +29,6 @@ from condense_cli.rows.reading import Lines
 from condense_cli.rows.recognising import kind_of
 from condense_cli.rows.row import Kind, Row, named_kind, read_row
 from condense_cli.rows.tally import Tally
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Transcript
 
 
 def line_of(value: Any) -> bytes:

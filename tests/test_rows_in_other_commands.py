@@ -8,8 +8,8 @@ import pytest
 from helpers import as_lines, condense, listing
 from rowsets import BROKEN, DATA, LONG, SPEED, row
 
-from condense_cli.compressed import unpacked
 from condense_cli.errors import ExitStatus
+from condense_cli.storage.compressed import unpacked
 
 
 def repeating() -> bytes:

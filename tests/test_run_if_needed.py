@@ -14,7 +14,7 @@ from build import conversation
 from helpers import CUT, Outcome, as_lines, condense, condense_on_terminal, condense_process, condensed, session
 
 from condense_cli.errors import ExitStatus
-from condense_cli.report.run_log import RunLog
+from condense_cli.report.run.log import RunLog
 
 DATA = as_lines(session())
 FULL = ("--if-needed", "--context-window", "1000")

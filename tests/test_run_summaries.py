@@ -14,9 +14,9 @@ from helpers import COMMAND, environment
 from model_server import model_server
 
 from condense_cli import api
+from condense_cli.core.markers import gaps_in, parse_summary
 from condense_cli.errors import ExitStatus
 from condense_cli.ledger.written import parse as parse_ledger
-from condense_cli.markers import gaps_in, parse_summary
 
 
 @pytest.mark.parametrize("name", APIS)

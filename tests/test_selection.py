@@ -22,9 +22,9 @@ from build import (
     user,
 )
 
-from condense_cli.exchanges import cut_before
+from condense_cli.core.exchanges import cut_before
+from condense_cli.core.transcript import Block, BlockKind, Message, Place, Role
 from condense_cli.passes.receipts import Kept
-from condense_cli.transcript import Block, BlockKind, Message, Place, Role
 
 # --- Selection --------------------------------------------------------------------------------------------------------
 

@@ -11,11 +11,11 @@ import pytest
 from helpers import COMMAND, as_lines, environment, snapshot
 from machine import Machine, dialogue, written
 
-from condense_cli.cache_files import CacheFile, is_broken
 from condense_cli.sessions.cache import NAME, FactsCache
 from condense_cli.sessions.finding import find
 from condense_cli.sessions.places import places
 from condense_cli.sessions.summary import facts_of
+from condense_cli.storage.cache_files import CacheFile, is_broken
 
 ROLLOUT = "019fc8be-3658-7ca3-9e29-00000000000a"
 

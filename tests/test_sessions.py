@@ -15,16 +15,16 @@ from helpers import as_lines, environment
 from machine import NOW, Machine, dialogue, rollout, said_to_codex, task, written
 
 from condense_cli import formats
+from condense_cli.core.factor import Factor, factor_of, family_of
+from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.errors import ExitStatus
-from condense_cli.factor import Factor, factor_of, family_of
-from condense_cli.report.inspection import inspect
-from condense_cli.report.usage import in_use
+from condense_cli.report.costs.usage import in_use
+from condense_cli.report.inspection.facts import inspect
 from condense_cli.sessions.finding import SessionFile, find
 from condense_cli.sessions.listing import iso, short_ids
 from condense_cli.sessions.places import places
 from condense_cli.sessions.records import last_timestamp
 from condense_cli.sessions.summary import Facts, facts_of
-from condense_cli.tokens import Counter, encoding_for
 
 ROLLOUT = "019fc8be-3658-7ca3-9e29-00000000000a"
 
@@ -253,7 +253,7 @@ def test_a_client_alone(machine: Machine) -> None:
 
 def test_names_of_clients_and_orders_are_those_of_the_search() -> None:
     """They are written twice because a help page must not import the search."""
-    from condense_cli.cli.sessions import ClientName, SortOrder
+    from condense_cli.cli.commands.sessions import ClientName, SortOrder
     from condense_cli.sessions.listing import Order
     from condense_cli.sessions.places import Client
 

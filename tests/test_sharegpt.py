@@ -10,12 +10,12 @@ import real
 from build import LONG, condense, configuration, cut_to, one_pass
 
 from condense_cli import api
+from condense_cli.core.transcript import BlockKind, Role, Transcript
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
 from condense_cli.rows.recognising import kind_of
 from condense_cli.rows.row import Kind, read_row
-from condense_cli.transcript import BlockKind, Role, Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
 
 CALL = '{"name": "read_file",  "arguments": {"path": "a.py", "reason": "' + "because " * 30 + '"}}'
 FIRST = {

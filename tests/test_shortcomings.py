@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
-from condense_cli.report.shortcomings import warnings_of
-from condense_cli.transcript import Transcript
+from condense_cli.core.transcript import Transcript
+from condense_cli.report.run.shortcomings import warnings_of
 
 
 def _warnings(transcript: Transcript, target: int | None = None, **keys: Any) -> list[str]:

@@ -28,12 +28,13 @@ from build import (
 )
 from helpers import CUT, as_lines, condense, condense_on_terminal, cut_by_speed, session
 
-from condense_cli import api, todos
+from condense_cli import api
+from condense_cli.core.markers import Gap, content_hash, gaps_in, short_hash
+from condense_cli.core.transcript import Block, JsonPath, Transcript
 from condense_cli.errors import CondenseError, ExitStatus, UsageError
-from condense_cli.markers import Gap, content_hash, gaps_in, short_hash
-from condense_cli.report.lookup import Found, find
-from condense_cli.tools import arguments_of, string_values
-from condense_cli.transcript import Block, JsonPath, Transcript
+from condense_cli.report.inspection.lookup import Found, find
+from condense_cli.toolcalls import todos
+from condense_cli.toolcalls.tools import arguments_of, string_values
 
 CODE = "def total(items):\n    return sum(items)\n"
 RECORDS = [

@@ -13,8 +13,8 @@ from helpers import CUT, as_lines, condense, session
 from real import PROJECT
 
 from condense_cli import api
+from condense_cli.core.markers import SummaryMark, find_stretch, gaps_in, parse_summary, stretch_hash
 from condense_cli.errors import ExitStatus
-from condense_cli.markers import SummaryMark, find_stretch, gaps_in, parse_summary, stretch_hash
 
 SAMPLES = PROJECT / "sample_transcripts"
 CUT_THEN_SUMMARIZED = """

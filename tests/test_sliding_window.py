@@ -16,17 +16,17 @@ from sums import savings_add_up
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Predicates, Prelude
-from condense_cli.exchanges import cut_before, stretches
+from condense_cli.core.exchanges import cut_before, stretches
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import BlockKind, Transcript
 from condense_cli.formats import parse, serialize
 from condense_cli.formats.rereading import reads_back
 from condense_cli.passes import pipeline
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.context import Context
+from condense_cli.passes.modes.sliding_window import dropped, sliding
 from condense_cli.passes.offline import Offline
-from condense_cli.passes.sliding_window import dropped, sliding
-from condense_cli.tokens import Counter
-from condense_cli.transcript import BlockKind, Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
 
 
 def slid(transcript: Transcript, configuration: Configuration = Configuration()) -> Condensation:  # noqa: B008

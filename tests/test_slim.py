@@ -15,14 +15,14 @@ from strategies import REPEATING, claude_records, spelled
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
+from condense_cli.core.json_text import parse as parse_json
+from condense_cli.core.markers import short_hash
+from condense_cli.core.transcript import Transcript
 from condense_cli.formats import format_named, parse
-from condense_cli.jsontext import parse as parse_json
 from condense_cli.lossless.decode import decode
-from condense_cli.markers import short_hash
 from condense_cli.passes.condensation import Condensation
-from condense_cli.report.lookup import Found, find
-from condense_cli.report.slimming import slim_of
-from condense_cli.transcript import Transcript
+from condense_cli.report.inspection.lookup import Found, find
+from condense_cli.report.run.slimming import slim_of
 
 NOTHING = configuration()
 LOSSLESS = configuration(lossless_prelude={"enabled": True})

@@ -10,7 +10,7 @@ import real
 from build import LONG, OLD, call, claude_line, result, text
 from helpers import condense
 
-from condense_cli.markers import short_hash
+from condense_cli.core.markers import short_hash
 
 SESSION = "".join(
     json.dumps(record) + "\n"

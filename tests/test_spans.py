@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from condense_cli import api, formats
-from condense_cli.transcript import Transcript
+from condense_cli.core.transcript import Transcript
 
 RESULTS = "".join(f"[read_file for 'src/{number}.py'] Result:\nthe text of {number}\n\n" for number in range(3))
 HISTORY = [

@@ -19,15 +19,15 @@ from trajectories import EDIT, PROMPT, SYSTEM, TASK, act, act_in_tags, session, 
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import BlockKind, Place, Transcript
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import protect
-from condense_cli.report.validation import check
-from condense_cli.tokens import Counter
-from condense_cli.tools import path_argument, reads_a_file
-from condense_cli.transcript import BlockKind, Place, Transcript
-from condense_cli.validity import validate
+from condense_cli.report.lists.validation import check
+from condense_cli.rules.validity import validate
+from condense_cli.toolcalls.tools import path_argument, reads_a_file
 
 # --- Messages ---------------------------------------------------------------------------------------------------------
 

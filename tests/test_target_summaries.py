@@ -10,15 +10,15 @@ import pytest
 from build import LONG, anthropic, assistant, condense, conversation, extract, read_turn, reasons, user
 from helpers import condense_process
 
+from condense_cli.core.markers import SummaryMark, short_hash
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import ConfigurationError
-from condense_cli.formats.own_summaries import NO_REQUEST
-from condense_cli.markers import SummaryMark, short_hash
+from condense_cli.formats.engine.own_summaries import NO_REQUEST
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.offline import Offline
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.summaries import BatchTask, Written
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Transcript
 
 SUMMARIZING: Final = {"extract_config": {"may_summarize": True}}
 

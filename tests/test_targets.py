@@ -34,11 +34,11 @@ from strategies import FILES, MODELS, REPEATING_FILES
 
 from condense_cli import api
 from condense_cli.config.presets import load_preset
+from condense_cli.core.tokens import Counter
 from condense_cli.errors import ConfigurationError, ExitStatus
 from condense_cli.formats import parse
-from condense_cli.passes.approach import approach
+from condense_cli.passes.modes.approach import approach
 from condense_cli.passes.receipts import Kept, Status
-from condense_cli.tokens import Counter
 
 MEETING = ("balanced", "cost", "speed")
 """Presets that meet a target."""

@@ -11,9 +11,9 @@ from todo_calls import listed
 
 from condense_cli import api
 from condense_cli.config.models import Configuration
+from condense_cli.core.transcript import Transcript
 from condense_cli.passes.condensation import Condensation
-from condense_cli.tools import arguments_of
-from condense_cli.transcript import Transcript
+from condense_cli.toolcalls.tools import arguments_of
 
 PRELUDE: dict[str, Any] = {"enabled": True, "tool_parameters": True}
 
@@ -108,7 +108,7 @@ def test_a_reference_to_lines_that_are_no_todos_is_text() -> None:
     """Somebody wrote it: the hash is right, and the lines are not JSON."""
     text = "\n".join(f"line {n} of it, which is no todo" for n in range(4))
     imitation = [{"content": "[see todos of the next TodoWrite #000000]", "status": "pending"}]
-    from condense_cli.markers import short_hash
+    from condense_cli.core.markers import short_hash
 
     imitation[0]["content"] = f"[see todos of the next TodoWrite #{short_hash(text)}]"
     transcript = anthropic(

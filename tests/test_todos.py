@@ -27,15 +27,16 @@ from rollout_items import rollout as codex
 from rollouts import message
 from todo_calls import listed
 
-from condense_cli import api, todos
+from condense_cli import api
+from condense_cli.core.markers import gaps_in, parse_gap
+from condense_cli.core.transcript import Transcript
 from condense_cli.ledger.collect import collect
-from condense_cli.markers import gaps_in, parse_gap
+from condense_cli.passes.blocks.state import REPLACED
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Kept
-from condense_cli.passes.state import REPLACED
-from condense_cli.report.lookup import find
-from condense_cli.tools import arguments_of
-from condense_cli.transcript import Transcript
+from condense_cli.report.inspection.lookup import find
+from condense_cli.toolcalls import todos
+from condense_cli.toolcalls.tools import arguments_of
 
 SUPPRESS = one_pass(individual_config={"defaults": {"tool_parameters": {"operation": "suppress"}}})
 TRUNCATE = one_pass(

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from condense_cli import tokens, tokens_tiktoken
-from condense_cli.tokens import COUNTERS, Counter, CounterName, chunks, count_text, encoding_for
+from condense_cli.core import tiktoken_counter, tokens
+from condense_cli.core.tokens import COUNTERS, Counter, CounterName, chunks, count_text, encoding_for
 
 NAMES = ("o200k_base", "cl100k_base", "o200k_harmony")
 
@@ -21,7 +21,7 @@ NAMES = ("o200k_base", "cl100k_base", "o200k_harmony")
 @pytest.fixture(scope="module", params=NAMES)
 def reference(request: pytest.FixtureRequest) -> tiktoken.Encoding:
     """tiktoken's encoding with the counter's vocabulary, which has the hash of the file that it would download."""
-    encoding = tokens_tiktoken._encoding(request.param)
+    encoding = tiktoken_counter._encoding(request.param)
     assert encoding is not None, "the vocabulary is not the one that tiktoken ships"
     return encoding
 

@@ -20,18 +20,19 @@ from strategies import TEXTS
 from test_startup_imports import outcome
 
 import condense_cli
-from condense_cli import api, tokens, tokens_tiktoken
+from condense_cli import api
 from condense_cli.cli import options
-from condense_cli.cli.one_of_many import rules_of
-from condense_cli.cli.rows import RowsTask, _condense_apart
-from condense_cli.cli.run_options import Spending
-from condense_cli.cli.summarizing import calls_of
-from condense_cli.cli.work import Treatment, Work
+from condense_cli.cli.rows.condensing import RowsTask, _condense_apart
+from condense_cli.cli.running.one_of_many import rules_of
+from condense_cli.cli.running.options import Spending
+from condense_cli.cli.running.summarizing import calls_of
+from condense_cli.cli.running.work import Treatment, Work
 from condense_cli.config.loading import parse_configuration
+from condense_cli.core import tiktoken_counter, tokens
+from condense_cli.core.tokens import COUNTERS, count_text, encoding_for
 from condense_cli.errors import UsageError
 from condense_cli.rows.reading import Lines
 from condense_cli.rows.recognising import rows_in
-from condense_cli.tokens import COUNTERS, count_text, encoding_for
 
 OLD: Final = "text-davinci-003"
 """A model whose vocabulary, p50k_base, comes with no package."""
@@ -67,7 +68,7 @@ def fresh() -> Iterator[None]:
 @pytest.fixture
 def small(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """tiktoken expects LETTERS for p50k_base."""
-    copy_of = tokens_tiktoken._copy_of
+    copy_of = tiktoken_counter._copy_of
 
     def copied(name: str) -> Any:
         module = copy_of(name)
@@ -80,18 +81,18 @@ def small(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
             }
         return module
 
-    monkeypatch.setattr(tokens_tiktoken, "_copy_of", copied)
+    monkeypatch.setattr(tiktoken_counter, "_copy_of", copied)
 
 
 @pytest.fixture
 def sevens(fresh: None, monkeypatch: pytest.MonkeyPatch) -> int:
     """With tiktoken every text has seven tokens; this is a message of one text."""
-    monkeypatch.setattr(tokens_tiktoken, "counter_of", lambda encoding: lambda text: 7)
+    monkeypatch.setattr(tiktoken_counter, "counter_of", lambda encoding: lambda text: 7)
     return tokens.MESSAGE_TOKENS + 7
 
 
 def _forget() -> None:
-    tokens_tiktoken._encoding.cache_clear()
+    tiktoken_counter._encoding.cache_clear()
     tokens._counter.cache_clear()
 
 
@@ -113,9 +114,9 @@ def test_newer_encodings_are_here(model: str | None) -> None:
 
 # A vocabulary with another hash than tiktoken's is none: nothing is counted with it.
 def test_a_vocabulary_counts_by_its_hash(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(tokens_tiktoken._RANKS, "o200k_base", 199_997)
-    assert not tokens_tiktoken.is_here("o200k_base")
-    assert tokens_tiktoken.is_here("cl100k_base")
+    monkeypatch.setitem(tiktoken_counter._RANKS, "o200k_base", 199_997)
+    assert not tiktoken_counter.is_here("o200k_base")
+    assert tiktoken_counter.is_here("cl100k_base")
     with pytest.raises(UsageError, match="o200k_base"):
         count_text("text", counter="tiktoken")
 
@@ -125,7 +126,7 @@ def test_tiktoken_stays_as_it_is() -> None:
     import tiktoken.load
     import tiktoken_ext.openai_public as public
 
-    assert tokens_tiktoken.is_here("cl100k_base")
+    assert tiktoken_counter.is_here("cl100k_base")
     assert public.load_tiktoken_bpe is tiktoken.load.load_tiktoken_bpe
     assert tiktoken.load.read_file_cached.__module__ == "tiktoken.load"
 
@@ -169,7 +170,7 @@ def test_the_cache_is_where_tiktoken_has_it(
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
     for name, folder in named.items():
         monkeypatch.setenv(name, str(cache) if folder == "here" else folder)
-    assert tokens_tiktoken.is_here("p50k_base") is is_found
+    assert tiktoken_counter.is_here("p50k_base") is is_found
 
 
 # What is too long for tiktoken's own engine is split without it, into the same pieces.
@@ -177,14 +178,14 @@ def test_the_cache_is_where_tiktoken_has_it(
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
 def test_long_texts_are_split_alike(name: str, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens_tiktoken, "_SPLITTABLE", 3)
+        patch.setattr(tiktoken_counter, "_SPLITTABLE", 3)
         assert count_text(text, name, counter="tiktoken") == count_text(text, name)
 
 
 # Splitting at the limit itself is within what tiktoken's engine can do.
 @pytest.mark.parametrize("character", [" ", "\t", "\n", "a", "A", ".", "1", "\u0301"])
 def test_the_limit_is_low_enough(character: str) -> None:
-    text = character * tokens_tiktoken._SPLITTABLE
+    text = character * tiktoken_counter._SPLITTABLE
     for name in ("o200k_base", "cl100k_base"):
         assert count_text(text, name, counter="tiktoken") == count_text(text, name)
 
@@ -234,7 +235,7 @@ def test_rows_in_other_processes_count_alike(fresh: None, rows_file: Path, monke
     task, batch = pickle.loads(pickle.dumps((RowsTask("rows", kind, treatment), Lines(1, data.splitlines(True)))))
     plain = _condense_apart(task, kind, batch)
     tokens._counter.cache_clear()
-    monkeypatch.setattr(tokens_tiktoken, "counter_of", lambda encoding: len)
+    monkeypatch.setattr(tiktoken_counter, "counter_of", lambda encoding: len)
     assert _condense_apart(task, kind, batch).tally.tokens_before > 2 * plain.tally.tokens_before
 
 

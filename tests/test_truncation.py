@@ -9,9 +9,9 @@ from build import LONG, anthropic, assistant, call, configuration, openai, resul
 
 from condense_cli import api
 from condense_cli.config.checks import warnings
-from condense_cli.markers import gaps_in
+from condense_cli.core.markers import gaps_in
+from condense_cli.core.transcript import BlockKind, Transcript
 from condense_cli.passes.condensation import Condensation
-from condense_cli.transcript import BlockKind, Transcript
 
 QUESTION = user("First of all, what is in src?")
 REMARK = "\n".join(f"What I think about item {n} is this." for n in range(30))

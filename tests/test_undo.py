@@ -10,8 +10,8 @@ import pytest
 from helpers import DATA, SMALLER, condense, snapshot
 from replacing import GREW, appended, beside, in_place
 
-from condense_cli import backups, open_files
 from condense_cli.errors import ExitStatus
+from condense_cli.storage import backups, open_files
 
 
 # The file as it was, its permissions and time included; what condense wrote can be written again, so it goes.

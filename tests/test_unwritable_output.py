@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from helpers import DATA, condense, condense_process, unharmed
 
-from condense_cli import files
 from condense_cli.errors import ExitStatus, OutputError
+from condense_cli.storage import files
 
 # --- Outputs that are refused -----------------------------------------------------------------------------------------
 

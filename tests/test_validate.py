@@ -11,11 +11,12 @@ import real
 from build import anthropic, assistant, call, claude_line, conversation, openai, result, session, text, user
 from helpers import as_lines, condense, condense_on_terminal
 
+from condense_cli.core.transcript import Source, Transcript
 from condense_cli.errors import ExitStatus
-from condense_cli.formats import claude_faults, claude_links
-from condense_cli.report.validation import Validation, check, line_numbers
-from condense_cli.transcript import Source, Transcript
-from condense_cli.validity import validate
+from condense_cli.formats.claude_code import faults
+from condense_cli.formats.claude_code import links as claude_links
+from condense_cli.report.lists.validation import Validation, check, line_numbers
+from condense_cli.rules.validity import validate
 
 
 def checked(transcript: Transcript) -> Validation:
@@ -211,7 +212,7 @@ def test_a_run_warns_of_links_that_are_broken_in_its_input(tmp_path: Path, monke
         reads.append(len(source.spans))
         return claude_links.read_links(source)
 
-    monkeypatch.setattr(claude_faults, "read_links", read_links)
+    monkeypatch.setattr(faults, "read_links", read_links)
     file = tmp_path / "broken.jsonl"
     aside = [claude_line("user", uuid, "gone", "c", isSidechain=True) for uuid in ("3", "4")]
     live = [claude_line("user", "1", None, "a"), claude_line("assistant", "2", "1", "b")]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from build import anthropic, assistant, call, openai, read_turn, result, rollout, text, thinking, user
 
-from condense_cli.exchanges import cut_before, stretches
-from condense_cli.transcript import Transcript
-from condense_cli.validity import RULES, validate
+from condense_cli.core.exchanges import cut_before, stretches
+from condense_cli.core.transcript import Transcript
+from condense_cli.rules.validity import RULES, validate
 
 
 def rules_broken(transcript: Transcript) -> set[str]:

@@ -12,8 +12,8 @@ import pytest
 from build import anthropic, assistant, call, openai, read_turn, result, rollout, text, user
 from test_validity import ASKED, CALLED, COMPACTION, DOCUMENT, FOUND, MARKED, OUTPUT, REASONING, SEARCH
 
-from condense_cli.transcript import Place, Transcript
-from condense_cli.validity import RULES
+from condense_cli.core.transcript import Place, Transcript
+from condense_cli.rules.validity import RULES
 
 SAID = "text content blocks must"
 Rows = list[dict[str, Any]]

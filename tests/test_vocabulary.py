@@ -12,9 +12,10 @@ from strategies import MODELS
 from summarizers import SUMMARIZERS
 from vocabulary import IMITATING_FILES
 
-from condense_cli import api, jsontext
+from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.config.presets import load_preset
+from condense_cli.core import json_text
 from condense_cli.formats import parse, serialize
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.summaries import Summarizer
@@ -58,8 +59,8 @@ def test_what_is_restored_is_the_original(data: bytes, configuration: Configurat
     result = laws.check_all(transcript, configuration)
     again = parse(api.dump(result), format=transcript.format)
     one, two = (api.dump(api.restore(each)) for each in (transcript, again))
-    assert [jsontext.parse(line) for line in _records(one, transcript.format)] == [
-        jsontext.parse(line) for line in _records(two, transcript.format)
+    assert [json_text.parse(line) for line in _records(one, transcript.format)] == [
+        json_text.parse(line) for line in _records(two, transcript.format)
     ]
 
 

@@ -12,8 +12,8 @@ import pytest
 from build import LONG, assistant, text, user
 from helpers import as_lines, condense
 
-from condense_cli.formats import estimates
-from condense_cli.prices import context_window
+from condense_cli.formats.engine import estimates
+from condense_cli.money.prices import context_window
 
 
 class Snapshot:

@@ -22,9 +22,9 @@ from condense_cli import api
 from condense_cli.config.models import Configuration
 from condense_cli.config.profiles import Profile
 from condense_cli.config.user import KnownProfile, UserConfiguration
+from condense_cli.core.transcript import Transcript, WindowSigns
+from condense_cli.money.windows import NAMED, RECORDED_USE, signs_of, window_size
 from condense_cli.providers.window import Asked, window_of
-from condense_cli.transcript import Transcript, WindowSigns
-from condense_cli.windows import NAMED, RECORDED_USE, signs_of, window_size
 
 Json = dict[str, Any]
 SONNET, OPUS = "claude-sonnet-4-5", "claude-opus-4-6"

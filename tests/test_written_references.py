@@ -11,13 +11,13 @@ from build import anthropic, assistant, call, read_turn, result, user
 from msgspec.structs import replace
 from references import texts
 
+from condense_cli.core.markers import short_hash, with_escape
+from condense_cli.core.spelled import Text
+from condense_cli.core.transcript import Block, Message
 from condense_cli.lossless import proof
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.proof import Positions, has_imitations, verified, with_blocks, with_escapes
 from condense_cli.lossless.reader import Reader
-from condense_cli.markers import short_hash, with_escape
-from condense_cli.spelled import Text
-from condense_cli.transcript import Block, Message
 
 OTHER = LINES.replace("value", "worth")
 NEXT = f"[see the next Read of b.py #{short_hash(LINES)}]"

@@ -10,8 +10,8 @@ from helpers import condense
 from yesterday.frozen import Frozen, content, digest, faults, manifest_of, shown, versions, with_answers
 
 from condense_cli import api
+from condense_cli.core.transcript import Transcript
 from condense_cli.llm.prompts import PROMPT_VERSION
-from condense_cli.transcript import Transcript
 
 VERSIONS = [(folder, manifest_of(folder)) for folder in versions()]
 FILES = [

@@ -7,8 +7,8 @@ from typing import Any
 
 from build import LONG, assistant, user
 
+from condense_cli.core.transcript import Transcript
 from condense_cli.formats import parse
-from condense_cli.transcript import Transcript
 
 PROMPT = "\n(Open file: /repo/a.py)\n(Current directory: /repo)\nbash-$"
 SYSTEM = {"role": "system", "content": "You are a programmer.", "agent": "primary"}

@@ -18,9 +18,7 @@ from strategies import REPEATING, anthropic_messages, claude_records, exchanges,
 from training import sharegpt_files
 
 from condense_cli import api
-from condense_cli.formats.own_summaries import NO_REQUEST
-from condense_cli.lossless.references import parse_reference
-from condense_cli.markers import (
+from condense_cli.core.markers import (
     GO_ON,
     PREFIX,
     PREFIXES,
@@ -30,8 +28,10 @@ from condense_cli.markers import (
     short_hash,
     with_escape,
 )
-from condense_cli.tools import arguments_of, string_values
-from condense_cli.transcript import BlockKind, Transcript
+from condense_cli.core.transcript import BlockKind, Transcript
+from condense_cli.formats.engine.own_summaries import NO_REQUEST
+from condense_cli.lossless.references import parse_reference
+from condense_cli.toolcalls.tools import arguments_of, string_values
 
 OLDER: dict[str, Any] = {"type": "preserve_recent", "keep_recent_count": 1}
 ALL_OF_IT = {"operation": "summarize", "summarization_config": {"keep_first": 0, "keep_last": 0}}

@@ -6,20 +6,20 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, ExtractConfig, Selection
+from condense_cli.core.markers import parse_gap
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Block, BlockKind, ContentType, Message
 from condense_cli.extractive.answers import words_in
 from condense_cli.extractive.pasted import is_typed
 from condense_cli.ledger.written import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.lossless.lines import read_lines
-from condense_cli.markers import parse_gap
 from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.modes.sliding_window import PASS
 from condense_cli.passes.receipts import Kept
 from condense_cli.passes.selection import protect
-from condense_cli.passes.sliding_window import PASS
 from condense_cli.passes.words import lost
-from condense_cli.tokens import Counter
-from condense_cli.tools import arguments_of, string_values
-from condense_cli.transcript import Block, BlockKind, ContentType, Message
+from condense_cli.toolcalls.tools import arguments_of, string_values
 
 SIX = 6
 _SMALL = 60

@@ -34,12 +34,12 @@ from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
+from condense_cli.core.transcript import Message, Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.measuring import KNOWN_WAYS, configured
 from condense_cli.quality.asked import texts_in
 from condense_cli.quality.cases import Case, Way
 from condense_cli.quality.evaluation import Evaluated, evaluate
-from condense_cli.transcript import Message, Transcript
 
 PROJECT: Final = Path(__file__).resolve().parent.parent.parent
 RECORDED: Final = PROJECT.parent / "shared" / "transcripts"

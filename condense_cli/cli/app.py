@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from .commands import Commands
 from .console import DEBUG_VARIABLE, prepare_process
+from .table import Commands
 
 app = typer.Typer(
     name="condense",

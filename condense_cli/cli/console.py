@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 import typer
 
 from ..errors import CondenseError, ExitStatus, OutputError
-from ..report.visible import visible
+from ..report.text.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

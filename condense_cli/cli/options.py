@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from ..errors import UsageError
-from .profiles import complete_profile
+from .commands.profiles import complete_profile
 
 if TYPE_CHECKING:
     from ..config.overrides import Overrides
@@ -50,7 +50,7 @@ FORMAT_NAMES: Final = (
 
 def complete_preset(incomplete: str) -> list[str]:
     """Names of presets that begin so."""
-    from .settings import preset_names_here
+    from .running.settings import preset_names_here
 
     return [name for name in preset_names_here() if name.startswith(incomplete)]
 

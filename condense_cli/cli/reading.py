@@ -12,7 +12,7 @@ from ..errors import UnreadableError, UsageError
 from .console import say
 
 if TYPE_CHECKING:
-    from ..transcript import Transcript
+    from ..core.transcript import Transcript
 
 _LARGE: Final = 4_000_000
 """Bytes of a file that takes seconds to work on."""
@@ -38,7 +38,7 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
             "There is no transcript to work on: name a FILE, or a session of this machine with --session ID.",
             "--session latest is the newest one; condense sessions lists them; - reads standard input.",
         )
-    from ..report.fitted_table import shortened
+    from ..report.text.fitted_table import shortened
     from ..sessions.choosing import LATEST, choose
     from .machine import session_places, tilde
 
@@ -65,9 +65,9 @@ def check_piped(file: str) -> None:
 def read_transcript(file: str, format: str | None, lenient: bool = False) -> Transcript:
     """The transcript in a file, or on standard input for "-". Raises UsageError and TranscriptError."""
     check_piped(file)
-    from ..compressed import unpacked
-    from ..files import read_bytes
     from ..plugins import parse
+    from ..storage.compressed import unpacked
+    from ..storage.files import read_bytes
 
     data = unpacked(read_bytes(file), name_of(file))
     if len(data) >= _LARGE:

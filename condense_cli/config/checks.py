@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import assert_never
 
-from .. import patterns
+from ..core import patterns
 from .models import (
     NOT_IN_FILES,
     Configuration,

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.nearest import nearest
 from ..errors import ConfigurationError
-from ..nearest import nearest
 from .checks import problems
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
 from .packaged import values_in

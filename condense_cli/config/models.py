@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from ..factor import CountName
-from ..tokens import BUILT_IN, CounterName
+from ..core.factor import CountName
+from ..core.tokens import BUILT_IN, CounterName
 from .base import Base as _Base
 from .base import Count, Positive, SummaryCheck
 from .phases import FallbackPhase, LlmPhase, LosslessPhase, LossyPhase, SelectionPhase

@@ -14,8 +14,8 @@ from typing import Final, assert_never
 
 from msgspec import Struct, structs
 
+from ..core.patterns import PatternError, searcher
 from ..errors import UsageError
-from ..patterns import PatternError, searcher
 from .models import Configuration, Globs, IndexRange, PassConfig, Predicates, Selection
 
 _RANGE: Final = re.compile(r"\s*([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?\s*", re.ASCII)

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from ..markers import content_hash
+from ..core.markers import content_hash
 from .preset_folders import presets_folder
 
 FILE: Final = Path(__file__).with_name("packaged.json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ..markers import content_hash
+from ..core.markers import content_hash
 from .loading import read_text
 from .packaged import FILE
 from .preset_folders import presets_folder

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from ..core.nearest import nearest
 from ..errors import ConfigurationError
-from ..nearest import nearest
 
 DEFAULT_PRESET = "balanced"
 _ENDINGS: Final = (".yaml", ".yml", ".json")

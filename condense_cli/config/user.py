@@ -106,7 +106,7 @@ def _mapping(text: str, name: str) -> tuple[dict[str, Any], Positions]:
 def unknown_profile(
     name: str, known: dict[str, KnownProfile], positions: Positions | None = None
 ) -> ConfigurationError:
-    from ..nearest import nearest
+    from ..core.nearest import nearest
 
     near = nearest(name, known)
     hint = f"Did you mean {near}? " if near else ""

@@ -32,7 +32,7 @@ _OTHERS: Final = ("CONDENSE_DEBUG",)
 
 def unknown_in(environment: Mapping[str, str]) -> list[str]:
     """A sentence for each variable that is nearly one of these, and none."""
-    from ..nearest import nearest
+    from ..core.nearest import nearest
 
     known = [*map(variable_of, KEYS), *_OTHERS]
     names = sorted(name for name in environment if name.startswith("CONDENSE_") and name not in known)

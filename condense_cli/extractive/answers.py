@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..spelled import Spelled, Text
-from ..transcript import Block, BlockKind
+from ..core.spelled import Spelled, Text
+from ..core.transcript import Block, BlockKind
 
 _WHOLE: Final = re.compile(
     r"The user doesn't want to [^\n]*?(?:, the user said:\n|reason for the rejection: {1,2})(?P<refused>\S.*)"

@@ -8,8 +8,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..core.transcript import Block
 from ..ledger.outcomes import Results, tells_failure
-from ..tools import (
+from ..toolcalls.tools import (
     arguments_of,
     command_of_editor,
     main_argument,
@@ -20,7 +21,6 @@ from ..tools import (
     string_values,
     writes_a_file,
 )
-from ..transcript import Block
 from .parts import Part
 
 _LONGEST: Final = 120

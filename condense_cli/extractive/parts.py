@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..spelled import Text, compact
-from ..tools import arguments_of, string_values
-from ..transcript import Block, BlockKind, JsonPath, Message, Role
+from ..core.spelled import Text, compact
+from ..core.transcript import Block, BlockKind, JsonPath, Message, Role
+from ..toolcalls.tools import arguments_of, string_values
 
 # A member of an enumeration takes a while to look up, and these are asked for each part many times.
 _CALL: Final = BlockKind.TOOL_CALL

@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
-from ..transcript import QUEUED, Block, BlockKind, Message, Role
+from ..core.transcript import QUEUED, Block, BlockKind, Message, Role
 from .answers import is_all_words, lines_with_words
 from .units import Units, split
 

@@ -10,9 +10,9 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..markers import Gap
-from ..spelled import Text
-from ..tools import has_failed
+from ..core.markers import Gap
+from ..core.spelled import Text
+from ..toolcalls.tools import has_failed
 from .again import said_again
 from .choice import UNSIGNED, Candidates, Choice, Stretch, fit
 from .instructions import is_settled, weight_of

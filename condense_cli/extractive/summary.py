@@ -25,8 +25,8 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from ..plurals import plural
-from ..tools import TASK_TOOLS, TODO_LISTS, name_of
+from ..core.plurals import plural
+from ..toolcalls.tools import TASK_TOOLS, TODO_LISTS, name_of
 from .choice import Stretch
 from .headings import Heading
 from .parts import Key, Part

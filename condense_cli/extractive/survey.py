@@ -13,11 +13,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..facts import facts_of
-from ..spelled import Text
-from ..tokens import Counter
-from ..tools import command_lines, writes_a_file
-from ..transcript import Block, Message
+from ..core.facts import facts_of
+from ..core.spelled import Text
+from ..core.tokens import Counter
+from ..core.transcript import Block, Message
+from ..toolcalls.tools import command_lines, writes_a_file
 from . import likelihood
 from .editable import Conversation, Nearby, of_line, of_text
 from .headings import Headings

@@ -7,7 +7,7 @@ from math import fsum
 
 from msgspec import Struct
 
-from ..spelled import Text
+from ..core.spelled import Text
 from .choice import Candidates, Choice, Stretch, fit
 from .parts import Key
 from .shorten import Priced, marker_tokens, rendered, stretches_of

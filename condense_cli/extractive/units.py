@@ -17,8 +17,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..core.markers import ELLIPSIS, PREFIXES, Gap, may_be_marked, parse_gap, short_hash
 from ..lossless.lines import read_lines
-from ..markers import ELLIPSIS, PREFIXES, Gap, may_be_marked, parse_gap, short_hash
 from .sentences import sentences
 
 LONG_LINE: Final = 480

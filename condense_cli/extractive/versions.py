@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from .. import tools
-from ..transcript import Block
+from ..core.transcript import Block
+from ..toolcalls import tools
 from .parts import Key, Part
 
 SHORTEST_LINE: Final = 3

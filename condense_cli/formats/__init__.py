@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from ..core.transcript import Message, Transcript
 from ..errors import UnknownFormatError, UsageError
-from ..transcript import Message, Transcript
-from .base import Evidence, Format
-from .container import Document, describe, open_document
-from .own_summaries import recognised, with_escapes
-from .slimming import slimmed as _slimmed
+from .engine.base import Evidence, Format
+from .engine.container import Document, describe, open_document
+from .engine.own_summaries import recognised, with_escapes
+from .engine.slimming import slimmed as _slimmed
+from .engine.writing import write as _write
 from .table import TABLE, AddedRow, Candidate, Row, keys_of
-from .writing import write as _write
 
 if TYPE_CHECKING:
     FORMATS: tuple[Format, ...]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .. import jsontext
-from ..markers import content_hash
-from ..transcript import (
+from ..core import json_text
+from ..core.markers import content_hash
+from ..core.transcript import (
     SERVER_CALLS,
     Block,
     BlockKind,
@@ -22,11 +22,11 @@ from ..transcript import (
     Role,
     Transcript,
 )
-from . import estimates
-from .base import Evidence, Format, message_role, part_kinds
-from .container import Document
-from .injected import is_injected
-from .spelling import as_spelled
+from .engine import estimates
+from .engine.base import Evidence, Format, message_role, part_kinds
+from .engine.container import Document
+from .engine.injected import is_injected
+from .engine.spelling import as_spelled
 
 _PROOF = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use"}
 _FOREIGN = {"input_audio", "refusal", "tool_call", "tool_output", "input_text", "output_text"}
@@ -66,7 +66,7 @@ class BlockReader:
         elif kind == "tool_use" and isinstance(part.get("id"), str):
             tool = str(part.get("name") or "")
             self._tools[part["id"]] = tool
-            text = jsontext.dump_compact(part.get("input", {}))
+            text = json_text.dump_compact(part.get("input", {}))
             place = Place(record, (*owner, "input"))
             yield Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=tool, call_id=part["id"], is_object=True)
         elif kind == "tool_result" and isinstance(part.get("tool_use_id"), str):
@@ -103,14 +103,14 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
     data = source.get("data") if isinstance(source, dict) else None
     kind = part.get("type") if isinstance(part, dict) else None
     if kind == "image":
-        digest = content_hash(data if isinstance(data, str) else jsontext.dump_compact(part))
+        digest = content_hash(data if isinstance(data, str) else json_text.dump_compact(part))
         return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(data), digest=digest, **common)
     if kind == "image_url":
         link = part.get("image_url")
         url = link.get("url") if isinstance(link, dict) else None
         inline = url if isinstance(url, str) and url.startswith("data:") else None
         # The data alone, so that one image has one hash in every format.
-        told = inline.partition(",")[2] if inline else jsontext.dump_compact(part)
+        told = inline.partition(",")[2] if inline else json_text.dump_compact(part)
         digest = content_hash(told)
         return Block(BlockKind.IMAGE, where, owner, estimate=estimates.image(inline), digest=digest, **common)
     if isinstance(kind, str):
@@ -128,12 +128,12 @@ def attachment_block(part: Any, record: int, owner: JsonPath, *, place: JsonPath
         return Block(BlockKind.OPAQUE, where, owner, estimate=estimates.document(data), **common)
     if kind == "tool_reference":
         return Block(
-            BlockKind.OPAQUE, where, owner, jsontext.dump_compact(part), estimate=estimates.TOOL_DEFINITION, **common
+            BlockKind.OPAQUE, where, owner, json_text.dump_compact(part), estimate=estimates.TOOL_DEFINITION, **common
         )
     if kind == "compaction" and isinstance(part.get("content"), str):
         common["estimate"] = estimates.encrypted_thinking(part.get("signature"))
         return Block(BlockKind.OPAQUE, where, owner, content=part["content"], is_readable=True, **common)
-    return Block(BlockKind.OPAQUE, where, owner, content=jsontext.dump_compact(part), **common)
+    return Block(BlockKind.OPAQUE, where, owner, content=json_text.dump_compact(part), **common)
 
 
 def merged(turns: Iterable[tuple[Role, list[Block]]]) -> tuple[Message, ...]:
@@ -200,7 +200,7 @@ def envelope_text(envelope: dict[str, Any]) -> str:
     kwargs = envelope.get("kwargs")
     nested = kwargs.get("tools") if isinstance(kwargs, dict) else None
     parts = [envelope.get("system") or envelope.get("system_prompt"), envelope.get("tools") or nested]
-    return "\n".join(part if isinstance(part, str) else jsontext.dump_compact(part) for part in parts if part)
+    return "\n".join(part if isinstance(part, str) else json_text.dump_compact(part) for part in parts if part)
 
 
 FORMAT = Format(

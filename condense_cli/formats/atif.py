@@ -15,15 +15,15 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .. import jsontext
+from ..core import json_text
+from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from ..errors import UnknownFormatError
-from ..transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from .anthropic import attachment_block
-from .base import Evidence, Format, RecordEdits, records_of
-from .container import Document, with_records_at
-from .injected import is_injected
-from .spelling import as_spelled
-from .turns import Turn, joined
+from .engine.base import Evidence, Format, RecordEdits, records_of
+from .engine.container import Document, with_records_at
+from .engine.injected import is_injected
+from .engine.spelling import as_spelled
+from .engine.turns import Turn, joined
 
 _ROLES: Final = {"system": Role.SYSTEM, "user": Role.USER, "agent": Role.ASSISTANT}
 _MESSAGE: Final[JsonPath] = ("message",)
@@ -90,13 +90,13 @@ def _calls(step: dict[str, Any], record: int) -> Iterator[Block]:
     for number, call in enumerate(calls if isinstance(calls, list) else ()):
         owner = ("tool_calls", number)
         if not isinstance(call, dict) or not isinstance(call.get("tool_call_id"), str):
-            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=jsontext.dump_compact(call))
+            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
             continue
         yield Block(
             BlockKind.TOOL_CALL,
             Place(record, (*owner, "arguments")),
             owner,
-            content=jsontext.dump_compact(call.get("arguments", {})),
+            content=json_text.dump_compact(call.get("arguments", {})),
             tool=str(call.get("function_name") or ""),
             call_id=call["tool_call_id"],
             is_object=True,
@@ -146,7 +146,7 @@ def _content(
             yield attachment_block(part, record, owner or where, place=where, **common)
 
 
-def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: jsontext.Style) -> None:
+def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
     """A step keeps its message, if an empty one; the steps that stay are numbered anew."""
     new = {block.place.record for _, block in meant.blocks() if block.is_inserted}
     for block in meant.removed:
@@ -161,7 +161,7 @@ def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style:
 
 
 def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
-    old = jsontext.parse_text(replaced)
+    old = json_text.parse_text(replaced)
     kept = {key: json.dumps(old[key]) for key in (_NUMBER, "timestamp") if key in old}
     return {**kept, "source": '"user"', "message": literal}
 

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .. import jsontext
-from ..transcript import Source
-from .display_text import objects_with
-from .injected import is_injected
+from ..core import json_text
+from ..core.transcript import Source
+from .engine.display_text import objects_with
+from .engine.injected import is_injected
 
 
 class Kind(StrEnum):
@@ -85,7 +85,7 @@ def _first_said(source: Source, boundary: int, written: Mapping[str, Any]) -> in
     Copies of messages that stay keep their times.
     """
     for record in range(boundary + 1, len(source.spans)):
-        value = None if record in source.unparsed else jsontext.parse(source.raw(record))
+        value = None if record in source.unparsed else json_text.parse(source.raw(record))
         if not isinstance(value, dict) or value.get("type") not in ("user", "assistant"):
             continue
         if bool(value.get("isSidechain")) != bool(written.get("isSidechain")):
@@ -113,7 +113,7 @@ def _opencode(source: Source) -> Iterator[Compacted]:
 
 def _summary_of(source: Source, request: int, id: Any) -> int | None:
     for record in range(request + 1, source.listed):
-        value = None if record in source.unparsed else jsontext.parse(source.raw(record))
+        value = None if record in source.unparsed else json_text.parse(source.raw(record))
         info = _object(_object(value).get("info"))
         if info.get("summary") is True and info.get("parentID") == id and info.get("finish") and not info.get("error"):
             return record

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from . import openhands
+from .openhands import format
 
 
 class Foreign(Struct, frozen=True):
@@ -94,7 +94,7 @@ _FOREIGN: Final = (
         "jq -c 'select(.type)' FILE > items.jsonl",
     ),
     Foreign(
-        openhands.is_run,
+        format.is_run,
         "an output of OpenHands with several runs, one in a line",
         "Take one out: sed -n 1p FILE > run.jsonl",
     ),

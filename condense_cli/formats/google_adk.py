@@ -11,14 +11,14 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .. import jsontext
+from ..core import json_text
+from ..core.transcript import Family, Role, Transcript
 from ..errors import UnknownFormatError
-from ..transcript import Family, Role, Transcript
-from .base import Evidence, Format
-from .container import Document, with_records_at
-from .content_parts import PartsReader
-from .spelling import as_spelled
-from .turns import Turn, joined
+from .engine.base import Evidence, Format
+from .engine.container import Document, with_records_at
+from .engine.content_parts import PartsReader
+from .engine.spelling import as_spelled
+from .engine.turns import Turn, joined
 
 _LIST: Final = "events"
 _APP: Final = ("app_name", "appName")
@@ -47,7 +47,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
 
 
 def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
-    old = jsontext.parse_text(replaced)
+    old = json_text.parse_text(replaced)
     kept = {key: json.dumps(old[key]) for key in ("id", "timestamp", "invocation_id", "invocationId") if key in old}
     return {**kept, "author": '"user"', "content": f'{{"role": "user", "parts": [{{"text": {literal}}}]}}'}
 

@@ -19,17 +19,17 @@ from typing import Any, Final
 
 import msgspec
 
-from .. import jsontext
+from ..core import json_text
+from ..core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
 from ..errors import UnknownFormatError
-from ..transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
-from . import estimates
 from .anthropic import attachment_block
-from .base import Evidence, Format
-from .container import Document
-from .injected import is_injected
-from .spelling import as_spelled
-from .usages import recorded
-from .window_signs import SignsReader
+from .engine import estimates
+from .engine.base import Evidence, Format
+from .engine.container import Document
+from .engine.injected import is_injected
+from .engine.spelling import as_spelled
+from .engine.usages import recorded
+from .engine.window_signs import SignsReader
 
 _MESSAGE: Final = "context.append_message"
 _EVENT: Final = "context.append_loop_event"
@@ -249,7 +249,7 @@ class _Context:
         self._open.add(call_id)
         arguments = call.get(key)
         is_object = not isinstance(arguments, str)
-        text = arguments if isinstance(arguments, str) else jsontext.dump_compact(arguments or {})
+        text = arguments if isinstance(arguments, str) else json_text.dump_compact(arguments or {})
         place = Place(record, (*owner, key))
         yield Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=tool, call_id=call_id, is_object=is_object)
 

@@ -14,15 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .. import jsontext
-from ..transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
-from . import repeats
+from ..core import json_text
+from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from .anthropic import attachment_block
-from .base import Evidence, Format, RecordEdits, not_a_message, records_of
-from .container import Document
-from .injected import is_injected
-from .spelling import as_spelled
-from .turns import Turn, joined
+from .engine import repeats
+from .engine.base import Evidence, Format, RecordEdits, not_a_message, records_of
+from .engine.container import Document
+from .engine.injected import is_injected
+from .engine.spelling import as_spelled
+from .engine.turns import Turn, joined
 
 _ROLES: Final = {
     "human": Role.USER,
@@ -104,21 +104,21 @@ def _blocks(message: dict[str, Any], record: int, path: JsonPath, role: Role, to
     for number, call in enumerate(calls):
         owner = (*path, "tool_calls", number)
         if not isinstance(call, dict) or not isinstance(call.get("id"), str):
-            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=jsontext.dump_compact(call))
+            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
             continue
         tools[call["id"]] = str(call.get("name") or "")
         yield Block(
             BlockKind.TOOL_CALL,
             Place(record, (*owner, "args")),
             owner,
-            content=jsontext.dump_compact(call.get("args", {})),
+            content=json_text.dump_compact(call.get("args", {})),
             tool=tools[call["id"]],
             call_id=call["id"],
             is_object=True,
         )
 
 
-def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: jsontext.Style) -> None:
+def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
     """A call that goes, goes from its copies as well; a message keeps its content, if an empty one."""
     _copies_go(meant, edits, gone, style)
     new = {block.place.record for _, block in meant.blocks() if block.is_inserted}
@@ -131,7 +131,7 @@ def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style:
         for path, call in _copies(found[2], found[1]):
             if isinstance(call, dict) and call.get("id") in removed:
                 kept = {each: new for each, new in edits[record].items() if each[: len(path)] != path}
-                edits[record] = kept | {path: jsontext.REMOVE}
+                edits[record] = kept | {path: json_text.REMOVE}
         content: JsonPath = (*found[1], "content")
         if content in edits[record]:
             edits[record][content] = '""'
@@ -151,7 +151,7 @@ def _copies(message: dict[str, Any], path: JsonPath) -> Iterator[tuple[JsonPath,
 
 
 def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
-    found = _inside(jsontext.parse_text(replaced))
+    found = _inside(json_text.parse_text(replaced))
     path = found[1] if found else ()
     empty = '"additional_kwargs": {}, "response_metadata": {}'
     message = f'{{"type": "human", "content": {literal}, {empty}}}'

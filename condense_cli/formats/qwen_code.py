@@ -17,15 +17,15 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from .. import jsontext
-from ..transcript import Family, Role, Transcript, Usage
-from . import chain_links, repeats
-from .base import Evidence, Format, RecordEdits, records_of
-from .container import Document
-from .content_parts import PartsReader
-from .spelling import as_spelled
-from .turns import Turn, joined
-from .usages import recorded
+from ..core import json_text
+from ..core.transcript import Family, Role, Transcript, Usage
+from .engine import chain_links, repeats
+from .engine.base import Evidence, Format, RecordEdits, records_of
+from .engine.container import Document
+from .engine.content_parts import PartsReader
+from .engine.spelling import as_spelled
+from .engine.turns import Turn, joined
+from .engine.usages import recorded
 
 _TYPES: Final = ("user", "assistant", "tool_result", "system")
 _SHOWN: Final = "toolCallResult"
@@ -114,13 +114,13 @@ def _usage(message: int, tokens: Any, model: str | None) -> Iterator[Usage]:
         yield from recorded(message, [tokens.get("promptTokenCount")], tokens.get("candidatesTokenCount"), model=model)
 
 
-def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: jsontext.Style) -> None:
+def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
     _copies_go(meant, edits, gone, style)
     chain_links.relink(meant.source, edits, gone, id="uuid", parent="parentUuid")
 
 
 def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
-    old = jsontext.parse_text(replaced)
+    old = json_text.parse_text(replaced)
     named = {key: json.dumps(value) for key, value in old.items() if key in _KEPT}
     return {**named, "type": '"user"', "message": f'{{"role": "user", "parts": [{{"text": {literal}}}]}}'}
 

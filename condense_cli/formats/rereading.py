@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from msgspec import Struct
 
-from ..transcript import TEXT_CALL, Block, BlockKind, Role, Transcript
+from ..core.transcript import TEXT_CALL, Block, BlockKind, Role, Transcript
 from . import parse
 
 _Content = tuple[Block, Role, BlockKind, str | None, str | int | None, bool, int]

@@ -15,15 +15,15 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .. import jsontext
+from ..core import json_text
+from ..core.transcript import IN_STRING, TEXT_CALL, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from ..errors import UnknownFormatError
-from ..transcript import IN_STRING, TEXT_CALL, Block, BlockKind, Family, JsonPath, Place, Role, Transcript
 from .anthropic import envelope_text
-from .base import Evidence, Format, not_a_message, only_value, part_kinds
-from .container import Document, with_records_under
-from .injected import is_injected
-from .spelling import as_spelled
-from .turns import Turn, joined
+from .engine.base import Evidence, Format, not_a_message, only_value, part_kinds
+from .engine.container import Document, with_records_under
+from .engine.injected import is_injected
+from .engine.spelling import as_spelled
+from .engine.turns import Turn, joined
 
 ROLES: Final = {
     "human": Role.USER,
@@ -113,7 +113,7 @@ class _Reader:
                 if isinstance(text, str):
                     yield from self._part(text, str(part.get("type")), record, (*owner, "value"), owner, role)
                 else:
-                    yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=jsontext.dump_compact(part))
+                    yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(part))
         elif isinstance(content, str):
             path: JsonPath = ("value",) if "value" in value else ("content",)
             yield from self._part(content, speaker, record, path, path, role)
@@ -136,7 +136,7 @@ class _Reader:
     def _calls(self, text: str, place: Place, owner: JsonPath) -> Iterator[Block]:
         """Each call in a JSON text; what is none is kept as it is."""
         try:
-            value = jsontext.parse_text(text)
+            value = json_text.parse_text(text)
         except (ValueError, RecursionError):
             value = None
         calls = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
@@ -152,7 +152,7 @@ class _Reader:
                 BlockKind.TOOL_CALL,
                 Place(place.record, (*place.path, IN_STRING, *inside)),
                 owner,
-                content=jsontext.dump_compact(arguments) if is_object else arguments,
+                content=json_text.dump_compact(arguments) if is_object else arguments,
                 tool=call["name"],
                 call_id=f"{TEXT_CALL}{self._number}",
                 is_object=is_object,
@@ -162,7 +162,7 @@ class _Reader:
 
 
 def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:
-    if "from" in jsontext.parse_text(replaced):
+    if "from" in json_text.parse_text(replaced):
         return {"from": json.dumps(_SPEAKERS[role]), "value": literal}
     return {"role": json.dumps(role.value), "content": f'[{{"type": "text", "value": {literal}}}]'}
 

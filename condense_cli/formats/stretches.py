@@ -12,12 +12,12 @@ from itertools import zip_longest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.transcript import Block, Container, Message, Transcript
 from ..errors import TranscriptError
-from ..transcript import Block, Container, Message, Transcript
 from . import parse
-from .claude_cut import shortened
+from .claude_code.cut import shortened
 from .compacted import Compacted, Kind
-from .writing import join
+from .engine.writing import join
 
 
 class Stretch(Struct, frozen=True):

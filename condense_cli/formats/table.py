@@ -10,9 +10,9 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, Final
 
-from ..transcript import Container
-from .base import Evidence, Format
-from .container import Document
+from ..core.transcript import Container
+from .engine.base import Evidence, Format
+from .engine.container import Document
 
 
 class Row:
@@ -79,34 +79,34 @@ class Candidate:
 
 
 TABLE: Final = (
-    Row("claude-code", "claude_code", "type"),
+    Row("claude-code", "claude_code.format", "type"),
     Row("qwen-code", "qwen_code", "parentUuid"),
-    Row("claude-stream-json", "claude_stream", "session_id"),
-    Row("codex", "codex", "payload"),
-    Row("cline", "cline", "ts"),
-    Row("roo", "roo", "ts"),
-    Row("swe-agent", "swe_agent", "trajectory"),
-    Row("opencode", "opencode", "parts"),
-    Row("opencode-events", "opencode_events", "[]"),
-    Row("pi", "pi", "cwd"),
-    Row("gemini", "gemini", "timestamp"),
-    Row("gemini-log", "gemini_log", "projectHash"),
+    Row("claude-stream-json", "claude_code.stream", "session_id"),
+    Row("codex", "codex.format", "payload"),
+    Row("cline", "roo.cline", "ts"),
+    Row("roo", "roo.format", "ts"),
+    Row("swe-agent", "swe_agent.format", "trajectory"),
+    Row("opencode", "opencode.format", "parts"),
+    Row("opencode-events", "opencode.events", "[]"),
+    Row("pi", "pi.format", "cwd"),
+    Row("gemini", "gemini.format", "timestamp"),
+    Row("gemini-log", "gemini.log", "projectHash"),
     Row("kimi", "kimi", "type"),
-    Row("copilot", "copilot", "parentId"),
+    Row("copilot", "copilot.format", "parentId"),
     Row("vscode-chat", "vscode_chat", "requests"),
     Row("langchain", "langchain", "data", "kwargs", "additional_kwargs", "response_metadata"),
     Row("google-adk", "google_adk", "events"),
     Row("atif", "atif", "steps"),
-    Row("mini-swe-agent", "mini_swe_agent", may_claim=True),
+    Row("mini-swe-agent", "swe_agent.mini_swe_agent", may_claim=True),
     Row("inspect", "inspect_log", "eval", "tool_calls", "source", may_claim=True),
     Row("inspect-eval", "inspect_log", attribute="ARCHIVES"),
-    Row("request-log", "request_log", "type"),
+    Row("request-log", "openai.request_log", "type"),
     Row("tau2", "tau2", "turn_idx"),
-    Row("openhands", "openhands", "action", "observation", may_claim=True),
-    Row("openhands-sdk", "openhands_sdk", "kind"),
+    Row("openhands", "openhands.format", "action", "observation", may_claim=True),
+    Row("openhands-sdk", "openhands.sdk", "kind"),
     Row("sharegpt", "sharegpt", "value", "content.value", may_claim=True),
-    Row("openai-responses", "openai_responses", "type", may_claim=True),
-    Row("openai-chat", "openai_chat", "role"),
+    Row("openai-responses", "openai.responses", "type", may_claim=True),
+    Row("openai-chat", "openai.chat", "role"),
     Row("anthropic", "anthropic", "role"),
 )
 """Asked in this order. Of formats that fit equally well, as both chat formats fit plain text turns, the last counts."""

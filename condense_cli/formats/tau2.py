@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
-from . import repeats
-from .base import Evidence, Format, message_role
-from .container import Document
-from .openai_chat import flat_call
-from .spelling import as_spelled
-from .turns import Turn, joined
+from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Transcript
+from .engine import repeats
+from .engine.base import Evidence, Format, message_role
+from .engine.container import Document
+from .engine.spelling import as_spelled
+from .engine.turns import Turn, joined
+from .openai.chat import flat_call
 
 _ROLES: Final = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
 

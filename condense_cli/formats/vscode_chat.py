@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .. import jsontext
-from ..transcript import Block, BlockKind, Container, Family, JsonPath, Place, Role, Transcript
-from .base import Evidence, Format
-from .container import Document, with_records_under
-from .injected import is_injected
-from .spelling import as_spelled
-from .turns import Turn, joined
+from ..core import json_text
+from ..core.transcript import Block, BlockKind, Container, Family, JsonPath, Place, Role, Transcript
+from .engine.base import Evidence, Format
+from .engine.container import Document, with_records_under
+from .engine.injected import is_injected
+from .engine.spelling import as_spelled
+from .engine.turns import Turn, joined
 
 _LIST: Final = "requests"
 _METADATA: Final = ("result", "metadata")
@@ -110,7 +110,7 @@ def _calls(each: dict[str, Any], record: int, path: JsonPath) -> Iterator[Block]
         owner = (*path, "toolCalls", number)
         arguments = call.get("arguments") if isinstance(call, dict) else None
         if not isinstance(arguments, str) or not isinstance(call.get("id"), str):
-            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=jsontext.dump_compact(call))
+            yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
             continue
         yield Block(
             BlockKind.TOOL_CALL,

@@ -7,7 +7,7 @@ from typing import Final, Literal, assert_never, get_args
 
 from msgspec.structs import replace
 
-from ..tokens import Counter
+from ..core.tokens import Counter
 from . import written
 from .entries import ENDED, OK, FileEntry, Ledger, LeftOut
 

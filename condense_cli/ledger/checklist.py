@@ -18,9 +18,9 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from ..facts import facts_of
-from ..tools import arguments_of, string_values
-from ..transcript import BlockKind, Message
+from ..core.facts import facts_of
+from ..core.transcript import BlockKind, Message
+from ..toolcalls.tools import arguments_of, string_values
 from .bounded import DONE
 from .entries import DENIED, ENDED, OK, Ledger
 

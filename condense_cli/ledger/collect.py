@@ -8,12 +8,23 @@ from functools import reduce
 from itertools import accumulate
 from typing import Any, Final, assert_never
 
-from .. import patches, todos, tools
+from ..core.transcript import Block, BlockKind, Message
 from ..extractive.answers import words_in
 from ..extractive.pasted import is_typed, pasted_units
 from ..extractive.units import render, split
-from ..transcript import Block, BlockKind, Message
-from .entries import LONGEST_REQUEST, Command, FileEntry, Ledger, LeftOut, Request, State, Todo, merge, middle_left_out
+from ..toolcalls import patches, todos, tools
+from .entries import (
+    LONGEST_REQUEST,
+    Command,
+    FileEntry,
+    Ledger,
+    LeftOut,
+    Request,
+    State,
+    Todo,
+    merge,
+    middle_left_out,
+)
 from .outcomes import Results, command_outcome, tells_failure
 from .shell import file_effects
 

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..markers import Gap, short_hash
+from ..core.markers import Gap, short_hash
 
 State = Literal["", "failed", "denied", "deleted", "moved"]
 """How the last change of a file ended where the counts do not tell it."""

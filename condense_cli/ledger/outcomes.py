@@ -7,10 +7,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from .. import jsontext
-from ..markers import parse_gap
-from ..tools import has_failed
-from ..transcript import TEXT_CALL, Block, Role
+from ..core import json_text
+from ..core.markers import parse_gap
+from ..core.transcript import TEXT_CALL, Block, Role
+from ..toolcalls.tools import has_failed
 from .entries import DENIED, ENDED, FAILED, OK, State
 
 _LONGEST_ERROR: Final = 200
@@ -138,7 +138,7 @@ def _output(text: str) -> str:
     if not text.startswith('{"output":'):
         return text
     try:
-        value = jsontext.parse_text(text)
+        value = json_text.parse_text(text)
     except (ValueError, RecursionError):
         return text
     output = value.get("output") if isinstance(value, dict) else None

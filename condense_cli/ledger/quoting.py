@@ -6,11 +6,11 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ..core.tokens import Counter
 from ..extractive.choice import UNSIGNED, Candidates, Choice, Stretch
 from ..extractive.choice import fit as fit_choice
 from ..extractive.instructions import weight_of
 from ..extractive.units import render, split
-from ..tokens import Counter
 from .entries import Request
 
 _LONG: Final = 400

@@ -17,7 +17,7 @@ from ..passes.summaries import Summarizer
 from ..providers.decision import RESERVED_TOKENS, limit_of
 from .breakpoints import BESIDE, marks_in, with_breakpoints
 from .decisions import Decision, Fitted, Kind
-from .freezing import Means
+from .freezing import Means, usual_configuration
 from .money import rates_of, window_of
 from .policies import GROWTH, Moment, Outcome, Policy, break_even, policy_named
 from .requests import Known, Request, as_bytes, digest_of
@@ -56,7 +56,8 @@ class _Sent(Struct, frozen=True):
 class Live:
     """One conversation that goes on. Several may share a `state`.
 
-    `configuration` or `preset` is as for `condense_cli.condense`. `policy` says when to decide: `economic` (the
+    `configuration` or `preset` is as for `condense_cli.condense`; without either it is `balanced` with a `min_worth` of
+    0.8, as a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
     default: when it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
     a value of `condense_cli.live.policies`; each also decides before the window is full. `state` is a path for what
     has to survive a restart, a `StateFile`, or None for memory. `keep_recent` turns at the end stay whole.
@@ -79,6 +80,8 @@ class Live:
         format: str | None = None,
         summarizer: Summarizer | None = None,
     ) -> None:
+        if configuration is None and preset is None:
+            configuration = usual_configuration()
         self._means = Means(api.configuration_from(configuration, preset), max(1, keep_recent), summarizer)
         self._model = model
         self._policy = policy_named(policy) if isinstance(policy, str) else policy

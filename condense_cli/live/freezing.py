@@ -8,14 +8,17 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .. import api, jsontext
+from .. import api
 from ..config.models import Configuration, IndexRange, Predicates
 from ..config.overrides import Overrides
-from ..exchanges import cut_before
-from ..factor import Factor, factor_of
+from ..config.preset_folders import DEFAULT_PRESET
+from ..config.presets import load_preset
+from ..core import json_text
+from ..core.exchanges import cut_before
+from ..core.factor import Factor, factor_of
+from ..core.tokens import Counter
+from ..core.transcript import Message, Transcript
 from ..passes.summaries import Summarizer
-from ..tokens import Counter
-from ..transcript import Message, Transcript
 
 MESSAGE_FORMATS: Final = ("anthropic", "openai-chat", "openai-responses")
 
@@ -35,6 +38,22 @@ class Frozen(Struct, frozen=True):
     after: int
     prefix: int
     tokens: int
+
+
+_WORTH: Final = 0.8
+"""What 1,000 tokens have to be worth to stay. Milder cuts do not always pay for the cache that they rewrite."""
+
+
+def usual_configuration() -> Configuration:
+    """Preset `balanced`, which cuts more where it cuts at all."""
+    balanced = load_preset(DEFAULT_PRESET)
+    passes = tuple(
+        replace(config, extract_config=replace(config.extract_config, min_worth=_WORTH))
+        if config.extract_config is not None and config.extract_config.min_worth is not None
+        else config
+        for config in balanced.passes
+    )
+    return replace(balanced, passes=passes)
 
 
 class Means(Struct, frozen=True):
@@ -121,7 +140,7 @@ def _last_record(message: Message) -> int:
 
 
 def _plain(transcript: Transcript, start: int, end: int) -> list[Any]:
-    return [jsontext.parse(transcript.source.raw(record)) for record in range(start, end)]
+    return [json_text.parse(transcript.source.raw(record)) for record in range(start, end)]
 
 
 def _ends_alike(output: Sequence[Any], transcript: Transcript, rest: int) -> bool:

@@ -7,8 +7,8 @@ from decimal import Decimal
 from functools import cache
 from typing import Final
 
-from ..economics import Rates
-from ..prices import bare_name, context_window, price_of
+from ..money.economics import Rates
+from ..money.prices import bare_name, context_window, price_of
 
 _USUAL: Final = Rates(Decimal("1.25"), Decimal("0.1"))
 """What Anthropic takes for writing and reading, for one of input: for models without a price."""

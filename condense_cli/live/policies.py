@@ -7,8 +7,8 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from ..economics import NEVER, Rates, Rewrite, weigh
 from ..errors import UsageError
+from ..money.economics import NEVER, Rates, Rewrite, weigh
 
 LEAST_OLDER: Final = 4_000
 """The model's tokens: with fewer between the frozen part and the newest turns a try is not worth its time."""

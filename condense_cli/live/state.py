@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from ..cache_files import CacheFile
+from ..storage.cache_files import CacheFile
 from .segments import Segments, are_neighbours
 
 MOST_LISTS: Final = 64

@@ -17,8 +17,8 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from ..cache_files import CacheFile, is_broken
 from ..config.profiles import Profile
+from ..storage.cache_files import CacheFile, is_broken
 from .client import Request, max_output
 from .prompts import PROMPT_VERSION
 from .reasons import Reason

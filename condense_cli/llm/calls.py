@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from ..config.profiles import Access
-from ..economics import Accounting, CallUsage
+from ..money.economics import Accounting, CallUsage
 from .budget import Budget, Worst
 from .cache import Cache, Stored, key_of
 from .client import Answer, CallError, Client, Request, max_output, names_of

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from ..config.profiles import Access, Profile
-from ..economics import CallUsage
+from ..money.economics import CallUsage
 from .reasons import NO_VARIABLE, Failure, Names
 
 

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 
 from .. import formats
 from ..config.profiles import Access, Api
+from ..core.factor import HIGHEST, LOWEST, Factor, Known, typical_of
+from ..core.tokens import Counter
+from ..core.transcript import Block, BlockKind, Transcript
 from ..errors import UsageError
-from ..factor import HIGHEST, LOWEST, Factor, Known, typical_of
-from ..formats.converting import convert
-from ..tokens import Counter
-from ..transcript import Block, BlockKind, Transcript
+from ..formats.convert.converting import convert
 from .client import CallError, CountingClient, names_of
 from .connecting import connect
 from .reasons import Reason, failure

@@ -14,7 +14,7 @@ import openai
 from msgspec.structs import replace
 
 from ..config.profiles import Access
-from ..economics import CallUsage
+from ..money.economics import CallUsage
 from .client import Answer, CallError, Request, a_count, max_output, names_of, usage_of
 from .reasons import Reason, failure
 from .redirects import OneOrigin, destination

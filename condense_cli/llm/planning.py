@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ..economics import CallUsage
-from ..markers import content_hash
+from ..core.markers import content_hash
+from ..money.economics import CallUsage
 from .cache import key_of
 from .calls import Caller, CallOutcome, Fulfilment
 from .checking import again, judged

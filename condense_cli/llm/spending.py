@@ -9,8 +9,8 @@ from typing import Final, assert_never
 from msgspec import Struct, structs
 
 from ..config.profiles import Profile
-from ..economics import Accounting, CallUsage, cost_of_call
-from ..prices import Price, price_of
+from ..money.economics import Accounting, CallUsage, cost_of_call
+from ..money.prices import Price, price_of
 
 _PER: Final = 1_000_000
 

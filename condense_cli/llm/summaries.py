@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.profiles import Access
-from ..prices import context_window
+from ..money.prices import context_window
 from .calls import Caller, CallOutcome, Fulfilment, fulfil
 from .checking import again, judged
 from .client import Request, names_of

@@ -10,14 +10,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.profiles import INSTALLED, Access
+from ..core.plurals import plural
+from ..core.tokens import Counter
+from ..core.transcript import ContentType, Message
 from ..errors import ConfigurationError
 from ..ledger.checklist import of_messages, of_text
 from ..passes.offline import NAME as OFFLINE
 from ..passes.offline import Offline
 from ..passes.summaries import Outcome, Refused, Summarizer, Task, TextTask, Written
-from ..plurals import plural
-from ..tokens import Counter
-from ..transcript import ContentType, Message
 from .access import Choice
 from .calls import Caller
 from .flatten import flattened

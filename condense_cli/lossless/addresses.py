@@ -11,8 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ..tools import TODO_LISTS, command_of_editor, main_argument, name_of, path_argument
-from ..transcript import Block, BlockKind, JsonPath, Message, Role, Text
+from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text
+from ..toolcalls.tools import TODO_LISTS, command_of_editor, main_argument, name_of, path_argument
 from . import states
 from .references import THE_RESULT, THIS_CALL, Address
 

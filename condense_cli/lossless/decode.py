@@ -18,10 +18,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..markers import REFERENCE_PREFIX, gaps_in, short_hash, without_escape, without_escapes
-from ..spelled import compact, size_of
-from ..tools import arguments_of, string_values, with_values
-from ..transcript import Block, BlockKind, JsonPath, Message, Role, Text
+from ..core.markers import REFERENCE_PREFIX, gaps_in, short_hash, without_escape, without_escapes
+from ..core.spelled import compact, size_of
+from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text
+from ..toolcalls.tools import arguments_of, string_values, with_values
 from . import states
 from .addresses import Addresses, Place, field_of, tag_of
 from .excerpt import find_above, find_place, readings

@@ -14,9 +14,9 @@ from typing import Any, Literal, assert_never
 
 from msgspec import Struct
 
-from ..tokens import Counter
-from ..tools import with_values
-from ..transcript import Block, BlockKind, JsonPath, Message, Text, compact
+from ..core.tokens import Counter
+from ..core.transcript import Block, BlockKind, JsonPath, Message, Text, compact
+from ..toolcalls.tools import with_values
 from .addresses import Addresses, Place
 from .finders import Category, Finders
 from .lines import Lines, Shape

@@ -9,8 +9,8 @@ from typing import Final, assert_never
 
 from msgspec import Struct
 
-from ..tools import prints_a_file, reads_a_file, writes_a_file
-from ..transcript import Block
+from ..core.transcript import Block
+from ..toolcalls.tools import prints_a_file, reads_a_file, writes_a_file
 from .states import TAGS
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import jsontext, todos
-from ..markers import REFERENCE_PREFIX
-from ..transcript import Block, JsonPath
+from ..core import json_text
+from ..core.markers import REFERENCE_PREFIX
+from ..core.transcript import Block, JsonPath
+from ..toolcalls import todos
 from .addresses import field_of
 from .references import ABOVE, parse_reference
 
@@ -33,7 +34,7 @@ def is_said_in(words: str, path: JsonPath) -> bool:
 def text_of(listed: list[Any], path: JsonPath) -> str:
     """The list as a text, with references as lines of their own."""
     words = [(todos.words_of(todo), todo) for todo in listed]
-    return "\n".join(said if is_said_in(said, path) else jsontext.dump_compact(todo) for said, todo in words)
+    return "\n".join(said if is_said_in(said, path) else json_text.dump_compact(todo) for said, todo in words)
 
 
 def list_of(text: str, like: list[Any]) -> list[Any]:
@@ -43,6 +44,6 @@ def list_of(text: str, like: list[Any]) -> list[Any]:
     """
     known = {todos.words_of(todo): todo for todo in reversed(like)}
     return [
-        known.get(line, todos.stand_in(like, line)) if line.startswith(REFERENCE_PREFIX) else jsontext.parse_text(line)
+        known.get(line, todos.stand_in(like, line)) if line.startswith(REFERENCE_PREFIX) else json_text.parse_text(line)
         for line in text.split("\n")
     ]

@@ -7,10 +7,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..exchanges import calls_by_id
-from ..todos import text_of
-from ..tools import MAIN_ARGUMENTS, arguments_of, string_values
-from ..transcript import Block, BlockKind, JsonPath, Message, Role, Text, compact
+from ..core.exchanges import calls_by_id
+from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text, compact
+from ..toolcalls.todos import text_of
+from ..toolcalls.tools import MAIN_ARGUMENTS, arguments_of, string_values
 from .addresses import Place, field_of
 from .finders import Category, Finders
 from .listed import list_in

@@ -12,9 +12,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..markers import REFERENCE_PREFIX, with_escape, without_escapes
-from ..tools import arguments_of, string_values, with_values
-from ..transcript import Block, BlockKind, Message, Text
+from ..core.markers import REFERENCE_PREFIX, with_escape, without_escapes
+from ..core.transcript import Block, BlockKind, Message, Text
+from ..toolcalls.tools import arguments_of, string_values, with_values
 from .addresses import field_of
 from .decode import WRITTEN_TIMES, decode, texts_of
 from .reader import Reader

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
-from ..markers import REFERENCE_PREFIX
-from ..transcript import Text, compact
+from ..core.markers import REFERENCE_PREFIX
+from ..core.transcript import Text, compact
 from .addresses import Names
 from .lines import Lines, read_lines
 from .matching import Hashed, hash_lines

@@ -19,8 +19,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..markers import ESCAPE
-from ..markers import REFERENCE_PREFIX as PREFIX
+from ..core.markers import ESCAPE
+from ..core.markers import REFERENCE_PREFIX as PREFIX
 
 _REFERENCE: Final = re.compile(
     r"""\[see\ (?:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from .. import todos
-from ..spelled import Text, compact, size_of
-from ..tools import arguments_of, string_values
-from ..transcript import Block
+from ..core.spelled import Text, compact, size_of
+from ..core.transcript import Block
+from ..toolcalls import todos
+from ..toolcalls.tools import arguments_of, string_values
 from . import states
 from .addresses import field_of
 from .lines import Lines

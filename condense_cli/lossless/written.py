@@ -7,8 +7,8 @@ from typing import Final, Protocol
 
 from msgspec.structs import replace
 
-from ..markers import short_hash
-from ..tokens import Counter
+from ..core.markers import short_hash
+from ..core.tokens import Counter
 from .excerpt import above, describe_numbering, describe_place
 from .lines import Lines, Shape
 from .matching import ITSELF, Run, disjoint

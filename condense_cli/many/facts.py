@@ -9,8 +9,8 @@ from typing import Final
 from msgspec import Struct
 
 from .. import __version__
-from ..report.facts import SHAPE
-from ..report.shares import percent
+from ..report.run.facts import SHAPE
+from ..report.text.shares import percent
 
 
 class Status(StrEnum):

@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..compressed import SUFFIXES
 from ..errors import UsageError
-from ..files import STDIO
+from ..storage.compressed import SUFFIXES
+from ..storage.files import STDIO
 
 TRANSCRIPTS: Final = frozenset({".json", ".jsonl", ".ndjson", ".parquet", ".traj"})
 """How the names of files in a folder end that may be transcripts that can be written. What they hold decides."""

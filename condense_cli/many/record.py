@@ -10,9 +10,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from .. import jsontext
+from ..core import json_text
 from ..errors import CondenseError
-from ..files import input_errors, output_errors
+from ..storage.files import input_errors, output_errors
 
 NAME: Final = ".condense-run.jsonl"
 RECORD: Final = 2
@@ -45,7 +45,7 @@ def read_record(folder: Path) -> dict[str, Entry]:
         return entries
     for line in lines:
         try:
-            entry = msgspec.convert(jsontext.parse(line), Entry)
+            entry = msgspec.convert(json_text.parse(line), Entry)
         except (ValueError, RecursionError):
             continue
         entries[entry.output] = entry

@@ -9,12 +9,12 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..extractive.why import Line
-from ..factor import AS_COUNTED, Factor
+from ..core.factor import AS_COUNTED, Factor
+from ..core.plurals import plural
+from ..core.transcript import Transcript
+from ..extractive.reasons.reason import Line
 from ..lossless.proof import with_blocks
-from ..plurals import plural
-from ..transcript import Transcript
-from ..validity import BOUND_THINKING, Violation, validate
+from ..rules.validity import BOUND_THINKING, Violation, validate
 from .prelude import key_of
 from .receipts import PROTECTED, Kept, PassReceipt, Receipt
 from .reconcile import as_in_input, places

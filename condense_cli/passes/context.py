@@ -7,8 +7,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ..config.overrides import NO_OVERRIDES, Overrides
-from ..factor import AS_COUNTED, Factor
-from ..tokens import Counter
+from ..core.factor import AS_COUNTED, Factor
+from ..core.tokens import Counter
 from .selection import FindSelector, no_selectors
 from .summaries import Summarizer
 

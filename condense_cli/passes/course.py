@@ -8,15 +8,15 @@ from typing import Final
 
 from ..config.checks import warnings as configuration_warnings
 from ..config.models import Configuration, PassConfig
-from ..tokens import Counter
-from ..transcript import Message, Transcript
+from ..core.tokens import Counter
+from ..core.transcript import Message, Transcript
 from . import thinking
 from .condensation import Condensation
 from .context import Context
 from .draft import Draft
-from .individual import override_warnings
 from .limits import keeps_all, needs_target, runs_once, strictnesses, target_of, too_little
-from .modes import work_of
+from .modes.individual import override_warnings
+from .modes.table import work_of
 from .prelude import Writer
 from .receipts import (
     KEEPS_ALL,

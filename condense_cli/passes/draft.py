@@ -10,16 +10,16 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.tokens import MESSAGE_TOKENS, Counter
+from ..core.transcript import Block, Message, Text, Transcript
 from ..lossless.encode import Encoded
 from ..lossless.proof import Positions, with_blocks
-from ..tokens import MESSAGE_TOKENS, Counter
-from ..transcript import Block, Message, Text, Transcript
+from .blocks.state import State, States, states_of
 from .joining import Joining
 from .prelude import BlockKey, Writer, key_of
 from .receipts import Receipt
 from .reconcile import places
 from .selection import Protection
-from .state import State, States, states_of
 
 Address = tuple[int, int]
 """Where a block stands: the position of its message in the draft, and its own in that."""

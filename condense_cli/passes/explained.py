@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from ..extractive.why import Line, tally
+from ..core.tokens import Counter
+from ..core.transcript import Block, BlockKind, Message
+from ..extractive.reasons.reason import Line, tally
 from ..lossless.decode import decode
-from ..tokens import Counter
-from ..tools import arguments_of, string_values
-from ..transcript import Block, BlockKind, Message
+from ..toolcalls.tools import arguments_of, string_values
+from .blocks.state import REPLACED
 from .condensation import Condensation
+from .modes.shortening import EXTRACT
 from .prelude import key_of
 from .receipts import Receipt
 from .reconcile import REFER
-from .shortening import EXTRACT
-from .state import REPLACED
 from .summaries import SUMMARIZE
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def lines_between(
     `pairs` are blocks of `before` with what they are in `after`, None for what is gone, or for what came in; blocks in
     no pair are as they were.
     """
-    from ..extractive.reasons import Reasons  # With the extraction: only where somebody asks.
+    from ..extractive.reasons.finding import Reasons  # With the extraction: only where somebody asks.
 
     old, new = decode(before).messages, decode(after).messages
     as_read = {id(block): read for block, read in zip(_blocks(after), _blocks(new), strict=True)}

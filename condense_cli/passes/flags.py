@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from ..config.models import Globs
 from ..config.overrides import Overrides
-from ..nearest import nearest
-from ..transcript import Message
+from ..core.nearest import nearest
+from ..core.transcript import Message
 from .condensation import Condensation
 from .predicates import matches
 from .receipts import Kept, Receipt

@@ -12,10 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration
-from ..factor import Factor, factor_of
-from ..markers import is_marked
-from ..tokens import Counter
-from ..transcript import Transcript
+from ..core.factor import Factor, factor_of
+from ..core.markers import is_marked
+from ..core.tokens import Counter
+from ..core.transcript import Transcript
 from . import pipeline
 from .condensation import Condensation, joined
 from .context import Context

@@ -8,9 +8,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.tokens import MESSAGE_TOKENS
+from ..core.transcript import Family, Message, Role, Transcript
 from ..formats import format_named
-from ..tokens import MESSAGE_TOKENS
-from ..transcript import Family, Message, Role, Transcript
 from .receipts import Receipt
 
 _JOINED: Final = {

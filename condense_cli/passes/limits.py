@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from ..config.models import BatchConfig, Configuration, ContentOperation, ImageOperation, PassConfig
-from ..factor import Factor
+from ..core.factor import Factor
 from .offline import NAME as OFFLINE
 from .summaries import Summarizer, WorksOffline
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ..tokens import Counter
-from ..transcript import Block, BlockKind, Message, Place, Role
+from ..core.tokens import Counter
+from ..core.transcript import Block, BlockKind, Message, Place, Role
 from .prelude import BlockKey, key_of
 from .summaries import BatchTask, Outcome, Refused, Task, TextTask, Written
 

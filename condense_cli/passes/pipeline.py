@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ..config.models import Configuration
-from ..transcript import Transcript
+from ..core.transcript import Transcript
 from .condensation import Condensation, joined
 from .context import Context
 from .course import Course

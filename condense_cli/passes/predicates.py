@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from ..config.models import Globs, Predicates
-from ..exchanges import calls_by_id
-from ..markers import Gap, parse_gap, short
-from ..patterns import searcher
-from ..tokens import Counter
-from ..tools import has_failed, reads_a_file
-from ..transcript import Block, BlockKind, Message, Role
+from ..core.exchanges import calls_by_id
+from ..core.markers import Gap, parse_gap, short
+from ..core.patterns import searcher
+from ..core.tokens import Counter
+from ..core.transcript import Block, BlockKind, Message, Role
+from ..toolcalls.tools import has_failed, reads_a_file
 
 Predicate = Callable[[Message, Block], bool]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..tokens import MESSAGE_TOKENS, Counter
-from ..transcript import Message
+from ..core.tokens import MESSAGE_TOKENS, Counter
+from ..core.transcript import Message
 
 
 def shared_prefix(before: Sequence[Message], after: Sequence[Message], count: Counter) -> int:

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from ..config.models import Configuration
-from ..formats.coming_back import ComingBack
+from ..core.models import binds_thinking
+from ..core.tokens import Counter
+from ..core.transcript import Block, BlockKind, JsonPath, Message, Place, Text, Transcript
+from ..formats.engine.coming_back import ComingBack
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, encode
 from ..lossless.finders import Finders
 from ..lossless.proof import Positions, has_imitations, verified, with_blocks
 from ..lossless.reader import Reader
 from ..lossless.states import TAGS
-from ..models import binds_thinking
-from ..tokens import Counter
-from ..transcript import Block, BlockKind, JsonPath, Message, Place, Text, Transcript
 from .receipts import Kept
 from .selection import Protection
 

@@ -9,9 +9,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..extractive.why import LineReason
-from ..tokens import Counter
-from ..transcript import Block, BlockKind, ContentType, Message
+from ..core.tokens import Counter
+from ..core.transcript import Block, BlockKind, ContentType, Message
+from ..extractive.reasons.reason import LineReason
 
 
 class Kept(StrEnum):

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ..tokens import Counter
-from ..transcript import Block, Message
+from ..core.tokens import Counter
+from ..core.transcript import Block, Message
 from .prelude import BlockKey, key_of
 from .receipts import Kept, Receipt, changed, kept
 

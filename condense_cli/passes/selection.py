@@ -9,12 +9,12 @@ from typing import assert_never
 from msgspec import Struct
 
 from ..config.models import Configuration, Predicates, Selection
+from ..core.exchanges import cut_before
+from ..core.plurals import plural
+from ..core.tokens import Counter
+from ..core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
 from ..errors import ConfigurationError
-from ..exchanges import cut_before
-from ..formats.injected import is_command, is_injected
-from ..plurals import plural
-from ..tokens import Counter
-from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role
+from ..formats.engine.injected import is_command, is_injected
 from .predicates import Predicate, compile_predicates
 from .receipts import Kept
 

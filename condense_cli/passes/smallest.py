@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ..config.models import Configuration
-from ..transcript import Transcript
+from ..core.transcript import Transcript
 from .condensation import Condensation, joined
 from .limits import needs_target
 from .receipts import PRELUDE, THINKING, UNDONE, PassReceipt, Status

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from ..config.models import PassConfig
-from ..transcript import Message
+from ..core.transcript import Message
 from .draft import Draft
 from .selection import Selected
 from .summaries import Outcome, Summarizer, TextTask

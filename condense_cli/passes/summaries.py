@@ -7,9 +7,9 @@ from typing import Final, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from ..core.markers import parse_summary
+from ..core.transcript import Block, JsonPath, Message
 from ..ledger.entries import Ledger
-from ..markers import parse_summary
-from ..transcript import Block, JsonPath, Message
 from .receipts import Kept, Receipt
 
 SUMMARIZE: Final = "summarize"

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, assert_never
 
+from ..core.models import binds_thinking
+from ..core.tokens import MESSAGE_TOKENS, Counter
+from ..core.transcript import Block, BlockKind, Message, Role, Transcript
 from ..formats import format_named
-from ..models import binds_thinking
-from ..tokens import MESSAGE_TOKENS, Counter
-from ..transcript import Block, BlockKind, Message, Role, Transcript
-from ..validity import thinking_behind_changes
+from ..rules.validity import thinking_behind_changes
 
 Mode = Literal["auto", "drop", "keep"]
 

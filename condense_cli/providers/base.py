@@ -27,12 +27,12 @@ from ..config.checks import Problem, section_warnings
 from ..config.loading import as_typed
 from ..config.models import Configuration
 from ..config.positions import Positions
+from ..core.transcript import Transcript
 from ..errors import CondenseError, ConfigurationError
 from ..passes.condensation import Condensation, Metrics, RunError
 from ..passes.context import Context
 from ..passes.receipts import undone
 from ..passes.summaries import Summarizer
-from ..transcript import Transcript
 from .run import Run, S
 
 if TYPE_CHECKING:

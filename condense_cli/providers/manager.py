@@ -13,15 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.models import Configuration
+from ..core.plurals import plural
+from ..core.tokens import MESSAGE_TOKENS
+from ..core.transcript import Transcript
 from ..formats import format_named, serialize
 from ..formats.rereading import reads_back
 from ..passes.condensation import Condensation, joined
 from ..passes.context import Context
+from ..passes.modes.sliding_window import dropped, sliding
 from ..passes.receipts import Kept, PassReceipt, Status
-from ..passes.sliding_window import dropped, sliding
-from ..plurals import plural
-from ..tokens import MESSAGE_TOKENS
-from ..transcript import Transcript
 from . import native
 from .decision import Decision, Reason, decide
 from .registry import Registry

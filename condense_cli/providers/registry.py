@@ -11,8 +11,8 @@ from ..config.loading import as_typed
 from ..config.models import Configuration
 from ..config.positions import Positions
 from ..config.provider_settings import ProviderSettings
+from ..core.nearest import nearest
 from ..errors import ConfigurationError
-from ..nearest import nearest
 from . import lossless, native, smart, truncation
 from .base import OWN_SECTION, Capabilities, Provider
 from .installed import Found, Installed, NothingInstalled

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ..config.models import Configuration
 from ..config.overrides import apply
 from ..config.presets import load_preset
+from ..core.transcript import Transcript
 from ..passes import in_model_tokens
 from ..passes.condensation import Condensation, RunError
 from ..passes.context import Context
@@ -20,7 +21,6 @@ from ..passes.offline import Offline
 from ..passes.receipts import PassReceipt
 from ..passes.smallest import at_most_references, no_larger
 from ..passes.summaries import Summarizer
-from ..transcript import Transcript
 
 S = TypeVar("S", bound=Struct)
 

@@ -9,10 +9,10 @@ from msgspec import Struct
 from ..config.models import Configuration
 from ..config.profiles import INHERIT, OFFLINE, Profile, threshold_of
 from ..config.user import UserConfiguration, unknown_profile
+from ..core.transcript import WindowSigns
 from ..errors import UsageError
-from ..prices import bare_name
-from ..transcript import WindowSigns
-from ..windows import window_size
+from ..money.prices import bare_name
+from ..money.windows import window_size
 from .decision import RESERVED_TOKENS, Sizes, limit_of
 
 

@@ -12,12 +12,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..facts import facts_of
+from ..core.facts import facts_of
+from ..core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
 from ..ledger.collect import results_of
 from ..ledger.outcomes import Results
 from ..lossless.lines import read_lines
-from ..tools import arguments_of, matched_texts, string_values
-from ..transcript import STANDING_ROLES, Block, BlockKind, Message, Role
+from ..toolcalls.tools import arguments_of, matched_texts, string_values
 
 _SHORTEST_LINE: Final = 3
 """Lines of fewer characters, such as a closing bracket, stand everywhere."""

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from ..config.models import ContentOperation, OperationParams, TruncateParams
-from ..exchanges import stretches
+from ..core.exchanges import stretches
+from ..core.transcript import Block, BlockKind, Message
 from ..lossless.proof import Positions, with_blocks
-from ..passes.operations import apply
-from ..transcript import Block, BlockKind, Message
+from ..passes.blocks.operations import apply
 from .cases import Case, ToTarget, Way, fixed_messages
 
 _MARKER: Final = 40

@@ -8,11 +8,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..exchanges import cut_before
-from ..factor import AS_COUNTED, Factor
+from ..core.exchanges import cut_before
+from ..core.factor import AS_COUNTED, Factor
+from ..core.tokens import Counter
+from ..core.transcript import STANDING_ROLES, BlockKind, Message, Role, Transcript
 from ..lossless.decode import decode
-from ..tokens import Counter
-from ..transcript import STANDING_ROLES, BlockKind, Message, Role, Transcript
 from .asked import Reading
 from .recall import Questions
 from .witnesses.measures import Witnesses

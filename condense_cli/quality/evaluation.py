@@ -8,10 +8,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..core.factor import Factor, factor_of
+from ..core.tokens import Counter
+from ..core.transcript import Message, Transcript
 from ..errors import CondenseError, StoppedError
-from ..factor import Factor, factor_of
-from ..tokens import Counter
-from ..transcript import Message, Transcript
 from .cases import SMALLEST, Case, LeftOut, Way, cases_of
 from .recall import Recall
 from .rounds import after_rounds

@@ -6,13 +6,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ..core.tokens import MESSAGE_TOKENS
+from ..core.transcript import Block, BlockKind, JsonPath, Message, Place, Role
 from ..extractive.parts import Key
 from ..extractive.survey import Survey
 from ..extractive.together import shorten_together, summarize
 from ..lossless.proof import Positions, with_blocks
-from ..tokens import MESSAGE_TOKENS
-from ..tools import with_values
-from ..transcript import Block, BlockKind, JsonPath, Message, Place, Role
+from ..toolcalls.tools import with_values
 from .cases import Case, Way, fixed_messages
 
 

@@ -16,11 +16,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..facts import facts_of
+from ..core.facts import facts_of
+from ..core.markers import ELLIPSIS, parse_gap
+from ..core.transcript import Message
 from ..ledger.entries import Ledger
 from ..lossless.lines import read_lines
-from ..markers import ELLIPSIS, parse_gap
-from ..transcript import Message
 from .asked import Reading, ask, said_lines, texts_in
 from .touched import ledgers_in, still_told, touched
 

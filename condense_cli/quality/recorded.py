@@ -11,8 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.factor import Factor
+from ..core.tokens import Counter
+from ..core.transcript import Block, BlockKind, Message, Role
 from ..errors import CondenseError
-from ..factor import Factor
 from ..formats.compacted import Compacted, Kind
 from ..formats.stretches import Stretch
 from ..ledger.collect import collect, results_of
@@ -20,8 +22,6 @@ from ..ledger.entries import Ledger
 from ..ledger.outcomes import Results
 from ..lossless.decode import decode
 from ..passes.prefix import shared_prefix
-from ..tokens import Counter
-from ..transcript import Block, BlockKind, Message, Role
 from .asked import texts_in
 from .cases import Case, Way
 from .recall import Questions, Recall

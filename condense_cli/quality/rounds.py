@@ -8,9 +8,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..exchanges import cut_before
+from ..core.exchanges import cut_before
+from ..core.transcript import Message
 from ..lossless.decode import decode
-from ..transcript import Message
 from .cases import Case
 
 ROUNDS: Final = 5

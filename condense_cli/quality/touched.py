@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from ..core.transcript import BlockKind, Message
 from ..ledger.collect import collect, merge_all
 from ..ledger.entries import FileEntry, Ledger
 from ..ledger.written import OPENING, parse
-from ..transcript import BlockKind, Message
 
 Deed = Literal["read", "changed", "failed", "denied", "deleted", "moved"]
 """What happened to a file: the last change decides, and reading alone is no change."""

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
 
-from .. import jsontext
+from ..core import json_text
 from ..errors import UnreadableError
-from ..files import LARGEST_STREAM, STDIO
-from ..formats.container import BOM, open_document
-from .reading import Lines, beginning, opened
+from ..formats.engine.container import BOM, open_document
+from ..storage.files import LARGEST_STREAM, STDIO
+from .reading import Lines, beginning, is_readable_twice, opened
 
 _HEAD: Final = 8 << 20
 """Bytes in which the first elements of an array have to end."""
@@ -35,22 +35,24 @@ def first_elements(file: str, lines: list[bytes]) -> list[bytes]:
     # In Latin-1 every byte is one character.
     text = start.decode("latin-1")
     found: list[bytes] = []
-    index = jsontext.skip(text, 1)
+    index = json_text.skip(text, 1)
     try:
         while len(found) < _FEW:
-            end = jsontext.scan(text, index)[1]
+            end = json_text.scan(text, index)[1]
             found.append(start[index:end])
-            index = jsontext.skip(text, end)
+            index = json_text.skip(text, end)
             if text[index : index + 1] != ",":
                 break
-            index = jsontext.skip(text, index + 1)
+            index = json_text.skip(text, index + 1)
     except (ValueError, RecursionError):
         pass  # The beginning ends in the middle of an element, or is broken: whoever reads it all says so.
     return found
 
 
 def is_array(file: str) -> bool:
-    """Whether a file begins as an array does. Raises UnreadableError."""
+    """Whether a file begins as an array does; a pipe begins only once, and holds lines. Raises UnreadableError."""
+    if file != STDIO and not is_readable_twice(file):
+        return False
     return b"".join(beginning(file)[:1]).removeprefix(BOM).lstrip().startswith(b"[")
 
 
@@ -94,7 +96,7 @@ class ArrayRows:
 def is_whole_conversation(element: bytes) -> bool:
     """Whether an array of this element alone is one conversation in a form of its own, as ShareGPT's are."""
     try:
-        value = jsontext.parse(element)
+        value = json_text.parse(element)
     except (json.JSONDecodeError, ValueError, RecursionError):
         return True
     return not isinstance(value, dict) or "conversations" in value

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Final
 
 from .. import api
+from ..core.tokens import BUILT_IN, Counter, CounterName, encoding_for
+from ..core.transcript import Transcript
 from ..errors import CondenseError
-from ..formats.container import BOM
+from ..formats.engine.container import BOM
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept
-from ..report.facts import estimated_tokens
-from ..tokens import BUILT_IN, Counter, CounterName, encoding_for
-from ..transcript import Transcript
+from ..report.run.facts import estimated_tokens
 from .reading import Lines
 from .row import Kind, read_row
 from .tally import Tally

@@ -9,15 +9,16 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from .. import __version__, prices
-from ..compressed import suffix_of
-from ..factor import CountName
-from ..plurals import plural
-from ..report.cost_text import digits, dollars
-from ..report.facts import SHAPE, Bytes, Pair, Summarized
-from ..report.shares import percent
-from ..report.shortcomings import of_another
-from ..tokens import BUILT_IN, DEFAULT_ENCODING, CounterName, encoding_for
+from .. import __version__
+from ..core.factor import CountName
+from ..core.plurals import plural
+from ..core.tokens import BUILT_IN, DEFAULT_ENCODING, CounterName, encoding_for
+from ..money import prices
+from ..report.costs.text import digits, dollars
+from ..report.run.facts import SHAPE, Bytes, Pair, Summarized
+from ..report.run.shortcomings import of_another
+from ..report.text.shares import percent
+from ..storage.compressed import suffix_of
 from .tally import Problem, Tally
 
 

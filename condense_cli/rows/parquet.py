@@ -14,9 +14,9 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from .. import jsontext
+from ..core import json_text
 from ..errors import CondenseError, UnreadableError, UsageError
-from ..files import input_errors
+from ..storage.files import input_errors
 from .reading import Lines
 from .row import Column, Kind, find
 
@@ -101,7 +101,7 @@ class ParquetRows:
         if self._is_text:
             return b"{" + key + b":" + str(value).encode("utf-8", "surrogatepass") + b"}\n"
         try:
-            text = jsontext.dump_compact(_without_nulls(value.as_py()))
+            text = json_text.dump_compact(_without_nulls(value.as_py()))
         except TypeError as error:  # Dates and bytes: the row is passed through, and told of as no JSON.
             return f"{error}\n".encode()
         return b"{" + key + b":" + text.encode("utf-8", "surrogatepass") + b"}\n"
@@ -124,14 +124,14 @@ class ParquetRows:
     def _cell(self, line: bytes, type: Any) -> Any:
         prefix = len(msgspec.json.encode(self._column)) + 2
         if self._is_text:
-            return self._pa.array([jsontext.decode(line.rstrip(b"\n"))[prefix:-1]], type)
-        messages = jsontext.parse(line)[self._column]
+            return self._pa.array([json_text.decode(line.rstrip(b"\n"))[prefix:-1]], type)
+        messages = json_text.parse(line)[self._column]
         try:
             cell = self._pa.array([messages], type)
         except (self._pa.ArrowException, TypeError, ValueError) as error:
             raise self._impossible(_first_line(error)) from None
         # As texts: they compare what is no number, too.
-        held, meant = (jsontext.dump_compact(_without_nulls(value)) for value in (cell[0].as_py(), messages))
+        held, meant = (json_text.dump_compact(_without_nulls(value)) for value in (cell[0].as_py(), messages))
         if held != meant:
             raise self._impossible("a key is missing in its type")
         return cell
@@ -172,7 +172,7 @@ def _parsed(value: Any) -> Any:
     """The value of a cell; of text that is JSON that value."""
     if isinstance(value, str) and value[:1] in "[{":
         try:
-            return jsontext.parse(value.encode())
+            return json_text.parse(value.encode())
         except (ValueError, RecursionError):
             return value
     return _without_nulls(value)

@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, Final, TextIO, cast
 
 from msgspec import Struct
 
-from ..compressed import ZSTD, is_compressed, reading
 from ..errors import UnreadableError
-from ..files import LARGEST_STREAM, STDIO, input_errors
+from ..storage.compressed import ZSTD, is_compressed, reading
+from ..storage.files import LARGEST_STREAM, STDIO, input_errors
 
 _HEAD_LINES: Final = 32
 _HEAD_BYTES: Final = 1 << 20
@@ -43,6 +43,12 @@ def opened(file: str) -> Iterator[BinaryIO]:
         handle = Path(file).open("rb")  # noqa: SIM115 - closed below; errors of the block are not those of opening
     with handle, reading(handle, handle.peek(len(ZSTD))[: len(ZSTD)], file) as stream:
         yield stream
+
+
+def is_readable_twice(file: str) -> bool:
+    """Whether a file is there as often as one reads it: no pipe, which gives its beginning once. Or is missing."""
+    path = Path(file)
+    return path.is_file() or not path.exists()
 
 
 def beginning(file: str) -> list[bytes]:

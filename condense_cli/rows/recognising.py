@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..errors import NotJsonError
-from ..files import STDIO, input_errors
-from ..formats.container import BOM
+from ..formats.engine.container import BOM
 from ..formats.table import TABLE, keys_of
+from ..storage.files import STDIO, input_errors
 from .arrays import first_elements, is_whole_conversation
-from .reading import beginning
+from .reading import beginning, is_readable_twice
 from .row import Kind, find, named_kind, parse_row
 
 _PARQUET: Final = b"PAR1"
@@ -35,12 +35,6 @@ def rows_in(file: str, format: str | None) -> Kind | None:
     if len(elements) == 1 and not is_whole_conversation(elements[0]):
         elements *= 2  # One is as good as several.
     return kind_of(elements or lines) or named
-
-
-def is_readable_twice(file: str) -> bool:
-    """Whether a file is there as often as one reads it: no pipe, which gives its beginning once. Or is missing."""
-    path = Path(file)
-    return path.is_file() or not path.exists()
 
 
 def is_parquet(file: str) -> bool:

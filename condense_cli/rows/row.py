@@ -13,10 +13,11 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .. import formats, jsontext
+from .. import formats
+from ..core import json_text
+from ..core.transcript import Transcript
 from ..errors import NotJsonError, UnknownFormatError
-from ..formats.base import Evidence
-from ..transcript import Transcript
+from ..formats.engine.base import Evidence
 
 FORMAT: Final = "rows"
 """What a set of rows is called where a format is named; `rows:KEY` names the column as well, `rows:a.b` one inside."""
@@ -47,8 +48,8 @@ class Row(Struct, frozen=True):
     def holding(self, messages: bytes) -> bytes:
         """The row with these bytes in place of its conversation; what is not ASCII in them as the row spells it."""
         was_ascii = self.transcript is not None and self.transcript.source.data.isascii()
-        if was_ascii and not messages.isascii() and jsontext.Style.of(self.before + self.after).escapes_non_ascii:
-            messages = jsontext.in_ascii(messages)
+        if was_ascii and not messages.isascii() and json_text.Style.of(self.before + self.after).escapes_non_ascii:
+            messages = json_text.in_ascii(messages)
         return self.before + messages + self.after
 
 
@@ -87,19 +88,19 @@ def _located(line: bytes, kind: Kind, name: str) -> tuple[int, int, str, str | N
         return None
     model = _model(value)
     del value
-    text = jsontext.decode(line)
-    start, end = jsontext.locate(text, [column])[column]
+    text = json_text.decode(line)
+    start, end = json_text.locate(text, [column])[column]
     if not line.isascii():
-        start, end = len(jsontext.encode(text[:start])), len(line) - len(jsontext.encode(text[end:]))
+        start, end = len(json_text.encode(text[:start])), len(line) - len(json_text.encode(text[end:]))
     return start, end, format, model
 
 
 def parse_row(line: bytes, name: str) -> Any:
     """The value of a line. Raises NotJsonError."""
     try:
-        return jsontext.parse(line)
+        return json_text.parse(line)
     except json.JSONDecodeError as error:
-        reason = jsontext.reason_of(error)
+        reason = json_text.reason_of(error)
         raise NotJsonError(f"{name}: not JSON ({reason}, column {error.colno}).") from None
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"

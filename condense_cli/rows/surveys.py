@@ -11,12 +11,12 @@ from typing import IO, Final, Generic, TypeVar
 from msgspec import Struct, field
 
 from .. import api
-from ..exchanges import calls_by_id
-from ..factor import CountName, factor_as
-from ..parallel import usable_processors
-from ..report.inspection import content_type
-from ..report.validation import check
-from ..transcript import BlockKind, Transcript
+from ..core.exchanges import calls_by_id
+from ..core.factor import CountName, factor_as
+from ..core.transcript import BlockKind, Transcript
+from ..report.inspection.facts import content_type
+from ..report.lists.validation import check
+from ..storage.processes import usable_processors
 from .condensing import Counters, for_each_row
 from .reading import Lines
 from .row import Kind

@@ -8,9 +8,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
-from ..compressed import writing
-from ..files import STDIO, written_whole
-from ..parallel import in_order
+from ..storage.compressed import writing
+from ..storage.files import STDIO, written_whole
+from ..storage.processes import in_order
 from .arrays import ArrayRows, is_array
 from .parquet import ParquetRows, check_no_parquet, check_output
 from .reading import Lines, batches, opened

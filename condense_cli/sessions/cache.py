@@ -15,8 +15,8 @@ from typing import Final
 import msgspec
 
 from .. import __version__
-from ..cache_files import CacheFile, is_broken
 from ..formats.table import TABLE
+from ..storage.cache_files import CacheFile, is_broken
 from .finding import SessionFile
 from .summary import Facts
 

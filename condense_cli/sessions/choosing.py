@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..errors import UnreadableError, UsageError
-from ..files import read_bytes
+from ..storage.files import read_bytes
 from .finding import SessionFile, find
 from .listing import newest, of_project, project_root
 from .names import Names

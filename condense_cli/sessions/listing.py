@@ -16,11 +16,11 @@ from msgspec import Struct
 from ..config.models import Configuration
 from ..config.user import UserConfiguration
 from ..errors import UnreadableError
-from ..formats.session_ids import claude_folder
+from ..formats.engine.session_ids import claude_folder
 from ..providers.window import window_of
-from ..report.facts import SHAPE
-from ..report.session_list import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
-from ..report.shares import percent
+from ..report.lists.sessions import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
+from ..report.run.facts import SHAPE
+from ..report.text.shares import percent
 from .cache import FactsCache
 from .finding import Finding, SessionFile
 from .names import Names

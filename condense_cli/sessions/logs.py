@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .. import jsontext
+from ..core import json_text
 from .records import records, records_with
 from .requests import first_request
 
@@ -50,7 +50,7 @@ def project(data: bytes) -> str | None:
     """The folder that a log names first; those of Gemini CLI and Kimi Code name none."""
     found = _FOLDER.search(data)
     try:
-        return str(jsontext.parse(found[1])) if found else None
+        return str(json_text.parse(found[1])) if found else None
     except ValueError:
         return None
 

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from msgspec import Struct
 
-from .. import jsontext
+from ..core import json_text
 from .finding import SessionFile
 from .places import Layout
 from .records import records
@@ -104,7 +104,7 @@ def _text(value: Any) -> str | None:
 
 def _json(path: Path) -> Any:
     try:
-        return jsontext.parse(_bytes(path))
+        return json_text.parse(_bytes(path))
     except (ValueError, RecursionError):
         return None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from .. import jsontext
+from ..core import json_text
 
 HEAD: Final = 1 << 18
 TAIL: Final = 1 << 16
@@ -44,7 +44,7 @@ def records_with(data: bytes, mark: bytes) -> Iterator[dict[str, Any]]:
 
 def _parsed(line: bytes) -> Iterator[dict[str, Any]]:
     try:
-        value = jsontext.parse(line)
+        value = json_text.parse(line)
     except (ValueError, RecursionError):
         return
     if isinstance(value, dict):

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ..formats.injected import words_of_user
-from ..markers import parse_summary
+from ..core.markers import parse_summary
+from ..formats.engine.injected import words_of_user
 
 LONGEST: Final = 200
 """Characters of a title."""

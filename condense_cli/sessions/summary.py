@@ -7,16 +7,17 @@ from typing import Final
 
 from msgspec import Struct
 
-from .. import formats, markers
+from .. import formats
+from ..core import markers
+from ..core.factor import factor_of
+from ..core.tokens import Counter, encoding_for
+from ..core.transcript import Transcript, WindowSigns
 from ..errors import CondenseError, NotJsonError
-from ..factor import factor_of
-from ..files import read_bytes
 from ..lossless import references
-from ..report.facts import estimated_tokens
-from ..report.usage import ESTIMATED, in_use
-from ..tokens import Counter, encoding_for
-from ..transcript import Transcript, WindowSigns
-from ..windows import signs_of
+from ..money.windows import signs_of
+from ..report.costs.usage import ESTIMATED, in_use
+from ..report.run.facts import estimated_tokens
+from ..storage.files import read_bytes
 from .finding import SessionFile
 from .peek import READERS
 

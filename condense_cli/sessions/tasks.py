@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .. import jsontext
+from ..core import json_text
 from .requests import first_request, texts_in
 
 _FOLDER: Final = re.compile(rb'# Current (?:Workspace|Working) Directory \(((?:[^"()\\\n]|\\\\)+)\)')
@@ -21,7 +21,7 @@ def title(data: bytes) -> str | None:
 
 def _asked(data: bytes) -> Iterator[str]:
     try:
-        value: Any = jsontext.parse(data)
+        value: Any = json_text.parse(data)
     except (ValueError, RecursionError):
         return
     messages = value.get("messages") if isinstance(value, dict) else value

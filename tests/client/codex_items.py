@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from condense_cli.core.transcript import JsonPath, Transcript
 from condense_cli.formats import parse
-from condense_cli.transcript import JsonPath, Transcript
 
 from . import token_counts
 from .loopback import Json

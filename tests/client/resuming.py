@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from condense_cli.core.transcript import Transcript
 from condense_cli.formats import parse
-from condense_cli.transcript import Transcript
 
 from .claude import ClaudeCode
 from .codex import Codex

@@ -13,9 +13,9 @@ import real
 from build import configuration
 
 from condense_cli import api
+from condense_cli.core.transcript import BlockKind, Transcript
 from condense_cli.formats import parse
-from condense_cli.transcript import BlockKind, Transcript
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
 
 from . import claude_plan, claude_surroundings
 from .claude import ClaudeCode

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import real
 
+from condense_cli.core.transcript import BlockKind
 from condense_cli.formats import parse
-from condense_cli.transcript import BlockKind
-from condense_cli.validity import validate
+from condense_cli.rules.validity import validate
 
 from . import codex_plan
 from .codex import Codex

@@ -8,9 +8,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from condense_cli.core.tokens import Counter
+from condense_cli.core.transcript import Block, Role, Transcript
 from condense_cli.formats import parse
-from condense_cli.tokens import Counter
-from condense_cli.transcript import Block, Role, Transcript
 
 from .loopback import Json
 

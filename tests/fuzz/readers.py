@@ -18,15 +18,15 @@ import atheris
 with atheris.instrument_imports(include=["condense_cli"]):
     from condense_cli import api
     from condense_cli.config.loading import parse_configuration
+    from condense_cli.core.tokens import Counter
+    from condense_cli.core.transcript import BlockKind, Message, Transcript
     from condense_cli.errors import CondenseError
     from condense_cli.formats import format_named, parse, serialize
     from condense_cli.lossless.decode import decode
     from condense_cli.lossless.encode import encode
     from condense_cli.lossless.finders import Finders
     from condense_cli.lossless.proof import with_blocks
-    from condense_cli.tokens import Counter
-    from condense_cli.tools import arguments_of
-    from condense_cli.transcript import BlockKind, Message, Transcript
+    from condense_cli.toolcalls.tools import arguments_of
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 STRICT = parse_configuration(

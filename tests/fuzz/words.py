@@ -19,10 +19,10 @@ import atheris
 with atheris.instrument_imports(include=["condense_cli"]):
     from condense_cli import api
     from condense_cli.config.loading import parse_configuration
+    from condense_cli.core.markers import GO_ON, SummaryMark, content_hash, short_hash, with_escape
+    from condense_cli.core.transcript import Transcript
     from condense_cli.formats import parse
     from condense_cli.lossless.decode import decode
-    from condense_cli.markers import GO_ON, SummaryMark, content_hash, short_hash, with_escape
-    from condense_cli.transcript import Transcript
 
 _PRELUDE: Final = '{"lossless_prelude": {"keep": "%s", "tool_parameters": true}}'
 _LOSSY: Final = (

@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Struct
 
 from condense_cli import api
-from condense_cli.compressed import unpacked
+from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError
-from condense_cli.report.lookup import Found, find
-from condense_cli.report.validation import check
-from condense_cli.transcript import Transcript
+from condense_cli.report.inspection.lookup import Found, find
+from condense_cli.report.lists.validation import check
+from condense_cli.storage.compressed import unpacked
 
 HERE: Final = Path(__file__).resolve().parent
 MANIFEST: Final = "manifest.json"

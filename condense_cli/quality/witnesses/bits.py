@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from ...transcript import BlockKind, Message, Role
+from ...core.transcript import BlockKind, Message, Role
 from ..asked import texts_of
 
 _LEAST: Final = 64

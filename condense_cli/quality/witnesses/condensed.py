@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from ...core.transcript import Message
 from ...lossless.decode import decode
-from ...transcript import Message
 from ..asked import texts_in
 from ..recall import Questions, Recall, Standing
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import Final
 
+from ...core.tokens import Counter
+from ...core.transcript import STANDING_ROLES, Message
 from ...lossless.decode import decode
-from ...tokens import Counter
-from ...transcript import STANDING_ROLES, Message
 from ..asked import texts_in
 from ..recall import RECALLS, Questions
 from .bits import Continuation

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from ...core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
 from ...ledger.collect import results_of
 from ...ledger.outcomes import Results
 from ...lossless.lines import read_lines
-from ...patches import BEGIN
-from ...tools import arguments_of, matched_texts, string_values
-from ...transcript import STANDING_ROLES, Block, BlockKind, Message, Role
+from ...toolcalls.patches import BEGIN
+from ...toolcalls.tools import arguments_of, matched_texts, string_values
 from ..asked import said_lines, texts_in
 from .condensed import Condensed
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ...core.transcript import Block, BlockKind, Message
 from ...ledger.collect import results_of, worked_on
 from ...ledger.outcomes import Results
 from ...ledger.shell import file_effects
-from ...tools import command_lines, reads_a_file, writes_a_file
-from ...transcript import Block, BlockKind, Message
+from ...toolcalls.tools import command_lines, reads_a_file, writes_a_file
 from ..asked import texts_of
 from ..recall import Questions
 from .condensed import Condensed

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
+from ...core.transcript import BlockKind, Message
 from ...extractive.pasted import own_units
 from ...extractive.units import split
-from ...transcript import BlockKind, Message
 from ..touched import ledgers_in
 
 _SHORTEST: Final = 8

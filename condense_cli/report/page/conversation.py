@@ -7,16 +7,16 @@ from typing import Final
 
 from msgspec import Struct
 
-from ...exchanges import calls_by_id
+from ...core.exchanges import calls_by_id
+from ...core.tokens import MESSAGE_TOKENS, Counter
 from ...passes.condensation import Condensation
 from ...passes.receipts import Receipt
 from ...passes.reconcile import REFER
 from ...passes.summaries import SUMMARIZE
-from ...tokens import MESSAGE_TOKENS, Counter
-from ..diff import line_hunks
-from ..labels import call_label, operation_label, readable
-from ..reason_text import receipt_text
-from ..visible import visible
+from ..difference.facts import line_hunks
+from ..text.labels import call_label, operation_label, readable
+from ..text.reasons import receipt_text
+from ..text.visible import visible
 from .alignment import AlignedBlock, AlignedMessage, align
 from .links import Links, Position, find_links
 

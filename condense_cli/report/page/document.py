@@ -18,8 +18,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..facts import to_json_line
-from ..visible import visible
+from ..run.facts import to_json_line
+from ..text.visible import visible
 
 _FOLDER: Final = Path(__file__).parent
 _SCRIPTS: Final[dict[str, tuple[str, ...]]] = {

@@ -8,12 +8,20 @@ from typing import Final
 from msgspec import Struct
 
 from ... import __version__
-from ..curves_svg import draw
-from ..evaluation import Evaluation, NotRead
-from ..evaluation_terminal import headline, notes, percent, share_of_size
-from ..recorded import Recorded
-from ..recorded_terminal import FOLLOWED, KEPT, followed_rows, judged_in, kept_rows, recorded_headline, recorded_notes
-from ..visible import visible
+from ..evaluation.curves_svg import draw
+from ..evaluation.facts import Evaluation, NotRead
+from ..evaluation.recorded import Recorded
+from ..evaluation.recorded_terminal import (
+    FOLLOWED,
+    KEPT,
+    followed_rows,
+    judged_in,
+    kept_rows,
+    recorded_headline,
+    recorded_notes,
+)
+from ..evaluation.terminal import headline, notes, percent, share_of_size
+from ..text.visible import visible
 from .document import html_document
 from .tables import Table
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from ...core.markers import REFERENCE_PREFIX
+from ...core.transcript import Block, BlockKind, Message
 from ...lossless import states
 from ...lossless.addresses import Addresses, Place, tag_of
 from ...lossless.decode import Decoded, decode, texts_of
 from ...lossless.excerpt import find_above, find_place
 from ...lossless.reader import Reader
 from ...lossless.references import ABOVE, Reference, parse_reference
-from ...markers import REFERENCE_PREFIX
-from ...transcript import Block, BlockKind, Message
 
 Position = tuple[int, int]
 """Positions of a message among the messages, and of a block in it."""

@@ -8,16 +8,16 @@ from typing import Final
 
 from msgspec import Struct
 
+from ...core.tokens import Counter
 from ...passes.condensation import Condensation
 from ...passes.receipts import SWITCHED_OFF
-from ...tokens import Counter
-from ..cost_text import dollars, pays_after, unknown_price
-from ..facts import Cost, Report
-from ..labels import operation_label
-from ..shares import percent_text
-from ..summaries import sentences
-from ..token_text import carried, counted
-from ..visible import visible
+from ..costs.text import dollars, pays_after, unknown_price
+from ..run.facts import Cost, Report
+from ..run.summaries import sentences
+from ..text.labels import operation_label
+from ..text.shares import percent_text
+from ..text.tokens import carried, counted
+from ..text.visible import visible
 from .conversation import Conversation, conversation_of
 from .document import html_document
 from .tables import Table

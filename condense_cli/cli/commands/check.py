@@ -1,0 +1,133 @@
+"""`condense check`: whether a conversation should be condensed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ...errors import ExitStatus, UsageError
+from ...report.text.visible import visible
+from ..console import console, exits, write_text
+from ..options import (
+    AllowCount,
+    CountAs,
+    CounterOption,
+    File,
+    FormatOption,
+    LenientReading,
+    Model,
+    NoConfig,
+    OverheadTokens,
+    Redact,
+    Session,
+)
+from ..reading import input_file, name_of, read_transcript
+from ..running.needing import Above, ContextWindow, Threshold, check_thresholds
+from ..running.settings import settings_if_any
+from .profiles import complete_profile
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense check session.jsonl\n"
+    "condense check --session latest --threshold 80\n"
+    "condense check session.jsonl --above 150k            whatever the window\n"
+    "condense run session.jsonl --if-needed --in-place   only where it should\n"
+    "condense check session.jsonl --context-window 1M --overhead-tokens 25k\n"
+    "condense check session.jsonl --count exact --profile claude-opus-5\n"
+    "condense check session.jsonl --json | jq .percent"
+)
+
+
+def check(
+    file: File = None,
+    session: Session = None,
+    model: Model = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            autocompletion=complete_profile,
+            help="Profile of the model that continues; --count exact calls it, nothing else does.  "
+            "[default: the one with that model]",
+        ),
+    ] = None,
+    context_window: ContextWindow = None,
+    threshold: Threshold = None,
+    above: Above = None,
+    overhead_tokens: OverheadTokens = None,
+    counter: CounterOption = None,
+    count_as: CountAs = None,
+    allow_calls: AllowCount = False,
+    redact: Redact = False,
+    no_config: NoConfig = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing; the exit status says it.")] = False,
+    format: FormatOption = None,
+    lenient: LenientReading = False,
+) -> None:
+    """Say whether a conversation should be condensed. Exit status 4 when it should, 0 when not.
+
+    It should when its tokens reach the threshold, a percentage of the model's context window, or the count of --above,
+    or leave too little room in the window for the answer. System prompt and tools count as well, and where the file
+    holds usage that still stands, that goes before our count. Nothing is written.
+    """
+    with exits():
+        check_thresholds(threshold, above, if_needed=True)
+        if profile is not None and model is not None:
+            raise UsageError("--profile and --model both name the model that continues.", "Name one of them.")
+        from msgspec.structs import replace
+
+        from ...config.models import Configuration
+        from ...config.user import load_user_configuration
+        from ...core.tokens import Counter, encoding_for
+        from ...money.windows import signs_of
+        from ...providers.decision import Reason, decide
+        from ...providers.window import Asked, window_of
+        from ...report.costs.usage import beside_messages, overhead_of
+        from ...report.lists import check as facts
+        from ...report.run.facts import estimated_tokens, to_json
+        from ..running.counting import count_asked, factor_for
+
+        settings = settings_if_any(no_config=no_config)
+        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
+        configuration = settings.configuration if settings else Configuration()
+        file = input_file(file, session)
+        transcript = read_transcript(file, format, lenient)
+        transcript = replace(transcript, model=model or transcript.model)
+        asked = Asked(profile, context_window, threshold, above)
+        window = window_of(transcript.model, configuration, load_user_configuration(), asked, signs_of(transcript))
+        transcript = replace(transcript, model=window.model)  # It is the one that counts.
+        count = Counter.of(transcript, counter or configuration.counter)
+        factor = factor_for(how, transcript, count, calls)
+        beside, how_known = beside_messages(transcript, count, factor, overhead_tokens)
+        tokens = factor.shown(count.transcript(transcript))
+        decision = decide(window.sizes(tokens, beside, configuration, how_known))
+        if decision.reason is Reason.UNKNOWN_WINDOW:
+            raise window.unknown
+        found = facts.build(
+            decision,
+            window,
+            source=name_of(file),
+            overhead=overhead_of(transcript, count, factor, overhead_tokens),
+            origin=lambda key: (settings and settings.origin((key,))) or "default",
+            encoding=encoding_for(transcript.model, count.counter),
+            factor=factor,
+            estimated=estimated_tokens(transcript),
+        )
+        if json:
+            write_text(to_json(found))
+        elif not quiet:
+            _show([visible(line) for line in facts.as_lines(found)])
+        raise SystemExit(int(ExitStatus.SHOULD_CONDENSE if found.condense else ExitStatus.DONE))
+
+
+def _show(lines: list[str]) -> None:
+    """The lines; on a terminal they break between words."""
+    if not sys.stdout.isatty():
+        typer.echo("\n".join(lines))
+        return
+    for line in lines:
+        console().print(line)

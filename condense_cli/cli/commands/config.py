@@ -1,0 +1,204 @@
+"""`condense config`: check a configuration, show what a run would use, and the schema for editors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec import Struct
+
+from ...core.plurals import plural
+from ...errors import ConfigurationError, ExitStatus
+from ...report.text.visible import visible
+from ..console import exits, say, write_text
+from ..options import (
+    DropThinking,
+    ExceptTools,
+    KeepRecent,
+    LosslessOnly,
+    NoConfig,
+    OnlyTools,
+    Pins,
+    Preset,
+    Range,
+    TargetPercent,
+    TargetTokens,
+    check_targets,
+    overrides_of,
+)
+from ..running.options import Configuring
+from ..running.providing import Assignments, Provider, checked, registry_of_user, settings_with
+
+if TYPE_CHECKING:
+    from ...providers.registry import Registry
+
+config_app = typer.Typer(
+    help="Check configurations, show the one in use, print the schema.",
+    epilog="Examples:\n\n\b\ncondense config validate mine.yaml\ncondense config show --preset cost\n"
+    "condense config schema > condense.schema.json",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+class Checked(Struct, frozen=True):
+    """What was found in one file. `own`: it is the user's own configuration, which has no passes."""
+
+    file: str
+    valid: bool
+    own: bool
+    passes: int | None = None
+    warnings: list[str] = []
+    message: str | None = None
+    hint: str | None = None
+
+
+@config_app.command("validate")
+def validate(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Configurations to check.")],
+    json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+) -> None:
+    """Check configurations. Exit status 0 if all are valid, 2 if not.
+
+    Examples:
+
+    \b
+    condense config validate mine.yaml
+    condense config validate presets/*.yaml
+    condense config validate mine.yaml --json | jq -r '.files[].message'
+    """
+    with exits():
+        registry = registry_of_user()
+        found = []
+        for file in files:
+            found.append(_check(file, registry))
+            if not json:
+                _say(found[-1])
+        is_valid = all(each.valid for each in found)
+        if json:
+            from ...report.run.facts import to_json
+
+            write_text(to_json({"version": 1, "valid": is_valid, "files": found}))
+        raise SystemExit(int(ExitStatus.DONE if is_valid else ExitStatus.USAGE))
+
+
+def _check(file: Path, registry: Registry) -> Checked:
+    from ...config.checks import target_warnings, warnings
+    from ...config.files import user_configuration_path
+    from ...config.loading import load_with_positions
+    from ...config.user import load_user_configuration, load_user_settings
+
+    is_own = file.absolute() == user_configuration_path()
+    try:
+        if is_own:
+            load_user_configuration(file)
+            load_user_settings(file)
+            return Checked(str(file), True, is_own)
+        configuration = checked(load_with_positions(file), registry)
+    except ConfigurationError as error:
+        return Checked(str(file), False, is_own, message=error.message, hint=error.hint or None)
+    of_provider = registry.get(configuration.provider).warnings(configuration)
+    said = dict.fromkeys([*warnings(configuration), *target_warnings(configuration), *of_provider])
+    number = len(registry.compiled(configuration).passes)
+    return Checked(str(file), True, is_own, number, list(said))
+
+
+def _say(found: Checked) -> None:
+    if not found.valid:
+        say(f"condense: {found.message}" + (f"\n{found.hint}" if found.hint else ""))
+        return
+    for warning in found.warnings:
+        say(f"condense: warning: {found.file}: {warning}")
+    what = "your own configuration" if found.passes is None else plural(found.passes, "pass", "passes")
+    typer.echo(visible(f"{found.file}: valid, {what}"))
+
+
+@config_app.command("show")
+def show(
+    preset: Preset = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration instead.")
+    ] = None,
+    no_config: NoConfig = False,
+    provider: Provider = None,
+    assignments: Assignments = None,
+    keep_recent: KeepRecent = None,
+    only_tools: OnlyTools = None,
+    except_tools: ExceptTools = None,
+    range: Range = None,
+    pin: Pins = None,
+    target_tokens: TargetTokens = None,
+    target_percent: TargetPercent = None,
+    lossless_only: LosslessOnly = False,
+    drop_thinking: DropThinking = False,
+    compiled: Annotated[
+        bool,
+        typer.Option(
+            "--compiled", help="Show the passes that a provider's settings, or phases, become; they run as they are."
+        ),
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Show the configuration that a run with the same flags would use.
+
+    Every default is filled in. A comment beside each value says where it came from: a flag, a variable, a line of the
+    project's file or of your own, the preset, or the default.
+
+    Examples:
+
+    \b
+    condense config show
+    condense config show --config mine.yaml --keep-recent 20
+    condense config show --provider truncation --set max_tool_result_lines=20
+    condense config show --config phases.yaml --compiled > passes.yaml
+    condense config show --preset speed --json | jq .origins
+    """
+    with exits():
+        from ...config.effective import effective
+        from ...report.lists.settings import as_report, as_yaml
+        from ...report.run.facts import to_json
+
+        check_targets(target_tokens, target_percent)
+        overrides = overrides_of(
+            keep_recent,
+            only_tools,
+            except_tools,
+            range,
+            pin,
+            target_tokens,
+            target_percent,
+            lossless_only=lossless_only,
+            drop_thinking=drop_thinking,
+        )
+        registry = registry_of_user()
+        settings = settings_with(Configuring(preset, config, no_config, provider, assignments), registry)
+        passes = None
+        if compiled:
+            used = registry.get(settings.configuration.provider)
+            passes = registry.compiled(settings.configuration)
+            if used.besides:
+                say(f"condense: Provider {used.id} {used.besides}, which passes cannot say.")
+        shown = effective(settings, overrides, passes)
+        write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown))
+
+
+@config_app.command("schema")
+def schema(
+    own: Annotated[bool, typer.Option("--own", help="The schema of your own file, with profiles, instead.")] = False,
+) -> None:
+    """Print the JSON Schema of a configuration, for editors.
+
+    It is that of a project's condense.yaml as well.
+
+    Examples:
+
+    \b
+    condense config schema > condense.schema.json
+    condense config schema --own > own.schema.json
+    """
+    with exits():
+        from ...config.schema import configuration_schema, own_schema
+        from ...report.run.facts import to_json
+
+        write_text(to_json(own_schema() if own else configuration_schema()))

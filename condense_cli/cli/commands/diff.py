@@ -1,0 +1,151 @@
+"""`condense diff`: what differs between two transcripts, or what a preset would change."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ...errors import UsageError
+from ..console import console, exits, write_text
+from ..options import (
+    AllowCount,
+    CountAs,
+    CounterOption,
+    CountProfile,
+    LenientReading,
+    Redact,
+    Session,
+    complete_format,
+    complete_preset,
+)
+from ..reading import input_file, read_transcript
+from ..running.providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense diff before.jsonl after.jsonl\n"
+    "condense diff session.jsonl --preset speed       what the preset would change\n"
+    "condense diff session.jsonl --provider lossless --set keep_recent=4\n"
+    "condense diff --session latest small.jsonl      the session in place of A\n"
+    "condense diff before.jsonl after.jsonl --stat    the summary alone\n"
+    "condense diff before.jsonl after.jsonl --count o200k     in plain counts\n"
+    "condense diff before.jsonl after.jsonl --json | jq '.blocks[].what'"
+)
+
+_SHOWN_LINES = 3
+"""Lines of each run of changed lines that are shown where nobody asks for more."""
+
+
+def diff(
+    before: Annotated[
+        str | None, typer.Argument(metavar="[A]", help="The older transcript; - reads standard input.")
+    ] = None,
+    after: Annotated[str | None, typer.Argument(metavar="[B]", help="The newer transcript.")] = None,
+    session: Session = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            "-p",
+            metavar="NAME|PATH",
+            autocompletion=complete_preset,
+            help="Compare with what this preset makes of A.",
+        ),
+    ] = None,
+    provider: Annotated[
+        str | None,
+        typer.Option(
+            "--provider",
+            metavar="NAME",
+            autocompletion=complete_provider,
+            help="Compare with what this provider makes of A.",
+        ),
+    ] = None,
+    assignments: Assignments = None,
+    stat: Annotated[bool, typer.Option("--stat", help="The summary alone.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the difference as JSON.")] = False,
+    lines: Annotated[
+        int, typer.Option("--lines", metavar="N", min=0, help="Lines to show of each run of changed lines.")
+    ] = _SHOWN_LINES,
+    all_lines: Annotated[bool, typer.Option("--all-lines", "-v", help="Show every line.")] = False,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="NAME",
+            autocompletion=complete_format,
+            help="Format of both.  [default: recognised]",
+        ),
+    ] = None,
+    counter: CounterOption = None,
+    count_as: CountAs = None,
+    profile: CountProfile = None,
+    allow_calls: AllowCount = False,
+    redact: Redact = False,
+    lenient: LenientReading = False,
+) -> None:
+    """Show what differs between two transcripts, message by message.
+
+    Lines that stay are shown grey, lines that are gone with -, new ones with +.
+    """
+    with exits():
+        if session is not None and after is None:
+            before, after = None, before
+        given = [each for each in (after, preset, provider) if each is not None]
+        if len(given) > 1:
+            raise UsageError("diff takes one of a second transcript, --preset and --provider.")
+        if not given:
+            raise UsageError(
+                "diff needs a second transcript, a preset or a provider.", "For example: condense diff A --preset speed"
+            )
+        if assignments and provider is None:
+            raise UsageError(
+                "--set needs --provider.", "For example --provider truncation --set max_tool_result_lines=20."
+            )
+        if before == after == "-":
+            raise UsageError("Only one of the two transcripts can come from standard input.")
+
+        before = input_file(before, session)
+        from ... import api
+        from ...core.tokens import Counter
+        from ...passes.explained import explained
+        from ...report.difference.reasons import between, with_reasons
+        from ...report.run import facts, terminal
+        from ..running.counting import count_asked, factor_for
+        from ..running.settings import counter_of, presets_here, settings_if_any
+
+        settings = settings_if_any()
+        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
+        old = read_transcript(before, format, lenient)
+        count = Counter.of(old, counter_of(counter, settings))
+        factor = factor_for(how, old, count, calls)
+        result = None
+        if after is not None:
+            new = read_transcript(after, format, lenient)
+        else:
+            registry = registry_of_user()
+            if provider is not None:
+                configuration = provider_with(provider, assignments, registry)
+            else:
+                configuration = checked(presets_here().named(str(preset)), registry)
+            result = api.condense(old, configuration, counter=count, registry=registry, factor=factor, proves=False)
+            say_error(result)
+            new = result.transcript
+        difference = api.diff(old, new, count, factor)
+        if not stat and result is not None:
+            difference = with_reasons(difference, explained(result, count))
+        elif not stat:
+            difference = between(difference, old, new, count)
+        if json:
+            from ...report.difference.as_json import as_report
+
+            write_text(facts.to_json(as_report(difference, with_lines=not stat)))
+            return
+        screen = console()
+        screen.print(terminal.render_diff_line(difference), soft_wrap=not screen.is_terminal)
+        if not stat and difference.blocks:
+            screen.print()
+            for part in terminal.render_blocks(list(difference.blocks), None if all_lines else lines, screen.width):
+                screen.print(part)

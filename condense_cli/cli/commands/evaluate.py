@@ -1,0 +1,338 @@
+"""`condense evaluate`: how much of what a session later needed still stands after condensing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from ...errors import ExitStatus, UsageError
+from ..console import console, exits, write_text
+from ..evaluating import recorded as evaluate_recorded
+from ..evaluating.page import check_page, write_page
+from ..evaluating.picture import check_picture, draw_picture
+from ..options import (
+    AllowCalls,
+    CounterOption,
+    FormatOption,
+    LenientReading,
+    MaxCost,
+    MaxSummaryTokens,
+    NoCache,
+    Profiles,
+    Prompts,
+    Redact,
+    Session,
+    complete_preset,
+)
+from ..running.providing import complete_provider
+
+if TYPE_CHECKING:
+    from ...config.models import Configuration
+    from ...report.evaluation.facts import Evaluation
+    from ..running.summarizing import Calls
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense evaluate session.jsonl                       all presets\n"
+    "condense evaluate sessions/ -p cost --provider native\n"
+    "condense evaluate sessions/ --config mine.yaml --budgets 0.6,0.4,0.2 -j 4\n"
+    "condense evaluate --session latest -p speed --plot curves.svg\n"
+    "condense evaluate sessions/ --html page.html          curves and tables\n"
+    "condense evaluate session.jsonl --measure bits --measure grounding\n"
+    "condense evaluate --recorded --session latest  what its compactions kept\n"
+    "condense evaluate in/ --profile gpt-4o-mini --profile gpt-5-mini --max-cost 2\n"
+    "condense evaluate in/ --profile gpt-4o-mini --prompt mine.txt   two prompts\n"
+    "condense evaluate sessions/ --json | jq '.total.at_size'"
+)
+AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
+"""The names of `measuring.KNOWN_WAYS`, which is too heavy to import for a help page."""
+
+RECALLS: Final = ("facts", "edits", "files")
+WITNESSES: Final = (
+    "substrings", "old_strings", "bits", "bits_calls", "bits_words", "grounding", "rereads", "rules"
+)  # fmt: skip
+"""The names of `quality.recall.RECALLS` and `quality.witnesses.measures.WITNESSES`, likewise."""
+
+_BUDGETS: Final = "0.7,0.5,0.3"
+_OF_MODELS: Final = "max"
+"""The preset where models write: it has one summary written for each cut."""
+
+_CUTS: Final = "0.5,0.75"
+_MIN_TOKENS: Final = 8_000
+
+
+def evaluate(
+    transcripts: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TRANSCRIPT]...", help="Transcripts, or folders of them; - reads standard input."),
+    ] = None,
+    session: Session = None,
+    preset: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--preset",
+            "-p",
+            metavar="NAME|PATH",
+            autocompletion=complete_preset,
+            help="A preset; may be repeated.  [default: all presets, or max with --profile or --prompt]",
+        ),
+    ] = None,
+    provider: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--provider",
+            metavar="NAME",
+            autocompletion=complete_provider,
+            help="A provider as it comes; may be repeated.",
+        ),
+    ] = None,
+    config: Annotated[
+        list[Path] | None, typer.Option("--config", metavar="PATH", help="A configuration file; may be repeated.")
+    ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--against",
+            metavar="NAME",
+            autocompletion=lambda: [*AGAINST, "none"],
+            help=f"What to compare with: {', '.join(AGAINST)} or none; may be repeated.  "
+            "[default: the first four; none with --profile or --prompt]",
+        ),
+    ] = None,
+    budgets: Annotated[
+        str | None,
+        typer.Option(
+            "--budgets",
+            metavar="SHARES",
+            help=f"Shares of the tokens to condense to.  [default: {_BUDGETS}; none with --profile or --prompt]",
+        ),
+    ] = None,
+    cuts: Annotated[
+        str, typer.Option("--cuts", metavar="SHARES", help="Shares of the messages after which to cut.")
+    ] = _CUTS,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            metavar="NAME",
+            autocompletion=lambda: [*RECALLS, *WITNESSES, "all"],
+            help=f"What to show: {', '.join((*RECALLS, *WITNESSES))} or all; may be repeated.  "
+            "[default: the first three; bits as well with --profile or --prompt]",
+        ),
+    ] = None,
+    min_tokens: Annotated[
+        int, typer.Option("--min-tokens", metavar="N", min=0, help="Leave out transcripts of fewer tokens.")
+    ] = _MIN_TOKENS,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curves into FILE, .svg or .png.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write curves and tables there as a page.")
+    ] = None,
+    counter: CounterOption = None,
+    recorded: Annotated[
+        bool,
+        typer.Option(
+            "--recorded", help="Judge the compactions that a client made, beside condense.  [default: preset balanced]"
+        ),
+    ] = False,
+    all: Annotated[bool, typer.Option("--all", help="With --recorded: every session on this machine.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes.  [default: one a processor]")
+    ] = None,
+    profile: Profiles = None,
+    prompt: Prompts = None,
+    allow_calls: AllowCalls = False,
+    max_cost: MaxCost = None,
+    max_summary_tokens: MaxSummaryTokens = None,
+    no_cache: NoCache = False,
+    redact: Redact = False,
+    format: FormatOption = None,
+    lenient: LenientReading = False,
+) -> None:
+    """Measure what later work needed and still finds.
+
+    Each transcript is cut in two. What came before the cut is condensed, without a model, and what came after
+    asks: of the facts that the assistant wrote there, the lines that its edits had to match, and the files that
+    were touched, how many still stand? Witnesses (--measure) ask in other ways, and take longer. With --recorded the
+    cuts are those that a client made, and what it left is measured too. Nothing is written.
+    With --profile, --prompt or --allow-calls models write the summaries: of each way what it keeps, uses and costs, and
+    whether the first one and the others differ by more than chance.
+    docs/quality.md has the definitions.
+    """
+    with exits():
+        from ..reading import input_files
+        from ..running.options import Spending
+        from ..running.summarizing import calls_of
+
+        calls = calls_of(Spending(None, allow_calls, max_cost, max_summary_tokens, no_cache, redact))
+        with_models = bool(profile or prompt or allow_calls)
+        _check_calls(calls, with_models=with_models, recorded=recorded, jobs=jobs)
+        if recorded:
+            evaluate_recorded.check_without_effect(
+                {
+                    "--budgets": budgets is not None,
+                    "--cuts": cuts != _CUTS,
+                    "--measure": measure is not None,
+                    "--min-tokens": min_tokens != _MIN_TOKENS,
+                    "--plot": plot is not None,
+                }
+            )
+        elif all:
+            raise UsageError("--all goes with --recorded.", "Name transcripts, or folders of them.")
+        check_picture(plot)
+        measures = _measures(measure, (*RECALLS, "bits") if with_models else RECALLS)
+        if all and (transcripts or session):
+            raise UsageError("--all cannot be used with a transcript or --session.", "Name one of them.")
+        names = evaluate_recorded.sessions_here() if all else input_files(transcripts, session)
+        check_page(html, plot, names)
+        from ...judging import BESIDE
+        from ...measuring import Plan, Unread, evaluate_files
+        from ...quality.evaluation import Evaluated
+        from ...report.evaluation import facts
+        from ...report.run.facts import to_json
+        from ...storage.processes import usable_processors
+        from ..running.settings import counter_of, settings_if_any
+
+        if (recorded or with_models) and not (preset or provider or config):
+            preset = list(BESIDE) if recorded else [_OF_MODELS]
+        configurations = dict(_configurations(preset, provider, config))
+        models = None
+        if with_models:
+            from ..evaluating.models import models_of
+
+            models = models_of(configurations, profile, prompt, calls)
+        plan = Plan(
+            () if models else tuple(configurations.items()),
+            () if (recorded or models) and against is None else _compared(against),
+            () if models and budgets is None else _shares("--budgets", budgets or _BUDGETS),
+            _shares("--cuts", cuts),
+            min_tokens,
+            format,
+            lenient,
+            counter_of(counter, settings_if_any()),
+            tuple(name for name in measures if name in WITNESSES),
+        )
+        # Standard input cannot be read in another process.
+        processes = 1 if "-" in names else jobs or usable_processors()
+        if recorded:
+            raise SystemExit(
+                int(evaluate_recorded.run(names, plan, jobs=processes, json=json, html=html, progress=_progress))
+            )
+        ways = [*(models.names if models else ()), *(way.name for way in plan.ways)]
+        with _progress(len(names)) as done:
+            measured = (
+                models.measure(names, plan, done) if models else evaluate_files(names, plan, jobs=processes, done=done)
+            )
+        found = facts.build(
+            [one for one in measured if isinstance(one, Evaluated)],
+            [(one.name, one.reason) for one in measured if isinstance(one, Unread)],
+            ways=ways,
+            compared=ways[len(ways) - len(plan.against) :],
+            budgets=plan.budgets,
+            cuts=plan.cuts,
+            measures=measures,
+            models=models.facts() if models else (),
+        )
+        if plot is not None:
+            draw_picture(found, plot)
+        if html is not None:
+            from ...report.page.evaluation import evaluation_page
+
+            write_page(html, evaluation_page(found))
+        if json:
+            write_text(to_json(found))
+        else:
+            _print(found)
+        status = models.status if models else ExitStatus.DONE
+        raise SystemExit(int(status if found.transcripts else ExitStatus.INPUT))
+
+
+def _configurations(
+    presets: list[str] | None, providers: list[str] | None, files: list[Path] | None
+) -> Iterator[tuple[str, Configuration]]:
+    """What is to be measured, by the name to show. Raises ConfigurationError."""
+    from ...config.loading import load_with_positions
+    from ..running.providing import checked, registry_of_user
+    from ..running.settings import presets_here
+
+    here, registry = presets_here(), registry_of_user()
+    for name in presets or ([] if providers or files else here.names()):
+        yield name, registry.configured(checked(here.named(name), registry))
+    for name in providers or []:
+        yield f"provider {name}", registry.configured(registry.get(name).default_configuration())
+    for path in files or []:
+        yield str(path), registry.configured(checked(load_with_positions(path, here), registry))
+
+
+def _compared(names: list[str] | None) -> tuple[str, ...]:
+    if names is None:
+        return AGAINST[:4]
+    for name in names:
+        if name not in (*AGAINST, "none"):
+            raise UsageError(f"--against knows no {name!r}.", f"It knows {', '.join(AGAINST)} and none.")
+    return tuple(dict.fromkeys(name for name in names if name != "none"))
+
+
+def _check_calls(calls: Calls, *, with_models: bool, recorded: bool, jobs: int | None) -> None:
+    """Raises UsageError for options that go with calls of models and without, or the other way round."""
+    if with_models and recorded:
+        raise UsageError("--recorded calls no model.", "Leave --profile, --prompt and --allow-calls out.")
+    if with_models and jobs is not None:
+        raise UsageError("--jobs cannot be used where models are called.", "One process keeps to the budget.")
+    if not with_models and (calls.is_limited or calls.no_cache):
+        raise UsageError(
+            "--max-cost, --max-summary-tokens, --no-cache and --redact are for calls of models.",
+            "No model is called without --profile NAME or --allow-calls.",
+        )
+
+
+def _measures(names: list[str] | None, usual: tuple[str, ...]) -> tuple[str, ...]:
+    """What is to be shown, in the order of the help page."""
+    known = (*RECALLS, *WITNESSES)
+    for name in names or ():
+        if name not in (*known, "all"):
+            raise UsageError(f"--measure knows no {name!r}.", f"It knows {', '.join(known)} and all.")
+    if names is None:
+        return usual
+    return tuple(name for name in known if name in names or "all" in names)
+
+
+def _shares(option: str, text: str) -> tuple[float, ...]:
+    try:
+        shares = [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        shares = []
+    if not shares or not all(0 < share < 1 for share in shares):
+        raise UsageError(f"{option} must be shares between 0 and 1, not {text!r}.", f"For example {option} 0.6,0.4.")
+    return tuple(dict.fromkeys(shares))
+
+
+def _print(found: Evaluation) -> None:
+    from rich.text import Text
+
+    from ...report.evaluation.terminal import render_evaluation
+
+    screen = console()
+    for part in render_evaluation(found, screen.width):
+        screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
+
+
+@contextmanager
+def _progress(files: int) -> Iterator[Callable[[float], None]]:
+    """A bar on the terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.completed:.0f} of {task.total:.0f} transcripts"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=files)
+        yield lambda done: progress.update(task, completed=done)

@@ -1,0 +1,110 @@
+"""`condense inspect`: what fills a transcript."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..console import console, exits, write_text
+from ..options import (
+    AllowCount,
+    CountAs,
+    CounterOption,
+    CountProfile,
+    File,
+    FormatOption,
+    LenientReading,
+    OverheadTokens,
+    Redact,
+    Session,
+)
+from ..reading import input_file, name_of, read_transcript
+from ..running.several import check_rows
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense inspect session.jsonl\n"
+    "condense inspect session.jsonl --top 3\n"
+    "condense inspect --session latest\n"
+    "condense inspect session.jsonl --model claude-opus-4-5 --overhead-tokens 20000\n"
+    "condense inspect session.jsonl --count o200k          plain counts\n"
+    "condense inspect session.jsonl --count exact --profile claude-opus-5\n"
+    "condense inspect session.jsonl --json | jq .repeats.tokens"
+)
+
+
+def inspect(
+    file: File = None,
+    session: Session = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="NAME", help="Model that reads it.  [default: the recorded one]"),
+    ] = None,
+    overhead_tokens: OverheadTokens = None,
+    counter: CounterOption = None,
+    count_as: CountAs = None,
+    profile: CountProfile = None,
+    allow_calls: AllowCount = False,
+    redact: Redact = False,
+    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Entries of each list.")] = 10,
+    format: FormatOption = None,
+    lenient: LenientReading = False,
+) -> None:
+    """Show what fills a transcript, in tokens.
+
+    By content type, tool, file and message; the largest blocks; what is repeated. A block is named by its
+    message and its position in it, as in 12:0; condense show prints it.
+    """
+    with exits():
+        from msgspec.structs import replace
+
+        from ...config.models import Configuration
+        from ...config.user import load_user_configuration
+        from ...core.tokens import Counter, encoding_for
+        from ...money.windows import signs_of
+        from ...providers.window import window_of
+        from ...report.inspection import facts as inspection
+        from ...report.run import facts
+        from ...rows.recognising import rows_in
+        from ..running.counting import check_one, count_asked, factor_for
+        from ..running.settings import counter_of, settings_if_any
+
+        settings = settings_if_any()
+        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
+        file = input_file(file, session)
+        counter = counter_of(counter, settings)
+        kind = rows_in(file, format)
+        if kind is not None:
+            from ..rows.inspect import inspect_rows
+
+            check_rows(file, {"--overhead-tokens": overhead_tokens})
+            check_one(how, "this is a set of rows")
+            inspect_rows(file, kind, model=model, counter=counter, how=how, top=top, json=json)
+            return
+        transcript = read_transcript(file, format, lenient)
+        if model:
+            transcript = replace(transcript, model=model)
+        encoding = encoding_for(transcript.model, counter)
+        count = Counter.of(transcript, counter)
+        factor = factor_for(how, transcript, count, calls)
+        window = window_of(transcript.model, Configuration(), load_user_configuration(), signs=signs_of(transcript))
+        found = inspection.inspect(
+            transcript,
+            count,
+            factor,
+            encoding,
+            source=name_of(file),
+            top=top,
+            overhead_tokens=overhead_tokens,
+            window=(window.tokens, window.source),
+        )
+        if json:
+            write_text(facts.to_json(found))
+            return
+        from ...report.inspection.terminal import render
+
+        screen = console()
+        for part in render(found, screen.width):
+            screen.print(part)

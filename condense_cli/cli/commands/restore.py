@@ -1,0 +1,125 @@
+"""`condense restore`: undo the references of a condensed transcript."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...core.plurals import plural
+from ...errors import ExitStatus, UsageError
+from ..console import console, exits, say, write_out, write_text
+from ..options import File, FormatOption, Lenient, Session
+from ..reading import input_file, name_of, read_transcript
+
+if TYPE_CHECKING:
+    from ...api import Restoration
+    from ...rows.surveys import Restored
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense restore small.jsonl -o whole.jsonl\n"
+    "cat small.jsonl | condense restore - | condense diff session.jsonl -\n"
+    "condense restore small.jsonl --json | jq .resolved"
+)
+
+
+def restore(
+    file: File = None,
+    session: Session = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the restored transcript there.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+    format: FormatOption = None,
+    lenient: Lenient = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
+) -> None:
+    """Put back what references stand for.
+
+    Every reference names lines that stand in another block of the file, so the file alone is enough. What a
+    pass or --slim left out is gone from it: `condense show ORIGINAL HASH` finds that in the original.
+    Exit status 3 when a reference names nothing that is there; it stays, and the rest is written all the same.
+    """
+    with exits():
+        if json and output == "-":
+            raise UsageError(
+                "--json and -o - both want standard output.", "Write the transcript to a file with -o FILE."
+            )
+        file = input_file(file, session)
+        writes_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
+        from ... import api, formats
+        from ...report.run import facts
+        from ...rows.recognising import rows_in
+        from ...storage.compressed import packed
+        from ...storage.files import check_output, write_bytes
+
+        if output not in (None, "-"):
+            check_output(file, Path(str(output)))
+        kind = rows_in(file, format)
+        if kind is not None:
+            from ..rows import restore as rows_restore
+
+            tally, found = rows_restore.restore_rows(file, kind, "-" if writes_stdout else output)
+            if json:
+                write_text(facts.to_json(rows_restore.as_facts(tally, found, name_of(file))))
+            elif not quiet:
+                _show(found, writes_stdout, output, rows_restore.said(tally, name_of(file)))
+            raise SystemExit(int(rows_restore.status_of(tally, found, lenient=lenient)))
+        transcript = read_transcript(file, format, lenient)
+        if writes_stdout or output is not None:
+            formats.check_writable(transcript)
+        restored = api.restore(transcript)
+        if writes_stdout:
+            write_out(api.dump(restored))
+        elif output is not None:
+            write_bytes(Path(output), packed(api.dump(restored), output))
+        if json:
+            write_text(_as_json(restored, name_of(file)))
+        elif not quiet:
+            _show(restored, writes_stdout, None if output in (None, "-") else output)
+        raise SystemExit(int(ExitStatus.INPUT if restored.unresolved or restored.elsewhere else ExitStatus.DONE))
+
+
+def _as_json(found: Restoration, source: str) -> str:
+    from ...report.run import facts
+
+    return facts.to_json(
+        {
+            "version": facts.SHAPE,
+            "input": source,
+            "resolved": found.resolved,
+            "unresolved": found.unresolved,
+            "elsewhere": found.elsewhere,
+            "left_out": found.gaps,
+        }
+    )
+
+
+def _show(found: Restoration | Restored, writes_stdout: bool, output: str | None, first: Sequence[str] = ()) -> None:
+    from ...report.text.visible import visible
+
+    lines = [*first, f"{plural(found.resolved, 'reference')} restored." if found.resolved else "Nothing to restore."]
+    if found.unresolved:
+        looks = plural(found.unresolved, "line looks like a reference but names", "lines look like references but name")
+        lines.append(f"{looks} nothing in this conversation; left alone.")
+    if found.elsewhere:
+        lines.append(
+            f"{plural(found.elsewhere, 'reference')} outside this conversation (other branches, or before a "
+            "compaction); left alone."
+        )
+    if found.gaps:
+        cuts = plural(found.gaps, "cut of passes stays", "cuts of passes stay")
+        lines.append(f"{cuts}: condense show ORIGINAL HASH prints what is gone.")
+    if output is not None:
+        lines.append(f"Written: {visible(output)}")
+    elif not writes_stdout and found.resolved:
+        lines.append("Nothing was written; add -o FILE to write the restored transcript.")
+    for line in lines:
+        if writes_stdout:
+            say(line)
+        else:
+            console().print(line, soft_wrap=True, highlight=False, markup=False)

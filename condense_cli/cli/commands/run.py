@@ -1,0 +1,99 @@
+"""`condense run`: condense one transcript, a set of rows, or many files."""
+
+from __future__ import annotations
+
+from ..console import exits
+from ..grouped import grouped
+from ..options import check_targets, overrides_of
+from ..reading import input_file
+from ..running import converting
+from ..running.needing import check_thresholds
+from ..running.options import Configuring, Doing, Reading, RunOptions, Showing, Spending, Writing
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense run session.jsonl                  report and diff, nothing written\n"
+    "condense run session.jsonl --preset speed -o small.jsonl\n"
+    "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
+    "condense run session.jsonl --new-session    and how to resume it\n"
+    "condense run session.jsonl --in-place       condense undo takes it back\n"
+    "condense run session.jsonl --lossless-only -o small.jsonl\n"
+    "condense run session.jsonl --slim -o small.jsonl\n"
+    "condense run session.jsonl --provider lossless --set keep_recent=4\n"
+    "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
+    "condense run session.jsonl --only-tools Read --range 10:-30\n"
+    "cat session.jsonl | condense run - | next-program\n"
+    "condense run --session latest               the newest session of this project\n"
+    "condense run session.jsonl --cost           and how the money is computed\n"
+    "condense run session.jsonl --html page.html every message, each cut and why\n"
+    "condense run run.eval --to anthropic -o messages.json\n"
+    "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
+    "condense run session.jsonl --count exact --profile claude-opus-5\n"
+    "condense run session.jsonl --if-needed --in-place   when it is nearly full\n"
+    "condense run session.jsonl --json | jq .tokens.saved_percent\n"
+    "condense run rows.jsonl.gz -o small.jsonl.gz     every row of a set\n"
+    "condense run sessions/ extra.jsonl --out-dir small -j 4"
+)
+
+
+@grouped
+def run(
+    reading: Reading, configuring: Configuring, doing: Doing, spending: Spending, writing: Writing, showing: Showing
+) -> None:
+    """Condense a transcript.
+
+    On a terminal this prints what would change and what that saves in tokens and money. In a pipe the condensed
+    transcript goes to standard output and the report, in a line, to standard error, as it does in a script that
+    writes a file. FILE is changed only by --in-place; condense undo takes that back. Several files, or folders, go to
+    --out-dir; run again, it goes on where it stopped.
+    """
+    with exits():
+        check_targets(doing.target_tokens, doing.target_percent)
+        check_thresholds(doing.threshold, doing.above, if_needed=doing.if_needed)
+        converting.check(writing)
+        overrides = overrides_of(
+            doing.keep_recent, doing.only_tools, doing.except_tools, doing.range, doing.pin,
+            lossless_only=doing.lossless_only, drop_thinking=doing.drop_thinking,
+        )  # fmt: skip
+
+        # Imported step by step: a wrong flag is told at once, and a run needs the modules of its own kind alone.
+        from ..running.several import check_rows, check_several, is_several, of_one
+
+        options = RunOptions(reading, configuring, doing, spending, writing, showing)
+        files = reading.files or []
+        are_several = is_several(files, writing.out_dir)
+        if are_several:
+            check_several(files, reading, writing, showing)
+        given = files[0] if files else None
+        file = "-" if are_several else input_file(given, reading.session, is_latest_said=not showing.log_json)
+
+        from ..running.destination import check_configurations, destination
+
+        to = destination(file, writing, showing)
+
+        from ...rows.recognising import rows_in
+        from ..running.counting import check_one
+        from ..running.providing import registry_of_user, settings_with
+        from ..running.work import treatment_of
+
+        registry = registry_of_user()
+        settings = settings_with(configuring, registry)
+        named = (str(configuring.config),) if configuring.config else ()
+        check_configurations({*settings.files, *named}, (writing.output, showing.report, showing.html))
+        treatment = treatment_of(options, overrides, settings, registry)
+
+        if are_several:
+            check_one(treatment.work.count, "these are several")
+            from ..running.many import run_many
+
+            raise SystemExit(run_many(files, treatment, options))
+        kind = rows_in(file, reading.format)
+        if kind is not None:
+            check_rows(file, of_one(showing) | {"--to": writing.to_format})
+            check_one(treatment.work.count, "this is a set of rows")
+            from ..rows.running import run_rows
+
+            raise SystemExit(int(run_rows(file, kind, treatment, options, to)))
+        from ..running.one import run_one
+
+        raise SystemExit(int(run_one(file, treatment, showing, to, registry)))

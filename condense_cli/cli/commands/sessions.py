@@ -1,0 +1,169 @@
+"""`condense sessions`: which sessions are on this machine."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...core.plurals import plural
+from ...errors import UsageError
+from ..console import console, exits, say, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ...report.lists.sessions import SessionList
+    from ...sessions.finding import SessionFile
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense sessions                              the newest 20\n"
+    "condense sessions --here                       those of this project\n"
+    "condense sessions --sort largest --limit 5\n"
+    "condense sessions --client codex --all         archived ones too\n"
+    "condense sessions --json | jq -r '.sessions[0].path'\n"
+    "condense run --session latest --preset cost\n"
+    "condense inspect --session 5f2c91d8            enough of an id"
+)
+
+
+class ClientName(StrEnum):
+    """The names of `sessions.places.Client`, which would import too much for a help page."""
+
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    ROO = "roo"
+    CLINE = "cline"
+    PI = "pi"
+    GEMINI = "gemini"
+    KIMI = "kimi"
+    QWEN = "qwen-code"
+    COPILOT = "copilot"
+
+
+class SortOrder(StrEnum):
+    """Those of `sessions.listing.Order`, likewise."""
+
+    NEWEST = "newest"
+    LARGEST = "largest"
+
+
+def sessions(
+    project: Annotated[
+        Path | None, typer.Option("--project", metavar="PATH", help="Only sessions of this folder and those in it.")
+    ] = None,
+    here: Annotated[bool, typer.Option("--here", help="Only sessions of the project you are in.")] = False,
+    client: Annotated[
+        ClientName | None,
+        typer.Option("--client", metavar="NAME", help="Only sessions of claude-code, codex, roo or cline."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="How many; 0 is all.")] = 20,
+    sort: Annotated[
+        SortOrder,
+        typer.Option("--sort", metavar="ORDER", help="newest or largest first. The largest are found by reading all."),
+    ] = SortOrder.NEWEST,
+    all: Annotated[
+        bool, typer.Option("--all", help="Also sub-agents, archived sessions, and those without messages.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """List the sessions of agents on this machine.
+
+    Of Claude Code, Codex, Roo Code, Cline, pi, Gemini CLI, Kimi Code, Qwen Code and Copilot CLI. Tokens are those of
+    the conversation that the client would send, as condense inspect shows them. Nothing is changed; what was counted
+    is remembered in your cache folder.
+    Other commands take --session ID, or --session latest, in place of a file.
+    """
+    with exits():
+        if here and project is not None:
+            raise UsageError("--here and --project cannot be used together.", "Name one of them.")
+        from ...config.user import load_user_configuration
+        from ...sessions import finding, listing
+        from ..machine import cache_folder, session_places
+
+        places = [place for place in session_places() if client is None or place.client.value == client.value]
+        found = finding.find(places, everything=all)
+        files: Sequence[SessionFile] = found.files
+        folder = listing.project_root(Path.cwd()) if here else project
+        if folder is not None:
+            files = list(listing.of_project(files, folder))
+        with _progress() as on_read:
+            sessions = listing.listed(
+                files,
+                cache_folder(),
+                limit=limit or None,
+                order=listing.Order(sort.value),
+                with_empty=all,
+                on_read=on_read,
+            )
+        report = listing.report(sessions, found, load_user_configuration())
+        if json:
+            from ...report.run import facts
+
+            write_text(facts.to_json(report))
+            return
+        if not sessions:
+            _say_nothing_found(report, folder, flag="--here" if here else "--project", everything=all)
+            return
+        from datetime import UTC, datetime
+
+        from ...report.lists.sessions_terminal import render_sessions
+
+        screen = console()
+        for part in render_sessions(report, datetime.now(UTC), screen.width):
+            screen.print(part)
+        _say_skipped(report)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[SessionFile], None]]:
+    """Something that is told of each file that is read, and says so where a person waits for it."""
+    if not sys.stderr.isatty():
+        yield lambda file: None
+        return
+    read = 0
+    with console(stderr=True).status("Reading sessions") as status:
+
+        def on_read(file: SessionFile) -> None:
+            nonlocal read
+            read += 1
+            status.update(f"Reading sessions: {read:,}")
+
+        yield on_read
+
+
+def _say_nothing_found(report: SessionList, folder: Path | None, *, flag: str, everything: bool) -> None:
+    """Where it looked, unless there are sessions and the user asked for others."""
+    from ..machine import tilde
+
+    if report.files:
+        more = "" if everything else "--all lists archived ones and those without messages too"
+        if folder is None:
+            say(f"condense: no session has messages; {more}.")
+        else:
+            others = f"without {flag} those of every project are listed"
+            say(f"condense: no session of {tilde(str(folder))}; {others}{more and f', and {more}'}.")
+    else:
+        say("condense: no sessions found. Looked in:")
+        for line in dict.fromkeys(f"  {place.client:<12}{_where(tilde(place.path))}" for place in report.places):
+            say(line)
+    _say_skipped(report)
+
+
+def _where(path: str) -> str:
+    """A folder that was looked in; those of an extension in ten editors are said in one line."""
+    _, storage, extension = path.partition("globalStorage")
+    return f"{storage}{extension} of every editor" if storage else path
+
+
+def _say_skipped(report: SessionList) -> None:
+    from ..machine import tilde
+
+    for skipped in report.skipped:
+        what = plural(skipped.count, "file or folder", "files or folders")
+        say(f"condense: skipped {what} that {skipped.reason}, such as {tilde(skipped.path)}")

@@ -1,0 +1,144 @@
+"""`condense show`: the content of a block or message, or what a marker stands for."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from typer.core import TyperCommand
+
+from ...errors import UsageError
+from ..console import exits, say, write_out, write_text
+from ..options import File, FormatOption, LenientReading, Session
+from ..reading import input_file, name_of, read_transcript
+
+if TYPE_CHECKING:
+    from ...core.transcript import Block, Transcript
+    from ...report.inspection.lookup import Hit
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense show session.jsonl 12              all of message 12\n"
+    "condense show session.jsonl 12:0            its first block\n"
+    "condense show session.jsonl -1              the last message\n"
+    "condense show session.jsonl 406167          what the marker stands for\n"
+    "condense show session.jsonl 13:0 --raw | jq .message.usage\n"
+    "condense show --session latest 12"
+)
+
+_NO_TEXT = "(no text here; --raw prints the record)"
+_FROM_END: Final = re.compile(r"-\d[\d:]*", re.ASCII)
+
+
+class Command(TyperCommand):
+    """A position that counts from the end begins like an option and is none."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        positions = [each for each in args[:end] if _FROM_END.fullmatch(each)]
+        if positions:
+            others = [each for each in args[:end] if each not in positions]
+            args = [*others, "--", *positions, *args[end + 1 :]]
+        return super().parse_args(ctx, args)
+
+
+def show(
+    file: File = None,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="HASH|MESSAGE[:BLOCK]",
+            help="Hash in a marker, or a position, counted from 0; -1 is the last message.",
+        ),
+    ] = None,
+    session: Session = None,
+    json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Print the records as they stand in the file.")] = False,
+    format: FormatOption = None,
+    lenient: LenientReading = False,
+) -> None:
+    """Print the content of a block or message, as the model reads it.
+
+    For the hash in a marker of a condensed file, FILE is the original: this prints what was left out,
+    together with what was kept of it, or all messages that a summary stands for. Six digits are a hash first,
+    and a position only if nothing has it.
+    """
+    with exits():
+        if json and raw:
+            raise UsageError("--json and --raw cannot be used together.", "Name one of them.")
+        if session is not None and what is None:
+            file, what = None, file
+        if what is None:
+            raise UsageError("show needs a hash or a position.", "For example: condense show session.jsonl 12:0")
+        file = input_file(file, session)
+        from ...report.inspection.lookup import find
+
+        transcript = read_transcript(file, format, lenient)
+        hits = find(transcript, what)
+        if json:
+            from ...report.inspection.lookup_json import as_report
+            from ...report.run import facts
+
+            write_text(facts.to_json(as_report(transcript, hits, source=name_of(file), query=what)))
+        elif raw:
+            _print_records(transcript, hits)
+        else:
+            _print(transcript, hits)
+
+
+def _print(transcript: Transcript, hits: Sequence[Hit]) -> None:
+    from ...core.exchanges import calls_by_id
+    from ...report.inspection.lookup import Found
+
+    calls = calls_by_id([*transcript.messages, *(hit.message for hit in hits if hit.message and hit.is_before)])
+    if not hits:
+        say("condense: the message has no content.")
+    elif hits[0].found is Found.SUMMARIZED or (hits[0].found is Found.POSITION and len(hits) > 1):
+        _print_lines(f"--- {_heading(hit, calls)}\n{hit.text or _NO_TEXT}" for hit in hits)
+    elif len({hit.text for hit in hits}) > 1:
+        say("condense: several blocks match; name one by its position:")
+        _print_lines(_heading(hit, calls) for hit in hits)
+    else:
+        if hits[0].found is Found.MARKER:
+            say("condense: the original is not in this file; this block has the marker that names it.")
+        if len(hits) > 1:
+            say(f"condense: the same stands {len(hits)} times: {', '.join(hit.position for hit in hits)}")
+        if not hits[0].text:
+            say(f"condense: {_NO_TEXT[1:-1]}.")
+        _print_text(hits[0].text)
+
+
+def _heading(hit: Hit, calls: Mapping[str, Block]) -> str:
+    from ...report.text.labels import call_label
+
+    kind = hit.block.kind.value.replace("_", " ")
+    label = " ".join(call_label(hit.block, calls).split())
+    role = f"{hit.message.role.value} " if hit.message else ""
+    return f"{hit.position}  {role}{kind}  {label}".rstrip()
+
+
+def _print_lines(pieces: Iterable[str]) -> None:
+    _print_text("".join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces))
+
+
+def _print_text(text: str) -> None:
+    """A pipe gets the text as it is; on a terminal nothing in it may steer, and the prompt gets its own line."""
+    if sys.stdout.isatty():
+        from ...report.text.visible import visible
+
+        write_text(visible(text) + ("\n" if text and not text.endswith("\n") else ""))
+        return
+    try:
+        write_out(text.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        write_text(text)
+
+
+def _print_records(transcript: Transcript, hits: Sequence[Hit]) -> None:
+    from ...core import json_text
+
+    records = dict.fromkeys(hit.block.place.record for hit in hits)
+    _print_lines(json_text.decode(transcript.source.raw(record)) for record in records)

@@ -1,0 +1,108 @@
+"""`condense undo`: bring back what a file was before it was condensed in place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...errors import UsageError
+from ..console import console, exits, write_text
+from ..options import Session
+from ..reading import input_file
+
+if TYPE_CHECKING:
+    from ...storage.backups import Backup, Undone
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense undo session.jsonl                 the newest backup comes back\n"
+    "condense undo session.jsonl --list          every backup, with time and size\n"
+    "condense undo session.jsonl --force         even if the session went on since\n"
+    "condense undo --session latest\n"
+    "condense undo session.jsonl --json | jq -r .restored.name"
+)
+
+
+def undo(
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="File that condense run --in-place replaced.")
+    ] = None,
+    session: Session = None,
+    list_: Annotated[bool, typer.Option("--list", "-l", help="Show the backups, change nothing.")] = False,
+    backup: Annotated[
+        str | None,
+        typer.Option("--backup", "-b", metavar="NAME", help="Bring back this one.  [default: the newest]"),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Bring it back though FILE went on; the present FILE is kept too.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was done, or the list, as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
+) -> None:
+    """Take back condense run --in-place.
+
+    The backup becomes FILE again, with its old time and permissions, and is no backup any more; what condense
+    wrote goes. When FILE holds anything else, such as turns that came later, nothing is changed unless you say
+    --force: then the present FILE is kept beside it, its name ending in .condense-undone.
+    """
+    with exits():
+        if list_ and (backup is not None or force):
+            raise UsageError("--list only shows; it takes no --backup and no --force.")
+        from datetime import UTC, datetime
+
+        from ...storage import backups
+
+        file = input_file(file, session)
+        if list_:
+            _list(file, backups.backups_of(Path(file)), json)
+            return
+        done = backups.undo(Path(file), now=datetime.now(UTC), name=backup, force=force)
+        if json:
+            _print_json(file, restored=_as_json(done.restored), kept=done.kept.name if done.kept else None)
+        elif not quiet:
+            _show(file, done)
+
+
+def _list(file: str, found: list[Backup], json: bool) -> None:
+    if json:
+        _print_json(file, backups=[_as_json(backup) for backup in found])
+        return
+    from ...report.text.visible import visible
+
+    screen = console()
+    if not found:
+        screen.print(f"There is no backup of {visible(file)}.", soft_wrap=True)
+    for backup in found:
+        made = backup.made.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        screen.print(f"{made}  {backup.size:>13,} bytes  {visible(backup.path.name)}", soft_wrap=True)
+
+
+def _show(file: str, done: Undone) -> None:
+    from ...report.text.visible import visible
+
+    screen = console()
+    made = done.restored.made.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    screen.print(
+        f"{visible(file)} is again what it was before {made} ({done.restored.size:,} bytes).",
+        style="bold",
+        soft_wrap=True,
+    )
+    if done.kept is not None:
+        screen.print(f"What it was until now is kept as {visible(done.kept.name)}", soft_wrap=True)
+
+
+def _as_json(backup: Backup) -> dict[str, object]:
+    return {
+        "name": backup.path.name,
+        "kind": backup.kind,
+        "made": backup.made.isoformat(),
+        "bytes": backup.size,
+    }
+
+
+def _print_json(file: str, **facts_: object) -> None:
+    from ...report.run import facts
+
+    write_text(facts.to_json({"version": facts.SHAPE, "input": file, **facts_}))

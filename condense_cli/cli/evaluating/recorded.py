@@ -1,0 +1,74 @@
+"""`condense evaluate --recorded`: what the compactions that clients made have kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from ...errors import ExitStatus, UnreadableError, UsageError
+from ..console import console, write_text
+from .page import write_page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...measuring import Plan
+    from ...report.evaluation.recorded import Recorded
+
+Progress = Callable[[int], AbstractContextManager[Callable[[float], None]]]
+
+
+def sessions_here() -> list[str]:
+    """The files of all sessions on this machine, the newest first. Raises UnreadableError where there are none."""
+    from ...sessions.finding import find
+    from ..machine import session_places
+
+    files = find(session_places(), everything=True).files
+    if not files:
+        raise UnreadableError("There are no sessions on this machine.", "condense sessions says where it looks.")
+    return [file.path for file in files]
+
+
+def check_without_effect(given: dict[str, bool]) -> None:
+    """Raises UsageError for options that cut a transcript, which recorded compactions have done already."""
+    named = [option for option, is_given in given.items() if is_given]
+    if named:
+        raise UsageError(
+            f"{named[0]} cannot be used with --recorded.", "The client has cut the conversation, and to which size."
+        )
+
+
+def run(names: list[str], plan: Plan, *, jobs: int, json: bool, html: Path | None, progress: Progress) -> ExitStatus:
+    """Judge and print. Raises OutputError where the page cannot be written."""
+    from ...judging import judge_files
+    from ...measuring import Unread
+    from ...report.evaluation.recorded import build
+    from ...report.run.facts import to_json
+
+    with progress(len(names)) as done:
+        found = judge_files(names, plan, jobs=jobs, done=done)
+    report = build(
+        [one for one in found if not isinstance(one, Unread)],
+        [(one.name, one.reason) for one in found if isinstance(one, Unread)],
+        [way.name for way in plan.ways],
+    )
+    if html is not None:
+        from ...report.page.evaluation import recorded_page
+
+        write_page(html, recorded_page(report))
+    if json:
+        write_text(to_json(report))
+    else:
+        _print(report)
+    return ExitStatus.DONE if report.files else ExitStatus.INPUT
+
+
+def _print(report: Recorded) -> None:
+    from rich.text import Text
+
+    from ...report.evaluation.recorded_terminal import render_recorded
+
+    screen = console()
+    for part in render_recorded(report, screen.width):
+        screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)

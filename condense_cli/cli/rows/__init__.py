@@ -1,0 +1,1 @@
+"""Sets of rows: what the commands do with a file that holds many conversations."""

@@ -1,0 +1,121 @@
+"""`condense estimate` on a set of rows: what presets make of all rows together."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ...report.costs.text import dollars
+from ...report.run import facts as report_facts
+from ...report.text.tokens import of_several
+from ...report.text.visible import visible
+from ...rows import facts
+from ...rows.reading import opened
+from ...storage.files import STDIO
+from ...storage.processes import usable_processors
+from ..console import console, write_text
+from ..reading import name_of
+from ..running.work import Treatment, Work
+from .condensing import RowsTask, condense_rows
+from .running import bad_rows, report_of
+
+if TYPE_CHECKING:
+    from ...config.models import Configuration
+    from ...config.provider_settings import ProviderSettings
+    from ...core.factor import CountName
+    from ...rows.row import Kind
+    from ..running.summarizing import Calls
+
+
+class RowsEstimate(Struct, frozen=True):
+    """A report for every preset, as `condense run --json` gives it; the one that leaves the least first."""
+
+    version: int
+    input: str
+    format: str
+    presets: list[facts.RowsReport]
+
+
+def estimate_rows(
+    file: str,
+    kind: Kind,
+    presets: Sequence[tuple[str, Configuration]],
+    providers: dict[str, ProviderSettings],
+    *,
+    model: str | None,
+    how: CountName,
+    calls: Calls,
+    json: bool,
+) -> None:
+    """Show what each preset makes of the rows. The file is read once for each. Raises CondenseError."""
+    reports = []
+    with _readable_again(file) as path:
+        for name, configuration in presets:
+            treatment = Treatment(Work(configuration, providers, model=model, count=how), calls)
+            task = RowsTask(path, kind, treatment, is_written=False)
+            reports.append(report_of(task, condense_rows(task, None, usable_processors()), None, name))
+    reports.sort(key=lambda report: (report.tokens.after, report.configuration))
+    if json:
+        write_text(report_facts.to_json(RowsEstimate(report_facts.SHAPE, name_of(file), "rows", reports)))
+    else:
+        _show(name_of(file), reports)
+
+
+@contextmanager
+def _readable_again(file: str) -> Iterator[str]:
+    """The file, or a copy of standard input on disk."""
+    if file != STDIO:
+        yield file
+        return
+    with tempfile.TemporaryDirectory(prefix="condense-") as folder:
+        path = Path(folder, "stdin.jsonl")
+        with opened(STDIO) as source, path.open("wb") as copy:
+            shutil.copyfileobj(source, copy, 1 << 20)
+        yield str(path)
+
+
+def _show(name: str, reports: Sequence[facts.RowsReport]) -> None:
+    from ...report.text.fitted_table import fitted_table
+
+    screen = console()
+    first = reports[0]
+    screen.print(visible(f"{name}: {first.rows.total:,} rows, {first.tokens.before:,} tokens"), style="bold")
+    screen.print()
+    rows = [
+        [
+            each.configuration,
+            f"{each.tokens.after:,}",
+            f"{each.tokens.saved_percent:.1f} %",
+            f"{each.rows.changed:,}",
+            *([_reading(each)] if _has_prices(reports) else []),
+        ]
+        for each in reports
+    ]
+    columns = ("preset", "tokens after", "saved", "rows changed", *(("read once",) if _has_prices(reports) else ()))
+    screen.print(fitted_table(columns, rows, tuple(range(1, len(columns))), screen.width, flexible=0))
+    screen.print()
+    for line in bad_rows(first.problems, first.rows.bad, name):
+        screen.print(visible(line), style="red", soft_wrap=True)
+    if first.tokens.count == "o200k":
+        screen.print(of_several("o200k"), style="dim", soft_wrap=True)
+    elif not first.tokens.exact:
+        screen.print(f"Counted with {first.tokens.encoding}, an estimate.", style="dim", soft_wrap=True)
+    if not _has_prices(reports):
+        screen.print("What reading costs is unknown: name the model with --model.", style="dim", soft_wrap=True)
+    for line in dict.fromkeys(line for each in reports for line in each.warnings):
+        screen.print(visible(f"Warning: {line}"), style="yellow", soft_wrap=not screen.is_terminal)
+
+
+def _has_prices(reports: Sequence[facts.RowsReport]) -> bool:
+    return any(entry.before is not None for entry in reports[0].reading)
+
+
+def _reading(report: facts.RowsReport) -> str:
+    before, after = facts.paid(report)
+    return f"{dollars(before)} → {dollars(after)}"

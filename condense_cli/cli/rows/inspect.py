@@ -1,0 +1,138 @@
+"""`condense inspect` on a set of rows: what fills all of them together."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...core.factor import CountName
+from ...core.plurals import plural
+from ...core.tokens import CounterName
+from ...report.inspection.facts import CONTENT_TYPES
+from ...report.inspection.parts import MARKUP
+from ...report.inspection.terminal import with_bars
+from ...report.run import facts
+from ...report.text.shares import Share, ToolShare, percent, tool_shares
+from ...report.text.tokens import of_several
+from ...report.text.visible import visible
+from ...rows.condensing import Counters
+from ...rows.surveys import Contents, LargeRow, Look, survey, weigh_row
+from ...rows.tally import Problem, Tally
+from ..console import console, write_text
+from ..reading import name_of
+from .running import bad_rows
+
+if TYPE_CHECKING:
+    from ...core.transcript import Transcript
+    from ...rows.row import Kind
+
+
+class RowsInspection(Struct, frozen=True):
+    """All rows together; `constants` is what messages cost besides their content. Documented in docs/rows.md."""
+
+    version: int
+    input: str
+    format: str
+    formats: dict[str, int]
+    rows: int
+    bad: int
+    messages: int
+    tokens: int
+    constants: int
+    estimated: int
+    bytes: int
+    tokens_per_row: int
+    content_types: list[Share]
+    tools: list[ToolShare]
+    largest_rows: list[LargeRow]
+    problems: list[Problem]
+    counter: CounterName
+    count: CountName
+
+
+def inspect_rows(
+    file: str, kind: Kind, *, model: str | None, counter: CounterName, how: CountName, top: int, json: bool
+) -> None:
+    """Show what fills the rows. Raises CondenseError."""
+    tally, found = survey(file, name_of(file), kind, Contents, partial(_weighing, model, counter, how))
+    inspection = _inspection(tally, found, name_of(file), top, counter, how)
+    if json:
+        write_text(facts.to_json(inspection))
+    else:
+        _show(inspection)
+
+
+def _weighing(model: str | None, counter: CounterName, how: CountName, tally: Tally, found: Contents) -> Look:
+    counters = Counters(counter)
+
+    def weigh(transcript: Transcript, line: int) -> None:
+        weigh_row(replace(transcript, model=model or transcript.model), line, tally, found, counters, how)
+
+    return weigh
+
+
+def _inspection(
+    tally: Tally, found: Contents, source: str, top: int, counter: CounterName, how: CountName
+) -> RowsInspection:
+    def share(name: str) -> Share:
+        tokens = found.content_types[name]
+        return Share(name, tokens, percent(tokens, found.tokens), found.blocks[name])
+
+    read = tally.rows - tally.bad
+    return RowsInspection(
+        version=facts.SHAPE,
+        input=source,
+        format="rows",
+        formats=dict(sorted(tally.formats.items())),
+        rows=tally.rows,
+        bad=tally.bad,
+        messages=tally.messages_before,
+        tokens=found.tokens,
+        constants=found.constants,
+        estimated=tally.estimated,
+        bytes=tally.bytes_before,
+        tokens_per_row=round(found.tokens / read) if read else 0,
+        content_types=[share(name) for name in CONTENT_TYPES if found.blocks[name]],
+        tools=tool_shares(found.calls, found.parameters, found.results, found.tokens)[:top],
+        largest_rows=found.largest[:top],
+        problems=tally.problems,
+        counter=counter,
+        count=how,
+    )
+
+
+def _show(found: RowsInspection) -> None:
+    screen = console()
+    headline = f"{plural(found.tokens, 'token')} in {plural(found.rows, 'row')}, {plural(found.messages, 'message')}"
+    screen.print(f"{headline}, {found.tokens_per_row:,} tokens a row", style="bold")
+    screen.print()
+    rows = [[each.name, f"{each.tokens:,}", f"{each.percent:.1f} %"] for each in found.content_types]
+    rows.append([MARKUP, f"{found.constants:,}", f"{percent(found.constants, found.tokens):.1f} %"])
+    bars = [*(each.tokens for each in found.content_types), found.constants]
+    screen.print(with_bars(("content", "tokens", "share"), rows, (1, 2), bars, screen.width))
+    if found.tools:
+        columns = ("tool", "tokens", "share", "calls", "parameters", "results")
+        tools = [
+            [each.name or "(unknown)", f"{each.tokens:,}", f"{each.percent:.1f} %"]
+            + [f"{number:,}" for number in (each.calls, each.parameters, each.results)]
+            for each in found.tools
+        ]
+        screen.print()
+        screen.print(with_bars(columns, tools, (1, 2, 3, 4, 5), [each.tokens for each in found.tools], screen.width))
+    if found.largest_rows:
+        largest = [
+            [f"line {each.line:,}", f"{each.tokens:,}", f"{percent(each.tokens, found.tokens):.1f} %"]
+            for each in found.largest_rows
+        ]
+        screen.print()
+        bars = [each.tokens for each in found.largest_rows]
+        screen.print(with_bars(("largest rows", "tokens", "share"), largest, (1, 2), bars, screen.width))
+    screen.print()
+    screen.print(of_several(found.count), style="dim", soft_wrap=True)
+    if found.bad:
+        screen.print()
+    for line in bad_rows(found.problems, found.bad, found.input):
+        screen.print(visible(line), style="red", soft_wrap=True)

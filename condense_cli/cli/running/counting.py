@@ -1,0 +1,158 @@
+"""`--count`: in whose tokens the figures are, and the call that `exact` takes, where it is permitted."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from ...errors import CallFailedError, UsageError
+from ..console import console
+
+if TYPE_CHECKING:
+    from ...config.layers import Settings
+    from ...config.profiles import Access, Profile
+    from ...config.user import UserConfiguration
+    from ...core.factor import CountName, Factor
+    from ...core.tokens import Counter
+    from ...core.transcript import Transcript
+    from .summarizing import Calls
+
+_WITHOUT: Final = "--count model calls nothing."
+
+
+def count_of(flag: CountName | None, settings: Settings | None) -> CountName:
+    """What the flag says, or else the settings, if there are any."""
+    return flag or (settings.configuration.count if settings else "model")
+
+
+def count_asked(
+    flag: CountName | None, settings: Settings | None, profile: str | None, allow_calls: bool, *, redact: bool
+) -> tuple[CountName, Calls]:
+    """In whose tokens a command counts that calls no model otherwise, and what its flags say about that call."""
+    from .summarizing import Calls
+
+    calls = Calls(profile, allow_calls, redact=redact, is_planned=True, is_count_asked=flag == "exact")
+    return count_of(flag, settings), calls
+
+
+def check_one(how: CountName, what: str) -> None:
+    """Raises UsageError where `what`, more than one transcript, would be counted by a provider."""
+    if how == "exact":
+        raise UsageError(f"`count: exact` is for one transcript, and {what}.", "Add --count model or --count o200k.")
+
+
+def factor_for(how: CountName, transcript: Transcript, count: Counter, calls: Calls) -> Factor:
+    """The factor for a transcript; for `exact` its provider counts, if the flags permit the call.
+
+    Raises UsageError where they do not, or where nobody can be asked, and CallFailedError.
+    """
+    from ...core.factor import factor_as
+
+    if how != "exact":
+        return factor_as(how, transcript, count)
+    from ...config.user import load_user_configuration
+    from ...llm.client import CallError
+    from ...llm.counting import counted_factor
+    from .summarizing import redactor_of
+
+    access = _access(transcript.model, calls, load_user_configuration())
+    try:
+        with _waiting(f"{access.profile.host} counts the tokens"):
+            return counted_factor(transcript, count, access, redactor_of(calls))
+    except CallError as error:
+        raise CallFailedError(f"Not counted: {error.failure}", error.failure.hint) from error
+
+
+def _access(model: str | None, calls: Calls, user: UserConfiguration) -> Access:
+    """The access to what counts for a model. Raises UsageError and CallFailedError."""
+    from msgspec.structs import replace
+
+    from ...config.user import KnownProfile, unknown_profile
+    from ...llm.access import open_access
+    from ...llm.reasons import Failure
+
+    is_permitted = calls.is_count_asked or not calls.is_planned
+    name = calls.profile if is_permitted else None
+    if name is None:
+        if not (user.allow_calls or (is_permitted and calls.allow_calls)):
+            raise _no_consent(calls)
+        name, profile = _of_model(model, user)
+        user = replace(user, profiles={**user.profiles, name: KnownProfile(profile)})
+    elif name not in user.profiles:
+        raise unknown_profile(name, user.profiles)
+    _check(name, user.profiles[name].profile, model)
+    access = open_access(name, user, os.environ)
+    if isinstance(access, Failure):
+        raise CallFailedError(f"Not counted: {access}", access.hint)
+    return access
+
+
+def _no_consent(calls: Calls) -> UsageError:
+    sends = "sends the transcript to a provider, and nothing permits that"
+    if calls.is_count_asked:
+        return UsageError(f"--count exact {sends}.", f"Add --profile NAME or --allow-calls; {_WITHOUT}")
+    flags = "--count exact and one of --profile NAME and --allow-calls"
+    return UsageError(
+        f"The settings say `count: exact`, which {sends}.",
+        f"Add {flags if calls.is_planned else '--profile NAME or --allow-calls'}; {_WITHOUT}",
+    )
+
+
+def _of_model(model: str | None, user: UserConfiguration) -> tuple[str, Profile]:
+    """The profile of a model, or its vendor's own API. Raises UsageError."""
+    from ...config.profiles import Profile
+    from ...core.tokens import encoding_for
+    from ...money.prices import bare_name
+    from ...providers.window import profile_of
+
+    hint = "Name a profile of the model with --profile NAME."
+    if model is None:
+        raise UsageError("--count exact needs a model, and the transcript names none.", hint)
+    name = profile_of(model, user)
+    if name is not None:
+        return name, user.profiles[name].profile
+    bare = bare_name(model)
+    if bare.startswith("claude"):
+        return bare, Profile(api="anthropic", model=bare)
+    if encoding_for(model).exact:
+        return bare, Profile(api="openai", model=bare)
+    raise UsageError(f"--count exact needs a profile for {model}, and there is none.", hint)
+
+
+def _check(name: str, profile: Profile, model: str | None) -> None:
+    """Raises UsageError for a profile that cannot count, or counts the tokens of other models."""
+    if not profile.has_model:
+        raise UsageError(f"The profile {name} has no API that counts tokens.", f"Name another one; {_WITHOUT}")
+    if model is not None and not _are_counted_alike(model, profile.model):
+        raise UsageError(
+            f"The profile {name} counts the tokens of {profile.model}, and these figures are about {model}.",
+            f"Name a profile of {model}, or {profile.model} as the model that continues.",
+        )
+
+
+def _are_counted_alike(one: str, other: str) -> bool:
+    from ...core.models import tokenizer_of
+    from ...core.tokens import encoding_for
+    from ...money.prices import bare_name
+
+    if bare_name(one) == bare_name(other):
+        return True
+    family, encoding = tokenizer_of(one), encoding_for(one)
+    if encoding.exact:
+        return encoding_for(other) == encoding
+    return family is not None and tokenizer_of(other) == family
+
+
+@contextmanager
+def _waiting(text: str) -> Iterator[None]:
+    """A line on the terminal while a server is asked, if messages go to one."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.status import Status
+
+    with Status(text, console=console(stderr=True)):
+        yield

@@ -1,0 +1,199 @@
+"""`condense run` on many files: each is condensed into a folder, and a failing one does not stop the others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ...core.plurals import plural
+from ...errors import UsageError
+from ...many import facts
+from ...many.inputs import Input, find_inputs
+from ...many.record import NAME, add_entry, read_record
+from ...report.costs.text import digits, dollars
+from ...report.text.tokens import of_several
+from ...report.text.visible import visible
+from ...storage.files import check_no_links, make_folder
+from ...storage.processes import in_order, usable_processors
+from ..console import console, say
+from ..rows.condensing import may_call, together
+from .one_of_many import Finished, Job, rules_of, work_apart, work_on
+from .summarizing import OnDemand, Told, summaries_for, told_of
+from .telling import tell_report
+from .work import Treatment
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ...core.factor import CountName
+    from .options import RunOptions
+
+_STYLES: Final = {facts.Status.FAILED: "red", facts.Status.PASSED_OVER: "dim", facts.Status.UP_TO_DATE: "dim"}
+_SHOWN: Final = 20
+"""Reasons, and warnings, that are shown one by one."""
+_NAMED: Final = 3
+"""Files that are named among those that were passed over."""
+
+
+def run_many(
+    files: list[str],
+    treatment: Treatment,
+    options: RunOptions,
+) -> int:
+    """Condense every file, show what came of each, and give the exit status. Raises CondenseError."""
+    out_dir, showing = options.writing.out_dir, options.showing
+    folder = None if options.writing.dry_run else out_dir
+    inputs = find_inputs(files, out_dir.absolute() if out_dir is not None else None)
+    if not inputs:
+        raise UsageError("There is no file to work on in there.", "Files end in .json or .jsonl, also .gz and .zst.")
+    results, told = _work_on_all(_tasks(inputs, folder, treatment), folder, treatment, options.writing.jobs)
+    report = facts.build(
+        results,
+        out_dir=str(out_dir) if folder is not None else None,
+        configuration=treatment.name,
+        spent=digits(told.cost),
+        warnings=told.warnings,
+    )
+    below = {str(each.path): str(each.below) for each in inputs}
+    tell_report(showing, report, lambda: _show(report, below, treatment.work.count))
+    if showing.quiet:  # A status that is not 0 needs a reason, as where one file is run.
+        for line in _first(_reasons([each for each in results if each.exit_status], below)):
+            say(f"condense: {line.removeprefix('* ')}")
+    return facts.exit_status(results)
+
+
+def _tasks(inputs: Sequence[Input], folder: Path | None, treatment: Treatment) -> list[Job]:
+    """What is to be done to each file, with what an earlier run noted in the folder, which is made where it is not."""
+    if folder is not None:
+        make_folder(folder)
+        check_no_links(folder, NAME)
+    known = read_record(folder) if folder is not None else {}
+    rules = rules_of(treatment)
+    return [Job(each.path, each.named, folder, str(each.below), known.get(str(each.below)), rules) for each in inputs]
+
+
+def _work_on_all(
+    tasks: Sequence[Job], folder: Path | None, treatment: Treatment, jobs: int | None
+) -> tuple[list[facts.FileResult], Told]:
+    """What came of each file, and what is told of all summaries. Each file that is done is noted at once."""
+    results: list[facts.FileResult] = []
+    told = Told()
+    processes = min(jobs or usable_processors(), len(tasks))
+    try:
+        with _work(treatment, processes) as (work, processes, shared), _progress(len(tasks)) as advance:
+            for finished in in_order(work, tasks, processes):
+                if folder is not None and finished.entry is not None:
+                    add_entry(folder, finished.entry)
+                results.append(finished.result)
+                told = together(told, finished.told) if shared is None else told_of(shared)
+                advance()
+    except KeyboardInterrupt:
+        if folder is not None:
+            done = f"{len(results):,} of {plural(len(tasks), 'file is', 'files are')}"
+            say(f"condense: {done} done; the same command goes on from there.")
+        raise
+    return results, told
+
+
+@contextmanager
+def _work(treatment: Treatment, jobs: int) -> Iterator[tuple[Callable[[Job], Finished], int, OnDemand | None]]:
+    """What is done to each file, by how many processes, and the summarizer if one serves all."""
+    if not may_call(treatment.calls):
+        yield partial(work_apart, treatment), jobs, None
+        return
+    from ...core.tokens import Counter
+
+    with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
+        yield partial(work_on, treatment, summaries), 1, summaries
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], object]]:
+    """A bar on the terminal, if messages go to one."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("Condensing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda: progress.advance(task)
+
+
+def _show(report: facts.ManyReport, below: dict[str, str], how: CountName) -> None:
+    from ...report.text.fitted_table import fitted_table
+
+    screen = console()
+    totals = report.totals
+    shown = [each for each in report.files if each.status is not facts.Status.PASSED_OVER]
+    rows = [_cells(each, below[each.input], is_written=report.out_dir is not None) for each in shown]
+    styles = [_STYLES.get(each.status, "") for each in shown]
+    if len(shown) > 1:
+        saved = f"{totals.saved_percent:.1f} %"
+        rows.append(["all", f"{totals.tokens_before:,}", f"{totals.tokens_after:,}", saved, _counts(totals)])
+        styles.append("bold")
+    columns = ("file", "before", "after", "saved", "status")
+    if rows:
+        table = fitted_table(columns, rows, (1, 2, 3), screen.width, flexible=0, is_path=True, styles=styles)
+        screen.print(table)
+        screen.print(of_several(how), style="dim", soft_wrap=True)
+    for line in _first(_reasons(report.files, below)):
+        screen.print(visible(line), style="red", soft_wrap=True)
+    for line in _first(f"{below[each.input]}: {warning}" for each in report.files for warning in each.warnings):
+        screen.print(visible(line), style="yellow", soft_wrap=True)
+    _show_notes(report, below, screen)
+
+
+def _cells(result: facts.FileResult, name: str, *, is_written: bool) -> list[str]:
+    if result.status not in facts.WORKED:
+        return [name, "", "", "", result.status]
+    status = "would change" if result.status is facts.Status.DONE and not is_written else result.status
+    before, after = f"{result.tokens_before:,}", f"{result.tokens_after:,}"
+    return [name, before, after, f"{result.saved_percent:.1f} %", status + (" *" if result.why else "")]
+
+
+def _counts(totals: facts.Totals) -> str:
+    finished = totals.done + totals.unchanged + totals.up_to_date
+    return f"{finished:,} of {totals.files - totals.passed_over:,}"
+
+
+def _reasons(results: Iterable[facts.FileResult], below: dict[str, str]) -> Iterator[str]:
+    """Why files failed, or what is wrong with those that were written."""
+    for each in results:
+        if each.why and each.status is not facts.Status.PASSED_OVER:
+            mark = "* " if each.status in facts.WORKED else ""
+            yield f"{mark}{below[each.input]}: {each.why.removeprefix(each.input).lstrip(': ')}"
+
+
+def _first(lines: Iterable[str]) -> Iterator[str]:
+    """The first lines, and how many more there are."""
+    told = list(lines)
+    yield from told[:_SHOWN]
+    if len(told) > _SHOWN:
+        yield f"… and {len(told) - _SHOWN:,} more; --json lists all"
+
+
+def _show_notes(report: facts.ManyReport, below: dict[str, str], screen: Console) -> None:
+    totals = report.totals
+    if totals.passed_over:
+        files = plural(totals.passed_over, "other file")
+        names = [below[each.input] for each in report.files if each.status is facts.Status.PASSED_OVER]
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        said = f"Passed over: {files}, no transcript that can be written ({', '.join(names[:_NAMED])}{more})."
+        screen.print(visible(said), style="dim", soft_wrap=True)
+    if totals.up_to_date:
+        files = plural(totals.up_to_date, "file is", "files are")
+        screen.print(f"{files} up to date from an earlier run and left alone.", style="dim", soft_wrap=True)
+    if report.spent != "0":
+        screen.print(f"Summaries cost {dollars(report.spent)}.", soft_wrap=True)
+    for warning in report.warnings:
+        screen.print(visible(f"Warning: {warning}"), style="yellow", soft_wrap=True)
+    if report.out_dir is None:
+        screen.print("Nothing was written; --out-dir DIR writes the files there.", style="dim", soft_wrap=True)
+    elif totals.failed + totals.passed_over < totals.files:
+        screen.print(f"Written below {visible(report.out_dir)}", style="bold", soft_wrap=True)

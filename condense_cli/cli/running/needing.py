@@ -1,0 +1,49 @@
+"""The options that `check` and `run` share: what a user says of the model that continues."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Annotated
+
+import typer
+
+from ...errors import UsageError
+from ..options import parse_tokens
+
+ContextWindow = Annotated[
+    int | None,
+    typer.Option(
+        "--context-window",
+        metavar="N",
+        parser=parse_tokens,
+        help="Tokens of the model's context window (200000, 200k).  [default: looked up]",
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold", metavar="P", min=5, max=100, help="Percentage of the window from which on to condense."
+    ),
+]
+Above = Annotated[
+    int | None,
+    typer.Option(
+        "--above",
+        metavar="N",
+        parser=parse_tokens,
+        help="Tokens in use from which on to condense, whatever the window (150000, 150k).",
+    ),
+]
+IfNeeded = Annotated[
+    bool,
+    typer.Option("--if-needed", help="Do nothing while condense check says no; the transcript is written as it is."),
+]
+
+
+def check_thresholds(threshold: float | None, above: int | None, *, if_needed: bool) -> None:
+    """Raises UsageError for a threshold that is no number, or of a run that does not ask whether it is needed."""
+    if threshold is not None and isnan(threshold):
+        raise UsageError("--threshold needs a percentage from 5 to 100, not nan.")
+    for flag, value in (("--threshold", threshold), ("--above", above)):
+        if value is not None and not if_needed:
+            raise UsageError(f"{flag} needs --if-needed.", "Without it a run condenses in any case.")

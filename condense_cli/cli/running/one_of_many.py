@@ -1,0 +1,184 @@
+"""One file of a run over many: condensed and written in whichever process takes it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ... import __version__, formats
+from ...config.user import load_user_configuration
+from ...core.plurals import plural
+from ...core.tokens import Counter
+from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
+from ...many.facts import FileResult, Status
+from ...many.record import RECORD, Entry, file_hash, is_up_to_date
+from ...report.text.shares import percent
+from ...rows.recognising import rows_in
+from ...storage.compressed import packed
+from ...storage.files import check_no_links, make_folder, write_bytes
+from ..reading import read_transcript
+from ..rows.condensing import RowsTask, condense_rows, may_call
+from ..rows.running import status_of_rows
+from . import converting
+from .summarizing import OnDemand, Told, summaries_for, told_of, was_interrupted
+from .work import Condenser, Treatment, status_of_result
+
+if TYPE_CHECKING:
+    from ...passes.condensation import Condensation
+    from ...rows.row import Kind
+
+
+class Job(Struct, frozen=True):
+    """A file; `below` is how it is called in the `folder` where it goes; `entry` what an earlier run noted."""
+
+    path: Path
+    named: bool
+    folder: Path | None
+    below: str
+    entry: Entry | None
+    rules: str = ""
+    """A hash of all but the file's content that decides what becomes of it."""
+
+    @property
+    def output(self) -> Path | None:
+        return self.folder / self.below if self.folder is not None else None
+
+    def ready_output(self) -> Path | None:
+        """The output, in a folder that is there, and with no link on the way. Raises OutputError."""
+        if self.folder is None:
+            return None
+        check_no_links(self.folder, self.below)
+        output = self.folder / self.below
+        make_folder(output.parent)
+        return output
+
+
+class Finished(Struct, frozen=True):
+    """What came of a file; `told` of the summaries where no other file shares the summarizer."""
+
+    result: FileResult
+    entry: Entry | None = None
+    told: Told = Told()
+
+
+def work_apart(treatment: Treatment, job: Job) -> Finished:
+    """Work on a file where no model is ever called."""
+    with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
+        return replace(work_on(treatment, summaries, job), told=told_of(summaries))
+
+
+def work_on(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
+    """Condense one file and write it. Never raises for what is wrong with the file: the result says so."""
+    if summaries.made is not None:
+        summaries.made.failures.clear()  # Those of the file before are no matter of this one.
+    try:
+        return _worked(treatment, summaries, job)
+    except CondenseError as error:
+        if isinstance(error, UnknownFormatError | _OnlyReadError) and not job.named:
+            return Finished(FileResult(str(job.path), None, Status.PASSED_OVER, why=error.message))
+        return Finished(_failed(job, int(error.status), error.message))
+    except MemoryError:
+        return Finished(_failed(job, int(ExitStatus.FAILED), "Not enough memory."))
+    except Exception as error:  # One file of many must not stop the others.
+        why = f"Internal error ({type(error).__name__}: {error}); please report it."
+        return Finished(_failed(job, int(ExitStatus.FAILED), why))
+
+
+def rules_of(treatment: Treatment) -> str:
+    """A hash of what is the same for every file and decides what is written; how much may be spent does not."""
+    profiles = {name: known.profile for name, known in load_user_configuration().profiles.items()}
+    models = (treatment.calls.profile, may_call(treatment.calls), treatment.calls.redact, profiles)
+    rules = (RECORD, __version__, treatment.work, models, treatment.format, treatment.to, treatment.lenient)
+    return hashlib.sha256(msgspec.json.encode(rules)).hexdigest()
+
+
+class _OnlyReadError(UsageError):
+    """The file is of a format that cannot be written."""
+
+
+def _failed(job: Job, status: int, why: str) -> FileResult:
+    return FileResult(str(job.path), None, Status.FAILED, status, why=why)
+
+
+def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
+    made_from = f"{job.rules}:{file_hash(job.path)}" if job.output is not None else ""
+    if job.output is not None and job.entry is not None and is_up_to_date(job.entry, made_from, job.output):
+        return Finished(_result(job, Status.UP_TO_DATE, job.entry))
+    kind = rows_in(str(job.path), treatment.format)
+    if kind is not None:
+        if treatment.to is not None:
+            raise UsageError("--to is for single transcripts, and this is a set of rows.")
+        return _rows(treatment, summaries, job, kind, made_from)
+    transcript = treatment.work.continuing(read_transcript(str(job.path), treatment.format, treatment.lenient))
+    if treatment.to is None and not formats.format_named(transcript.format).is_writable:
+        raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")
+    count = Counter.of(transcript, treatment.work.configuration.counter)
+    result = Condenser(treatment.work, treatment.calls, summaries)(transcript, count)
+    if was_interrupted(summaries):
+        raise KeyboardInterrupt
+    data, notes = converting.output(result, treatment.to)
+    assert data is not None, "the format can be written"
+    output = job.ready_output()
+    if output is not None:
+        write_bytes(output, packed(data, output))
+    entry = _entry(job, made_from, transcript.format, result.shown_before, result.shown_after)
+    end = Status.UNCHANGED if data == transcript.source.data else Status.DONE
+    status = status_of_result(result, summaries, treatment)
+    finished = _finished(job, end, entry, status, _shortcoming(result, status))
+    warnings = (*(result.warnings if result.is_needed else ()), *notes)
+    return replace(finished, result=replace(finished.result, warnings=warnings))
+
+
+def _shortcoming(result: Condensation, status: ExitStatus) -> str:
+    """Why the status is not that of a run that did all it should; empty where it is."""
+    if result.error is not None:
+        return str(result.error)
+    if status is ExitStatus.CALLS_FAILED:
+        has_lost = result.metrics is not None and result.metrics.fallback is not None
+        return f"Not every summary could be written{'' if has_lost else '; what was to be summarized stays'}."
+    if status is ExitStatus.TARGET_MISSED:
+        return f"The target of {result.shown_target:,} tokens was not reached."
+    return ""
+
+
+def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: Kind, made_from: str) -> Finished:
+    task = RowsTask(str(job.path), kind, treatment, is_written=job.output is not None)
+    outcome = condense_rows(task, job.ready_output(), jobs=1, summaries=summaries)
+    tally = outcome.tally
+    entry = _entry(job, made_from, "rows", tally.tokens_before, tally.tokens_after, tally.rows)
+    status = status_of_rows(outcome, treatment)
+    why = ""
+    if tally.bad:
+        first = tally.problems[0]
+        why = f"{plural(tally.bad, 'bad row')}; line {first.line}: {first.why}"
+    return _finished(job, Status.DONE if tally.changed else Status.UNCHANGED, entry, status, why)
+
+
+def _entry(job: Job, made_from: str, format: str, before: int, after: int, rows: int = 0) -> Entry:
+    digest = file_hash(job.output) if job.output is not None else ""
+    return Entry(job.below, made_from, digest, format, before, after, rows)
+
+
+def _finished(job: Job, status: Status, entry: Entry, exit_status: ExitStatus, why: str) -> Finished:
+    """A file with shortcomings is written, but not noted as up to date: another run may do better."""
+    result = replace(_result(job, status, entry), exit_status=int(exit_status), why=why)
+    return Finished(result, entry if exit_status is ExitStatus.DONE and job.output is not None else None)
+
+
+def _result(job: Job, status: Status, entry: Entry) -> FileResult:
+    return FileResult(
+        str(job.path),
+        str(job.output) if job.output is not None else None,
+        status,
+        0,
+        entry.format,
+        entry.rows,
+        entry.tokens_before,
+        entry.tokens_after,
+        percent(entry.tokens_before - entry.tokens_after, entry.tokens_before),
+    )

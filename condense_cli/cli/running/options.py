@@ -1,0 +1,165 @@
+"""The options of `condense run` in groups: what to read, do and write, what may be spent, what to show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from ..options import (
+    AllowCalls,
+    AllowPartial,
+    CountAs,
+    CounterOption,
+    DropThinking,
+    ExceptTools,
+    Files,
+    FormatOption,
+    Jobs,
+    KeepRecent,
+    Lenient,
+    LosslessOnly,
+    MaxCost,
+    MaxSummaryTokens,
+    Model,
+    NoCache,
+    NoConfig,
+    OnlyTools,
+    OutDir,
+    OverheadTokens,
+    Pins,
+    Preset,
+    Profile,
+    Range,
+    Redact,
+    Session,
+    TargetPercent,
+    TargetTokens,
+)
+from . import converting
+from .log import LogJson
+from .needing import Above, ContextWindow, IfNeeded, Threshold
+from .providing import Assignments, Provider
+
+
+class Reading(NamedTuple):
+    """What to read."""
+
+    files: Files = None
+    session: Session = None
+    format: FormatOption = None
+    lenient: Lenient = False
+
+
+class Configuring(NamedTuple):
+    """Which configuration runs."""
+
+    preset: Preset = None
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", metavar="FILE", help="YAML or JSON configuration to run instead.")
+    ] = None
+    no_config: NoConfig = False
+    provider: Provider = None
+    assignments: Assignments = None
+
+
+class Doing(NamedTuple):
+    """What is done besides, or otherwise, than the configuration says."""
+
+    target_tokens: TargetTokens = None
+    target_percent: TargetPercent = None
+    keep_recent: KeepRecent = None
+    only_tools: OnlyTools = None
+    except_tools: ExceptTools = None
+    range: Range = None
+    pin: Pins = None
+    lossless_only: LosslessOnly = False
+    slim: Annotated[
+        bool,
+        typer.Option(
+            "--slim",
+            help="Leave out of the file, too, what only the client shows; the model never sees it, and "
+            "condense restore does not bring it back.",
+        ),
+    ] = False
+    drop_thinking: DropThinking = False
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Exit with status 4 when the target is missed; the result is written all the same."
+        ),
+    ] = False
+    if_needed: IfNeeded = False
+    threshold: Threshold = None
+    above: Above = None
+    model: Model = None
+    context_window: ContextWindow = None
+    overhead_tokens: OverheadTokens = None
+    counter: CounterOption = None
+    count_as: CountAs = None
+
+
+class Spending(NamedTuple):
+    """Which models may be called, and what for."""
+
+    profile: Profile = None
+    allow_calls: AllowCalls = False
+    max_cost: MaxCost = None
+    max_summary_tokens: MaxSummaryTokens = None
+    no_cache: NoCache = False
+    redact: Redact = False
+    allow_partial: AllowPartial = False
+
+
+class Writing(NamedTuple):
+    """Where to write."""
+
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE|-", help="Write the condensed transcript there.")
+    ] = None
+    new_session: Annotated[
+        bool, typer.Option("--new-session", help="Write a session beside FILE that its client can resume.")
+    ] = False
+    in_place: Annotated[bool, typer.Option("--in-place", help="Replace FILE; a backup stays beside it.")] = False
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace FILE even if a program has it open or just changed it.")
+    ] = False
+    out_dir: OutDir = None
+    to_format: converting.To = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False
+    jobs: Jobs = None
+
+
+class Showing(NamedTuple):
+    """What is told of the run, and where. `log_json` is a line on standard error, in place of other messages there."""
+
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the JSON report there as well.")
+    ] = None
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page there that shows each message, each cut and why."),
+    ] = None
+    cost: Annotated[
+        bool,
+        typer.Option(
+            "--cost", help="Show, in a pipe too, what the next turn costs, when it pays, and how that is known."
+        ),
+    ] = False
+    explain: Annotated[bool, typer.Option("--explain", help="Say why blocks and lines went or stayed.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff, timings and costs.")] = False
+    log_json: LogJson = False
+
+
+class RunOptions(NamedTuple):
+    """All options of one `condense run`."""
+
+    reading: Reading
+    configuring: Configuring
+    doing: Doing
+    spending: Spending
+    writing: Writing
+    showing: Showing

@@ -1,0 +1,204 @@
+"""What a run does to a conversation: the only one of a file, one file of many, or a row. The same for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ... import api
+from ...config.models import Configuration
+from ...config.overrides import NO_OVERRIDES, Overrides, without_passes
+from ...config.preset_folders import DEFAULT_PRESET
+from ...config.provider_settings import ProviderSettings
+from ...core.factor import CountName, Factor, factor_as
+from ...errors import ExitStatus, UsageError
+from ...money.windows import signs_of
+from ...passes.limits import target_of
+from ...plugins import Installed
+from ...providers.manager import Sizing
+from ...providers.registry import Registry
+from ...providers.window import Asked, Window, window_of
+from ...report.costs.usage import beside_messages
+from .counting import count_of
+from .summarizing import Calls, OnDemand, calls_of, status_of, was_interrupted
+
+if TYPE_CHECKING:
+    from ...config.layers import Settings
+    from ...config.user import UserConfiguration
+    from ...core.tokens import Counter
+    from ...core.transcript import Transcript
+    from ...passes.condensation import Condensation
+    from .options import RunOptions
+
+
+class Work(Struct, frozen=True):
+    """What is done to every conversation, as one value that travels to other processes and can be hashed.
+
+    `providers` is what the user says of them, `target_percent` a share of a conversation's own tokens. `model` goes
+    before the one that the file names. `count` says in whose tokens numbers are.
+    """
+
+    configuration: Configuration
+    providers: dict[str, ProviderSettings] = {}
+    overrides: Overrides = NO_OVERRIDES
+    target_tokens: int | None = None
+    target_percent: float | None = None
+    model: str | None = None
+    slim: bool = False
+    if_needed: bool = False
+    asked: Asked = Asked()
+    overhead_tokens: int | None = None
+    count: CountName = "model"
+
+    def continuing(self, transcript: Transcript) -> Transcript:
+        """The transcript with the model that will continue it."""
+        return replace(transcript, model=self.model) if self.model else transcript
+
+
+class Treatment(Struct, frozen=True):
+    """How each conversation of a run is read, worked on, written and judged: one value, the same for all of them.
+
+    `name` is what reports call the configuration. `format` is None where it is to be recognised, `to` where that of
+    the input is written.
+    """
+
+    work: Work
+    calls: Calls
+    name: str = ""
+    format: str | None = None
+    to: str | None = None
+    lenient: bool = False
+    strict: bool = False
+    allow_partial: bool = False
+
+
+def treatment_of(options: RunOptions, overrides: Overrides, settings: Settings, registry: Registry) -> Treatment:
+    """What the options of a run and the settings that they name come to. Raises UsageError."""
+    doing = options.doing
+    calls = calls_of(options.spending, is_planned=options.writing.dry_run, is_count_asked=doing.count_as == "exact")
+    configuration = settings.configuration
+    if doing.counter is not None:
+        configuration = replace(configuration, counter=doing.counter)
+    work = Work(
+        configuration,
+        registry.given,
+        overrides=overrides,
+        target_tokens=doing.target_tokens,
+        target_percent=doing.target_percent,
+        model=doing.model,
+        slim=doing.slim,
+        if_needed=doing.if_needed,
+        asked=Asked(None, doing.context_window, doing.threshold, doing.above),
+        overhead_tokens=doing.overhead_tokens,
+        count=count_of(doing.count_as, settings),
+    )
+    work = _with_own_target(work, settings)
+    if doing.strict:
+        _check_strict(work, registry)
+    name = settings.name
+    if overrides.lossless_only:
+        is_usual = name == DEFAULT_PRESET and options.configuring.preset is None
+        name = "lossless only" if is_usual else f"{name}, lossless only"
+    return Treatment(
+        work,
+        calls,
+        name,
+        options.reading.format,
+        options.writing.to_format,
+        lenient=options.reading.lenient,
+        strict=doing.strict,
+        allow_partial=options.spending.allow_partial,
+    )
+
+
+def _with_own_target(work: Work, settings: Settings) -> Work:
+    """The work with the target that the settings themselves give, where no flag gives one."""
+    if not settings.has_own_target or work.target_tokens is not None or work.target_percent is not None:
+        return work
+    tokens, reduction = work.configuration.target_tokens, work.configuration.target_reduction_percent
+    percent = 100 - reduction if tokens is None and reduction is not None else None
+    return replace(work, target_tokens=tokens, target_percent=percent)
+
+
+def _check_strict(work: Work, registry: Registry) -> None:
+    """Raises UsageError where nothing gives the target that --strict is about, before any work is done."""
+    configuration = without_passes(work.configuration) if work.overrides.lossless_only else work.configuration
+    targets = (work.target_tokens, work.target_percent, target_of(registry.compiled(configuration), 0))
+    if all(target is None for target in targets):
+        raise UsageError("--strict needs a target.", "Name one with --target-tokens or --target-percent.")
+
+
+def status_of_result(result: Condensation, summaries: OnDemand, treatment: Treatment) -> ExitStatus:
+    """The exit status of a run over one conversation, or what one of several counts as."""
+    if result.error is not None:
+        return ExitStatus.FAILED
+    is_missed = treatment.strict and result.is_target_missed
+    otherwise = ExitStatus.TARGET_MISSED if is_missed else ExitStatus.DONE
+    return status_of(summaries, otherwise, allow_partial=treatment.allow_partial)
+
+
+class Condenser:
+    """Does the work to one conversation after the other, in one process."""
+
+    def __init__(
+        self,
+        work: Work,
+        calls: Calls,
+        summaries: OnDemand,
+        registry: Registry | None = None,
+        clock: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self._work, self._calls, self._summaries, self._clock = work, calls, summaries, clock
+        self._registry = registry or Registry(work.providers, installed=Installed())
+        self._user = cache(_user)
+
+    def __call__(self, transcript: Transcript, count: Counter, factor: Factor | None = None) -> Condensation:
+        """Condense a transcript, counting with this. Raises CondenseError.
+
+        `factor` is that of the transcript, where it takes a call to know it.
+        """
+        work = self._work
+        self._summaries.count_with(count)
+        factor = factor or factor_as(work.count, transcript, count)
+        target = work.target_tokens
+        if work.target_percent is not None:
+            target = int(factor.shown(count.transcript(transcript)) * work.target_percent / 100)
+        return api.condense(
+            transcript,
+            work.configuration,
+            target_tokens=target,
+            counter=count,
+            summarizer=self._summaries,
+            clock=self._clock,
+            slim=work.slim,
+            overrides=work.overrides,
+            registry=self._registry,
+            sizing=self._sizing(transcript, count, factor),
+            factor=factor,
+        )
+
+    def _sizing(self, transcript: Transcript, count: Counter, factor: Factor) -> Sizing:
+        """How it is decided. Prices are loaded, and the user's file is read, when something asks for the window."""
+        work = self._work
+
+        @cache
+        def window() -> Window:
+            return window_of(transcript.model, work.configuration, self._user(), work.asked, signs_of(transcript))
+
+        def beside() -> tuple[int, str]:
+            return beside_messages(transcript, count, factor, work.overhead_tokens)
+
+        def may_fall_back() -> bool:
+            return not self._calls.is_planned and not was_interrupted(self._summaries)
+
+        return Sizing(window, beside, work.if_needed, may_fall_back)
+
+
+def _user() -> UserConfiguration:
+    from ...config.user import load_user_configuration
+
+    return load_user_configuration()

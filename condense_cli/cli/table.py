@@ -1,0 +1,58 @@
+"""The table of commands. Each is imported when it is called: a help page, or another command, needs none of it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from inspect import cleandoc
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+COMMANDS: Final = {
+    "run": "Condense a transcript.",
+    "restore": "Put back what references stand for.",
+    "undo": "Take back condense run --in-place.",
+    "sessions": "List the sessions of agents on this machine.",
+    "inspect": "Show what fills a transcript, in tokens.",
+    "show": "Print the content of a block or message, as the model reads it.",
+    "diff": "Show what differs between two transcripts, message by message.",
+    "validate": "Check a transcript against the rules of its API.",
+    "estimate": "Show what presets would save and cost.",
+    "check": "Say whether a conversation should be condensed.",
+    "evaluate": "Measure what later work needed and still finds.",
+    "presets": "List presets, show one, or write a configuration of your own.",
+    "providers": "Compare the providers, or show one with its settings.",
+    "profiles": "List the profiles of models, show one, or test one.",
+    "config": "Check configurations, show the one in use, print the schema.",
+    "cache": "Show or clear the cache of summaries.",
+}
+"""What each command does, by its name. The module of that name holds the function `run` and EXAMPLES, and a class
+`Command` where it reads its arguments in a way of its own; or the group `presets_app`."""
+
+
+class Commands(TyperGroup):
+    """The commands of the table with their short helps; the whole of one is there as soon as it is called."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, short_help in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=short_help), name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, known, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name else known, rest
+
+
+def load(name: str) -> Any:
+    """A command with its options, or a group with its commands."""
+    module = import_module(f".commands.{name}", __package__)
+    holder = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None)
+    group = getattr(module, f"{name}_app", None)
+    if group is None:
+        command = getattr(module, name)
+        own_class = getattr(module, "Command", None)
+        holder.command(name, cls=own_class, help=f"{cleandoc(command.__doc__)}\n\n{module.EXAMPLES}")(command)
+    else:
+        holder.add_typer(group, name=name)
+    return typer.main.get_group(holder).commands[name]

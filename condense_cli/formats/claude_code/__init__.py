@@ -1,0 +1,1 @@
+"""Sessions of Claude Code: which records the client sends, and how a file is written that it resumes."""

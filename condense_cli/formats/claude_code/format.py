@@ -1,0 +1,221 @@
+"""Session files of Claude Code: one JSON record per line, linked to a tree by `parentUuid`.
+
+The conversation is what the client would send: `claude_chain` finds the lines, `claude_turns` makes
+turns of them. Everything else in the file (sidechains, older branches, what lies before the last
+compact boundary, display-only keys) keeps its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...core import json_text
+from ...core.transcript import Block, BlockKind, Family, Message, Place, Role, Transcript
+from ..anthropic import BlockReader
+from ..engine.base import Evidence, Format, RecordEdits
+from ..engine.container import Document
+from ..engine.spelling import as_spelled
+from ..engine.window_signs import SignsReader
+from . import (
+    attachments,
+    compaction,
+    cut,
+    display,
+    faults,
+    links,
+    sizes,
+    slim,
+)
+from . import (
+    retracted as claude_retracted,
+)
+from .boundary import preserved
+from .chain import Node, live_chain
+from .ending import NOTHING_NAMED
+from .kinds import BESIDE_TREE, NOTICE_WORDS, TREE, is_notice, is_only_shown, is_printed
+from .turns import Conversation, Line, conversation
+from .usage import first_request, note_signs, usages
+
+_PROOF_KEYS = {
+    "file-history-snapshot": {"messageId", "snapshot"},
+    "summary": {"summary", "leafUuid"},
+    "queue-operation": {"operation", "sessionId"},
+}
+"""Records outside the tree that only Claude Code writes: sessions may consist of nothing else."""
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return Evidence.NO
+    if value["type"] in TREE:
+        message = value.get("message")
+        if "systemPayload" in value or (isinstance(message, dict) and "parts" in message):
+            return Evidence.NO  # Qwen Code's, which has the same tree.
+        is_linked = "parentUuid" in value and isinstance(value.get("uuid"), str)
+        return Evidence.YES if is_linked else Evidence.MAYBE
+    proof = _PROOF_KEYS.get(value["type"])
+    return Evidence.YES if proof and proof <= value.keys() else Evidence.MAYBE
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    reader = BlockReader()
+    ending = NOTHING_NAMED
+    nodes: list[Node] = []
+    blocks: dict[int, tuple[Block, ...]] = {}
+    facts: dict[int, dict[str, Any]] = {}
+    retracted: set[str] = set()
+    signs = SignsReader()
+    noted = attachments.Noted()
+    for record, value in enumerate(values):
+        if not isinstance(value, dict):
+            continue
+        is_tree = isinstance(value.get("uuid"), str) and str(value.get("type")) in TREE
+        if is_tree or value.get("type") == "last-prompt":
+            ending = ending.after(value)
+        if not is_tree:
+            if isinstance(value.get("type"), str) and value["type"] not in BESIDE_TREE | TREE:
+                noted.unknown[f"record {value['type']}"] += 1
+            continue
+        blocks[record] = tuple(as_spelled(_blocks(value, record, reader), document.source))
+        nodes.append(_node(value, record, blocks[record]))
+        if value["type"] == "attachment":
+            noted.take(value, record, is_sent=bool(blocks[record]))
+        retracted |= claude_retracted.uuids(value)
+        if value["type"] == "assistant":
+            message = value.get("message")
+            message = message if isinstance(message, dict) else {}
+            facts[record] = {"model": message.get("model"), "usage": message.get("usage")}
+        note_signs(signs, value, facts.get(record))
+    chain = live_chain(nodes, ending)
+    beside = [node for node in nodes if chain and node.is_sidechain == chain[0].is_sidechain]
+    blocks |= noted.as_sent([node.record for node in beside], blocks)
+    model = _last_model([facts[node.record] for node in chain if node.record in facts])
+    lines = [
+        Line(node, blocks[node.record], facts.get(node.record, {}).get("model"))
+        for node in claude_retracted.without(chain, retracted)
+    ]
+    sent = conversation(cut.as_cut(lines, noted.cuts), model)
+    messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(sent.turns))
+    is_cut_off = any(node.is_boundary for node in chain)
+    prompt = noted.prompt(node.record for node in beside)
+    return Transcript(
+        "claude-code",
+        Family.ANTHROPIC,
+        messages,
+        document.source,
+        model=model,
+        begins_in_middle=_begins_in_middle(chain, nodes),
+        envelope=prompt,
+        is_envelope_whole=bool(prompt),
+        usages=tuple(usages(sent.turns, chain, facts)),
+        first_request=first_request(beside, blocks, facts) if is_cut_off else None,
+        window_signs=signs.found,
+        unknown=tuple(sorted(noted.unknown.items())),
+        warnings=_warnings(nodes, chain, sent),
+    )
+
+
+def _begins_in_middle(chain: Sequence[Node], nodes: Sequence[Node]) -> bool:
+    """Whether the conversation continues a record that is not in the file. After a compaction it begins anew."""
+    if not chain or chain[0].is_boundary or chain[0].parent is None:
+        return False
+    return all(node.uuid != chain[0].parent for node in nodes)
+
+
+def _warnings(nodes: list[Node], chain: list[Node], sent: Conversation) -> tuple[str, ...]:
+    """Say so when what a person sees in the file is not part of the live conversation."""
+    if not chain:
+        return ("The session holds no conversation.",)
+    warnings = []
+    if sent.open_calls:
+        warnings.append(f"Calls that have no result are left out by the client: {sent.open_calls}; they stay.")
+    if sent.stray_results:
+        warnings.append(f"Results that have no call are left out by the client: {sent.stray_results}; they stay.")
+    live = {node.record for node in chain}
+    start = max((node.record for node in nodes if node.is_boundary), default=-1)
+    lines = [
+        node
+        for node in nodes
+        if node.kind in ("user", "assistant") and node.record > start and node.is_sidechain == chain[0].is_sidechain
+    ]
+    aside = sum(node.record not in live for node in lines)
+    if lines and aside * 2 > len(lines):
+        warnings.append(
+            f"{aside} of {len(lines)} message lines are on branches that the client no longer sends; they stay."
+        )
+    return tuple(warnings)
+
+
+def _node(value: dict[str, Any], record: int, blocks: Sequence[Block]) -> Node:
+    message = value.get("message")
+    reply = message.get("id") if value["type"] == "assistant" and isinstance(message, dict) else None
+    parent = value.get("parentUuid")
+    return Node(
+        record,
+        value["uuid"],
+        parent if isinstance(parent, str) else None,
+        value["type"],
+        str(value.get("timestamp") or ""),
+        is_sidechain=value.get("isSidechain") is True,
+        is_boundary=value.get("subtype") == "compact_boundary",
+        reply_id=reply if isinstance(reply, str) else None,
+        calls=tuple(block.call_id for block in blocks if block.kind is BlockKind.TOOL_CALL and block.call_id),
+        answers=tuple(dict.fromkeys(block.answers for block in blocks if block.answers)),
+        preserved=preserved(value.get("compactMetadata")),
+        is_meta=value.get("isMeta") is True,
+    )
+
+
+def _blocks(value: dict[str, Any], record: int, reader: BlockReader) -> Iterator[Block]:
+    message = value.get("message")
+    if value["type"] == "attachment":
+        yield from attachments.blocks(value, record)
+    elif is_printed(value):
+        place = Place(record, ("content",))
+        yield Block(BlockKind.TEXT, place, ("content",), content=value["content"], injected=True)
+    elif value["type"] in ("user", "assistant") and isinstance(message, dict):
+        if is_only_shown(value, message):
+            return
+        is_user = value["type"] == "user"
+        is_summary = is_user and value.get("isCompactSummary") is True
+        is_injected = is_user and (value.get("isMeta") is True or is_summary)
+        for block in reader.content(message.get("content"), record, ("message", "content"), is_user=is_user):
+            if block.kind is BlockKind.TEXT and is_notice(value):
+                block = replace(block, estimate=NOTICE_WORDS)
+            is_part = is_summary and block.kind is BlockKind.TEXT
+            yield replace(block, injected=True, summarizes=is_part) if is_injected else block
+
+
+def _last_model(facts: list[dict[str, Any]]) -> str | None:
+    for fact in reversed(facts):
+        model = fact["model"]
+        if isinstance(model, str) and model and not model.startswith("<"):
+            return model
+    return None
+
+
+def complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
+    display.shorten(transcript, edits, style)
+    if gone:
+        links.relink(transcript.source, edits, gone)
+
+
+FORMAT = Format(
+    "claude-code",
+    Family.ANTHROPIC,
+    "Claude Code session file (~/.claude/projects/*/*.jsonl)",
+    evidence,
+    read,
+    complete=complete,
+    again=links.written_again,
+    rules=faults.RULES,
+    sizes=sizes.sizes,
+    compaction=compaction.write,
+    summary_role=Role.USER,
+    answers_calls=True,
+    sends_lone_thinking=False,
+    display=slim.display_values,
+)

@@ -1,0 +1,23 @@
+"""Messages that Claude Code took back: after a refusal another model answered, and the first answer does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from .chain import Node
+
+_KNOWN_BY: Final = 24
+"""Characters of a uuid that the client compares."""
+
+
+def uuids(value: Mapping[str, Any]) -> set[str]:
+    """Beginnings of the uuids that a record takes back."""
+    if value.get("type") != "system" or value.get("subtype") != "model_refusal_fallback":
+        return set()
+    named = value.get("retractedMessageUuids")
+    return {uuid[:_KNOWN_BY] for uuid in named if isinstance(uuid, str)} if isinstance(named, list) else set()
+
+
+def without(chain: Iterable[Node], retracted: set[str]) -> list[Node]:
+    return [node for node in chain if node.kind == "system" or node.uuid[:_KNOWN_BY] not in retracted]

@@ -1,0 +1,60 @@
+"""What `claude -p --output-format stream-json` prints: one event per line. It is only read.
+
+Events of the types `assistant` and `user` hold the messages, one block each; those of a subagent name the call that
+started it. The prompt that began the run is not among them. No client reads such a file back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ...core.transcript import Family, Role, Transcript
+from ..anthropic import ROLES, BlockReader, merged
+from ..engine.base import Evidence, Format
+from ..engine.container import Document
+from ..engine.spelling import as_spelled
+
+_SAID: Final = ("assistant", "user")
+_OTHERS: Final = frozenset({"system", "stream_event", "result", "rate_limit_event", "control_request", "tool_progress"})
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or "session_id" not in value or "parentUuid" in value:
+        return Evidence.NO
+    kind = value.get("type")
+    if kind in _SAID:
+        return Evidence.YES if isinstance(value.get("message"), dict) else Evidence.NO
+    if kind == "system" and value.get("subtype") == "init":
+        return Evidence.YES
+    return Evidence.MAYBE if isinstance(kind, str) and kind in _OTHERS else Evidence.NO
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    reader = BlockReader()
+    turns = []
+    model = None
+    for record, value in enumerate(values):
+        if not isinstance(value, dict):
+            continue
+        if value.get("subtype") == "init" and isinstance(value.get("model"), str):
+            model = value["model"]
+        message = value.get("message")
+        if value.get("type") not in _SAID or value.get("parent_tool_use_id") or not isinstance(message, dict):
+            continue
+        role = ROLES.get(str(message.get("role")), Role.USER)
+        content = reader.content(message.get("content"), record, ("message", "content"), is_user=role is Role.USER)
+        blocks = list(as_spelled(content, document.source))
+        if blocks:
+            turns.append((role, blocks))
+    return Transcript("claude-stream-json", Family.ANTHROPIC, merged(turns), document.source, model=model)
+
+
+FORMAT = Format(
+    "claude-stream-json",
+    Family.ANTHROPIC,
+    "What claude -p --output-format stream-json prints, only read",
+    evidence,
+    read,
+    is_writable=False,
+)

@@ -1,0 +1,203 @@
+"""From the lines of a Claude Code session to the turns that the client sends.
+
+Lines of one `message.id` are one assistant turn, neighbouring user lines are one user turn. Some lines
+are never sent: what has no counterpart (results without a call, calls that the user's next word found
+without a result) and what says nothing (blank texts, thinking that nothing follows or that another
+model wrote). They stay in the file. The client also puts the calls of a reply behind its texts; here
+they stand in the order of the file.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...core.transcript import Block, BlockKind, Role
+from .chain import Node
+
+_NO_CONTENT: Final = frozenset({"", "(no content)"})
+"""What the client writes where a model answered with nothing, besides blanks."""
+
+
+class Line(Struct, frozen=True):
+    """One record with the blocks it holds; `model` wrote them."""
+
+    node: Node
+    blocks: tuple[Block, ...]
+    model: str | None = None
+
+
+class Turn(Struct, frozen=True):
+    """One message as the client sends it: its blocks in order and the records they stand in."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+    records: tuple[int, ...]
+
+
+class Conversation(Struct, frozen=True):
+    """The turns, and how many calls and results are left out because they have no counterpart."""
+
+    turns: tuple[Turn, ...]
+    open_calls: int
+    stray_results: int
+
+
+def conversation(lines: Sequence[Line], model: str | None = None) -> Conversation:
+    """The conversation as the client sends it to a model, or to one that nothing is known of."""
+    sent = _without_open_calls(lines)
+    turns = _grouped(_saying_something(_understood(sent, model)))
+    paired = _neighbours_joined(_without_strays(turns))
+    open_calls = sum(len(line.node.calls) for line in lines) - sum(len(line.node.calls) for line in sent)
+    return Conversation(paired, open_calls, _results(turns) - _results(paired))
+
+
+def _without_open_calls(lines: Sequence[Line]) -> list[Line]:
+    """Without calls that were never answered, but for those of the turn that the session ends with.
+
+    Those the client answers itself, and tells the model that the session ended before their result came.
+    """
+    answered = {call for line in lines for call in line.node.answers}
+    words = (n for n, line in enumerate(lines) if line.node.kind == "user" and not line.node.answers)
+    last_word = max(words, default=-1)
+    return [
+        line
+        for n, line in enumerate(lines)
+        if n > last_word or not line.node.calls or not answered.isdisjoint(line.node.calls)
+    ]
+
+
+def _understood(lines: Iterable[Line], model: str | None) -> Iterator[Line]:
+    """Without the thinking of other models, which only the model that wrote it can read."""
+    for line in lines:
+        if line.node.kind == "assistant" and model and line.model != model:
+            yield replace(line, blocks=tuple(block for block in line.blocks if block.kind is not BlockKind.THINKING))
+        else:
+            yield line
+
+
+def _saying_something(lines: Iterable[Line]) -> list[Line]:
+    """Without blank texts of the assistant, and without replies that hold nothing but thinking."""
+    kept = []
+    telling: set[str | None] = set()
+    for line in lines:
+        blocks = line.blocks
+        if line.node.kind == "assistant":
+            blocks = tuple(block for block in blocks if not _is_blank(block))
+            if any(block.kind is not BlockKind.THINKING for block in blocks):
+                telling.add(_reply(line.node))
+        kept.append(replace(line, blocks=blocks))
+    return [line for line in kept if line.blocks and (line.node.kind != "assistant" or _reply(line.node) in telling)]
+
+
+def _is_blank(block: Block) -> bool:
+    return block.kind is BlockKind.TEXT and block.text.strip() in _NO_CONTENT
+
+
+def _reply(node: Node) -> str:
+    """What lines of one assistant message share; a line without a message id is a message of its own."""
+    return node.reply_id or node.uuid
+
+
+def _grouped(lines: Iterable[Line]) -> list[Turn]:
+    """Lines put together as the client does it. A reply goes on where only results came between its lines."""
+    turns: list[tuple[Role, list[Line]]] = []
+    turn_of_reply: dict[str, int] = {}
+    closed_before = 0
+    for line in lines:
+        if line.node.kind != "assistant":
+            if turns and turns[-1][0] is Role.USER and not _is_summary(line.blocks, turns[-1][1][-1].blocks):
+                turns[-1][1].append(line)
+            else:
+                turns.append((Role.USER, [line]))
+            continue
+        if turns and turns[-1][0] is Role.USER and _ends_a_reply(turns[-1][1]):
+            closed_before = len(turns)
+        earlier = turn_of_reply.get(_reply(line.node), -1)
+        if earlier >= closed_before:
+            turns[earlier][1].append(line)
+        else:
+            turn_of_reply[_reply(line.node)] = len(turns)
+            turns.append((Role.ASSISTANT, [line]))
+    return [_turn(role, lines) for role, lines in turns]
+
+
+def _ends_a_reply(lines: Sequence[Line]) -> bool:
+    """Whether these lines of the user end the reply before them. What a hook said at a call does not."""
+    is_said = any(line.node.kind != "attachment" for line in lines)
+    return is_said and not any(line.node.answers for line in lines)
+
+
+def _turn(role: Role, lines: Sequence[Line]) -> Turn:
+    blocks = [block for line in lines for block in line.blocks]
+    if role is Role.USER and len(lines) > 1:
+        blocks.sort(key=lambda block: block.answers is None)
+    return Turn(role, tuple(blocks), tuple(line.node.record for line in lines))
+
+
+def _without_strays(turns: Iterable[Turn]) -> list[Turn]:
+    """Without results that answer no call of the turn before, or one that is answered already.
+
+    A result has the tool of that call: in the file another call of its id may stand before it, or its own behind it.
+    """
+    kept = []
+    calls: dict[str | None, str | None] = {}
+    for turn in turns:
+        if turn.role is Role.ASSISTANT:
+            calls = {block.call_id: block.tool for block in turn.blocks if block.kind is BlockKind.TOOL_CALL}
+            kept.append(turn)
+            continue
+        first: dict[str, tuple[int, object]] = {}
+        for block in turn.blocks:
+            if block.answers in calls:
+                first.setdefault(str(block.answers), (block.place.record, block.owner))
+        blocks = tuple(
+            _of_tool(block, calls[block.answers]) if block.answers else block
+            for block in turn.blocks
+            if not block.answers or first.get(block.answers) == (block.place.record, block.owner)
+        )
+        if blocks:
+            kept.append(Turn(turn.role, blocks, turn.records))
+        calls = {}
+    return kept
+
+
+def _of_tool(result: Block, tool: str | None) -> Block:
+    return result if result.tool == tool else replace(result, tool=tool)
+
+
+def _neighbours_joined(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """Turns of one role that stand side by side are one: so the API takes them.
+
+    Behind calls the client tells the model first that their results are missing.
+    """
+    joined: list[Turn] = []
+    for turn in turns:
+        is_alike = bool(joined) and joined[-1].role is turn.role
+        if is_alike and not (_has_calls(joined[-1]) or _is_summary(turn.blocks, joined[-1].blocks)):
+            last = joined.pop()
+            turn = Turn(turn.role, last.blocks + turn.blocks, last.records + turn.records)
+        joined.append(turn)
+    return tuple(joined)
+
+
+def _has_calls(turn: Turn) -> bool:
+    return any(block.kind is BlockKind.TOOL_CALL for block in turn.blocks)
+
+
+def _is_summary(*neighbours: tuple[Block, ...]) -> bool:
+    """Whether one of two neighbours is a summary, which stays a turn of its own here."""
+    return any(block.summarizes for blocks in neighbours for block in blocks)
+
+
+def _results(turns: Iterable[Turn]) -> int:
+    found: dict[int, set[object]] = defaultdict(set)
+    for turn in turns:
+        for block in turn.blocks:
+            if block.answers:
+                found[block.place.record].add(block.owner)
+    return sum(map(len, found.values()))

@@ -1,0 +1,1 @@
+"""Rollouts of Codex CLI."""

@@ -1,0 +1,1 @@
+"""A conversation of any format as messages of an API."""

@@ -1,0 +1,262 @@
+"""A transcript of any format as messages of an API: one object as its endpoint takes it.
+
+Calls and results are paired anew by the rules of the API. Calls that an agent writes into its text stay text, and so
+do their results: its prompt tells it to write them so. What the other side has no place for is left out and told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+
+from ...core import json_text
+from ...core.transcript import STANDING_ROLES, Block, BlockKind, Family, Message, Role, Transcript
+from ...errors import UsageError
+from ...rules.blocks import server_calls_answered
+from ..engine.base import Values
+from .converted_turns import Call, Json, Losses, Result, Turn, shortest, text_part
+from .openai import chat, items
+
+TARGETS: Final = ("anthropic", "openai-chat", "openai-responses")
+
+_NO_RESULT: Final = "No result was recorded."
+_GO_ON: Final = "Go on."
+_UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
+"""Characters that the APIs take neither in the id nor in the name of a call."""
+_OF_USER: Final = frozenset({"container_upload", "document", "search_result", "tool_reference"})
+_OF_ASSISTANT: Final = frozenset({"redacted_thinking", "server_tool_use", "thinking"})
+"""Content blocks of the Messages API that have no other form; what servers return ends in `_tool_result`."""
+_DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,(.*)", re.DOTALL)
+_SPELLING: Final = json_text.Style(escapes_non_ascii=False, is_utf8=True)
+
+
+class Conversion(Struct, frozen=True):
+    """The bytes of the new file, and in sentences what was not carried over or had to be changed."""
+
+    data: bytes
+    notes: tuple[str, ...]
+
+
+def convert(transcript: Transcript, to: str) -> Conversion:
+    """The conversation of a transcript as messages of an API, or as items: to one of `TARGETS`.
+
+    Raises UsageError for any other name. Everything that is said keeps its order.
+    """
+    if to not in TARGETS:
+        raise UsageError(f"There is no conversion to {to!r}.", f"Formats to convert to: {', '.join(TARGETS)}.")
+    losses = Losses()
+    reader = _Reader(transcript, to, losses)
+    turns = _paired([turn for message in transcript.messages for turn in reader.turns(message)], losses)
+    if transcript.envelope:
+        losses.left_out["system prompt or definitions of tools beside the messages"] += 1
+    document = {"model": transcript.model} if transcript.model else {}
+    document |= _WRITERS[to](turns, losses)
+    key, messages = document.popitem()
+    listed = ",\n".join(map(_SPELLING.dump, messages))
+    head = "".join(f"{_SPELLING.dump(key)}:{_SPELLING.dump(value)},\n" for key, value in document.items())
+    return Conversion(json_text.encode(f'{{{head}"{key}":[\n{listed}\n]}}\n'), tuple(losses.notes()))
+
+
+class _Reader:
+    """Takes messages apart, whatever format they are from."""
+
+    def __init__(self, transcript: Transcript, to: str, losses: Losses) -> None:
+        self._values = Values(transcript.source)
+        self._losses = losses
+        self._keeps_blocks = to == "anthropic" and transcript.family is Family.ANTHROPIC
+        """Whether content blocks can go over as they are."""
+        calls = (block for _, block in transcript.blocks() if block.kind is BlockKind.TOOL_CALL)
+        self._in_text = {None, *(call.call_id for call in calls if call.span)}
+        """Ids of calls that stand in a text, and that of no call."""
+        self._on_server_alone = {violation.about for violation in server_calls_answered(transcript)}
+
+    def turns(self, message: Message) -> Iterator[Turn]:
+        role = Role.USER if message.role is Role.TOOL else message.role
+        if any(block.kind is BlockKind.TOOL_CALL and not block.span for block in message.blocks):
+            role = Role.ASSISTANT  # In a broken file anybody may call.
+        turn = Turn(role, [], [], [], message.is_summary)
+        blocks = deque(message.blocks)
+        while blocks:
+            block = blocks.popleft()
+            if block.span or self._is_text(block):
+                text = block.text
+                # A string that was taken apart is one text again.
+                while block.span and blocks and blocks[0].span and blocks[0].place == block.place:
+                    text += blocks.popleft().text
+                if text.strip():
+                    turn.parts.append(text_part(text))
+            elif block.kind is BlockKind.TOOL_CALL:
+                turn.calls.append(self._call(block))
+            elif block.answers not in self._in_text:
+                self._add_result(block, turn.results)
+            else:
+                turn.parts.extend(self._part(block, role))
+        if turn.parts or turn.calls or turn.results:
+            yield turn
+
+    def _is_text(self, block: Block) -> bool:
+        if block.kind is BlockKind.OPAQUE:
+            return bool(block.text) and isinstance(self._value(block), str)
+        is_said = block.kind is BlockKind.TOOL_RESULT and block.answers in self._in_text
+        return is_said or block.kind is BlockKind.TEXT
+
+    def _value(self, block: Block) -> Any:
+        try:
+            return self._values(block.place.record, block.place.path)
+        except (LookupError, TypeError):  # A value inside a string
+            return None
+
+    def _call(self, block: Block) -> Call:
+        text = block.text
+        arguments = _SPELLING.dump({"input": text}) if block.is_free_text else text
+        name = _UNSAFE.sub("_", block.tool or "")[:64] or "tool"
+        if name != block.tool:
+            self._losses.changed["names of tools"] += 1
+        return Call(block.call_id or "", name, arguments)
+
+    def _add_result(self, block: Block, results: list[Result]) -> None:
+        call_id = block.answers or ""
+        if not results or results[-1].id != call_id:
+            results.append(Result(call_id, [], block.is_error))
+        if block.kind is BlockKind.TOOL_RESULT:
+            results[-1].parts.extend([text_part(block.text)] if block.text.strip() else [])
+        else:
+            results[-1].parts.extend(self._part(block, Role.USER))
+
+    def _part(self, block: Block, role: Role) -> Iterator[Json]:
+        """The block as a content block of the Messages API, where it can be one."""
+        value = self._value(block)
+        source = _image_source(value) if block.kind is BlockKind.IMAGE and role is Role.USER else None
+        if source:
+            yield {"type": "image", "source": source}
+            return
+        if block.kind is BlockKind.THINKING:
+            value = self._values(block.place.record, block.owner)
+        kind = value.get("type") if isinstance(value, dict) else None
+        is_half = bool(block.server_call) and block.server_call in self._on_server_alone
+        if self._keeps_blocks and isinstance(kind, str) and _goes_over(kind, role) and not is_half:
+            yield {key: inner for key, inner in value.items() if key != "cache_control"}
+        elif block.kind is BlockKind.OPAQUE and block.text and (block.is_readable or block.answers or kind == "file"):
+            yield text_part(block.text)
+        else:
+            what = {BlockKind.THINKING: "thinking", BlockKind.IMAGE: "images"}
+            self._losses.left_out[what.get(block.kind, f"content of type {kind}")] += 1
+
+
+def _goes_over(kind: str, role: Role) -> bool:
+    """Whether a content block of the Messages API can stay as it is in a message of that role."""
+    if role is Role.USER:
+        return kind in _OF_USER
+    return kind in _OF_ASSISTANT or (kind.endswith("_tool_result") and kind != "mcp_tool_result")
+
+
+def _image_source(value: Any) -> Json | None:
+    """The source of an image in the form of the Messages API, from any form that is known."""
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("source"), dict):
+        return dict(value["source"])
+    url = value.get("image_url", value.get("image"))
+    url = url.get("url") if isinstance(url, dict) else url
+    if not isinstance(url, str):
+        return None
+    data = _DATA_URL.fullmatch(url)
+    if data:
+        return {"type": "base64", "media_type": data[1], "data": data[2]}
+    return {"type": "url", "url": url} if url.startswith(("https://", "http://")) else None
+
+
+def _paired(turns: list[Turn], losses: Losses) -> list[Turn]:
+    """The turns with every result directly behind its call, and ids that no two calls share."""
+    waiting: dict[str, deque[tuple[int, Result]]] = defaultdict(deque)
+    for position, turn in enumerate(turns):
+        for result in turn.results:
+            waiting[result.id].append((position, result))
+    used: set[str] = set()
+    paired: list[Turn] = []
+    taken: set[int] = set()
+    for position, turn in enumerate(turns):
+        stray = [result for result in turn.results if id(result) not in taken]
+        if stray:
+            losses.changed["results without a call, which become text"] += len(stray)
+        parts = [*(part for result in stray for part in result.parts), *turn.parts]
+        calls, results = [], []
+        for call in turn.calls:
+            new_id = _unique(call.id, used)
+            calls.append(Call(new_id, call.name, call.arguments))
+            found = waiting[call.id]
+            while found and found[0][0] <= position:
+                found.popleft()
+            if found:
+                result = found.popleft()[1]
+                taken.add(id(result))
+                results.append(Result(new_id, result.parts, result.is_error))
+            elif position < len(turns) - 1:
+                losses.changed["calls without a result, which are given one"] += 1
+                results.append(Result(new_id, [text_part(_NO_RESULT)], is_error=True))
+        if parts or calls:
+            paired.append(Turn(turn.role, parts, calls, [], turn.is_summary))
+        if results:
+            paired.append(Turn(Role.USER, [], [], results))
+    return paired
+
+
+def _unique(call_id: str, used: set[str]) -> str:
+    safe = _UNSAFE.sub("_", call_id) or "call"
+    number, new = 1, safe
+    while new in used:
+        number += 1
+        new = f"{safe}_{number}"
+    used.add(new)
+    return new
+
+
+def _anthropic(turns: list[Turn], losses: Losses) -> Json:
+    system: list[str] = []
+    messages: list[Json] = []
+    last: Turn | None = None
+    for turn in turns:
+        if turn.role in STANDING_ROLES and not messages:
+            system += [part["text"] for part in turn.parts if part["type"] == "text"]
+            continue
+        role = "assistant" if turn.role is Role.ASSISTANT else "user"
+        if turn.role in STANDING_ROLES:
+            losses.changed["system messages in the middle, which become the user's"] += 1
+        if not messages and role == "assistant":
+            losses.changed["a first message of the user, which there was none of"] += 1
+            messages.append({"role": "user", "content": [text_part(_GO_ON)]})
+        content = [*map(_tool_result, turn.results), *turn.parts, *map(_tool_use, turn.calls)]
+        joins = last is not None and not (last.is_summary or turn.is_summary)
+        if joins and messages[-1]["role"] == role:
+            messages[-1]["content"] += content
+        else:
+            messages.append({"role": role, "content": content})
+        last = turn
+    for message in messages:
+        message["content"] = shortest(message["content"])
+    return ({"system": "\n\n".join(system)} if system else {}) | {"messages": messages}
+
+
+def _tool_result(result: Result) -> Json:
+    block = {"type": "tool_result", "tool_use_id": result.id, "content": shortest(result.parts)}
+    return block | {"is_error": True} if result.is_error else block
+
+
+def _tool_use(call: Call) -> Json:
+    try:
+        arguments = json_text.parse_text(call.arguments)
+    except (ValueError, RecursionError):
+        arguments = call.arguments
+    if not isinstance(arguments, dict):
+        arguments = {"arguments": arguments}
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}
+
+
+_WRITERS: Final[dict[str, Callable[[list[Turn], Losses], Json]]] = dict(
+    zip(TARGETS, (_anthropic, chat, items), strict=True)
+)
+"""What each API takes beside the model; the list of messages comes last."""

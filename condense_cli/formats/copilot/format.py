@@ -1,0 +1,202 @@
+"""Sessions of GitHub Copilot CLI (`~/.copilot/session-state/*/events.jsonl`): one event in a line.
+
+    {"type": "user.message", "data": {"content", "transformedContent"?, "source"?}, "id", "timestamp", "parentId"}
+    {"type": "assistant.message", "data": {"content", "toolRequests": [{"toolCallId", "name", "arguments"}], ...}, ...}
+    {"type": "tool.execution_complete", "data": {"toolCallId", "success", "result": {"content"} | "error"}, ...}
+    {"type": "session.compaction_complete", "data": {"success", "summaryContent"}, ...}
+
+`transformedContent` is what the model gets of a message, `content` what the user sees of it. What the model thought in
+secret is bound to its session, and a resumed one does without it. A compaction puts its summary in place of all that
+was said before it began. https://github.com/github/copilot-sdk (nodejs/src/generated/session-events.ts)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ...core import json_text
+from ...core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, Source, Transcript
+from ..engine import estimates
+from ..engine.base import Evidence, Format
+from ..engine.container import Document
+from ..engine.injected import is_injected
+from ..engine.spelling import as_spelled
+from ..engine.turns import Turn, joined
+from . import writing
+
+_PROOF: Final = frozenset({
+    "assistant.message", "session.resume", "session.start", "tool.execution_complete", "tool.execution_start",
+    "user.message",
+})  # fmt: skip
+_NOTIFIES: Final = "<system_notification"
+"""How a notification begins that the model gets; others are for the user."""
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or not isinstance(value.get("data"), dict) or "parentId" not in value:
+        return Evidence.NO
+    kind = value.get("type")
+    if not isinstance(kind, str) or not isinstance(value.get("timestamp"), str):
+        return Evidence.NO
+    return Evidence.YES if kind in _PROOF else Evidence.MAYBE
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    reader = _Reader(document.source)
+    for record, value in enumerate(values):
+        if isinstance(value, dict) and isinstance(value.get("data"), dict):
+            reader.take(record, value)
+    return Transcript(
+        "copilot",
+        Family.OPENAI_CHAT,
+        joined([*reader.turns, *reader.waiting]),
+        document.source,
+        model=reader.model,
+        envelope=reader.system_prompt,
+    )
+
+
+class _Reader:
+    """The conversation as the client builds it, event by event."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.turns: list[Turn] = []
+        self.waiting: list[Turn] = []
+        """Messages that came between calls and their results; they are sent behind these."""
+
+        self._tools: dict[str, str] = {}
+        self._open: set[str] = set()
+        self._compacted = 0
+        self.model: str | None = None
+        self.system_prompt = ""
+
+    def take(self, record: int, value: dict[str, Any]) -> None:
+        kind, data = value.get("type"), value["data"]
+        if value.get("agentId") or data.get("parentToolCallId"):
+            return  # A sub-agent's.
+        model = data.get("newModel") if kind == "session.model_change" else data.get("model")
+        self.model = model if isinstance(model, str) and model else self.model
+        if kind == "system.message" and isinstance(data.get("content"), str):
+            self.system_prompt = data["content"]
+        elif kind == "user.message":
+            self._say(_user(data, record))
+        elif kind == "system.notification" and str(data.get("content")).startswith(_NOTIFIES):
+            self._say([_text(data["content"], record, ("data", "content"), injected=True)])
+        elif kind == "assistant.message":
+            self._answer(list(self._assistant(data, record)), data)
+        elif kind == "tool.execution_complete" and data.get("toolCallId") in self._open:
+            self._open.discard(data["toolCallId"])
+            self.turns.append(self._turn(Role.TOOL, _result(data, record, self._tools)))
+            self._let_go()
+        elif kind == "session.compaction_start":
+            self._compacted = len(self.turns)
+        elif kind == "session.compaction_complete" and data.get("success") and data.get("summaryContent"):
+            self._compact(str(data["summaryContent"]), record)
+
+    def _turn(self, role: Role, blocks: list[Block], answer: str | None = None) -> Turn:
+        return Turn(role, list(as_spelled(blocks, self._source)), answer)
+
+    def _say(self, blocks: list[Block]) -> None:
+        if blocks:
+            (self.waiting if self._open else self.turns).append(self._turn(Role.USER, blocks))
+
+    def _let_go(self) -> None:
+        if not self._open:
+            self.turns += self.waiting
+            self.waiting = []
+
+    def _answer(self, blocks: list[Block], data: dict[str, Any]) -> None:
+        if not blocks:
+            return
+        answer = data.get("apiCallId")
+        last = self.turns[-1] if self.turns else None
+        if last is None or answer is None or last.answer != answer:
+            self._open.clear()  # What is still without a result never gets one.
+            self._let_go()
+        self.turns.append(self._turn(Role.ASSISTANT, blocks, answer if isinstance(answer, str) else None))
+        self._open |= {block.call_id for block in blocks if block.call_id}
+
+    def _compact(self, summary: str, record: int) -> None:
+        path = ("data", "summaryContent")
+        block = Block(BlockKind.TEXT, Place(record, path), path, content=summary, summarizes=True, anchors=True)
+        later = self.turns[self._compacted :]
+        while later and later[0].role is Role.TOOL:
+            later = later[1:]  # Its call is in what was compacted.
+        self.turns = [self._turn(Role.USER, [block]), *later]
+        self._compacted = 0
+
+    def _assistant(self, data: dict[str, Any], record: int) -> Iterator[Block]:
+        for key, kind in (("reasoningText", BlockKind.THINKING), ("content", BlockKind.TEXT)):
+            if isinstance(data.get(key), str) and data[key]:
+                yield Block(kind, Place(record, ("data", key)), ("data", key), content=data[key])
+        requests = data.get("toolRequests")
+        for number, call in enumerate(requests if isinstance(requests, list) else ()):
+            owner = ("data", "toolRequests", number)
+            if not isinstance(call, dict) or not isinstance(call.get("toolCallId"), str):
+                yield Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(call))
+                continue
+            tool = self._tools[call["toolCallId"]] = str(call.get("name") or "")
+            arguments = call.get("arguments", {})
+            is_text = isinstance(arguments, str)
+            yield Block(
+                BlockKind.TOOL_CALL,
+                Place(record, (*owner, "arguments")),
+                owner,
+                content=arguments if is_text else json_text.dump_compact(arguments),
+                tool=tool,
+                call_id=call["toolCallId"],
+                is_object=not is_text,
+                is_free_text=is_text,
+            )
+
+
+def _text(text: str, record: int, path: JsonPath, *, injected: bool) -> Block:
+    return Block(BlockKind.TEXT, Place(record, path), path, content=text, injected=injected)
+
+
+def _user(data: dict[str, Any], record: int) -> list[Block]:
+    for key in ("transformedContent", "content"):
+        text = data.get(key)
+        if isinstance(text, str) and text:
+            injected = str(data.get("source") or "user") != "user" or is_injected(text)
+            return [_text(text, record, ("data", key), injected=injected)]
+    return []
+
+
+def _result(data: dict[str, Any], record: int, tools: dict[str, str]) -> list[Block]:
+    result, error = data.get("result"), data.get("error")
+    has_failed = data.get("success") is False
+    holder, path = (error, ("error", "message")) if isinstance(error, dict) else (result, ("result", "content"))
+    inside = holder if isinstance(holder, dict) else {}
+    common: dict[str, Any] = {
+        "call_id": data["toolCallId"],
+        "tool": tools.get(data["toolCallId"]),
+        "is_error": has_failed,
+    }
+    owner: JsonPath = ("data",)
+    text = inside.get(path[1])
+    place = Place(record, ("data", *path))
+    found = [Block(BlockKind.TOOL_RESULT, place, owner, content=text if isinstance(text, str) else "", **common)]
+    files = inside.get("binaryResultsForLlm")
+    for number, file in enumerate(files if isinstance(files, list) else ()):
+        if isinstance(file, dict):
+            place = Place(record, ("data", "result", "binaryResultsForLlm", number))
+            estimated = estimates.image if str(file.get("mimeType")).startswith("image/") else estimates.document
+            found.append(Block(BlockKind.OPAQUE, place, owner, estimate=estimated(file.get("data")), **common))
+    return found
+
+
+FORMAT = Format(
+    "copilot",
+    Family.OPENAI_CHAT,
+    "GitHub Copilot CLI session (~/.copilot/session-state/*/events.jsonl)",
+    evidence,
+    read,
+    complete=writing.complete,
+    again=writing.again,
+    display=writing.display,
+    new_message=writing.new_message,
+    summary_role=Role.USER,
+)

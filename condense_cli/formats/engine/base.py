@@ -1,0 +1,223 @@
+"""What a format is: a way to recognise, read and write one kind of file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import IntEnum
+from typing import Any, Final
+
+from msgspec import Struct
+
+from ...core import json_text
+from ...core.json_text import Style, decode, splice
+from ...core.transcript import Family, JsonPath, Place, Role, Source, Transcript
+from ...errors import UnknownFormatError
+from .container import Document, json_kind
+
+
+class Evidence(IntEnum):
+    """What one record says about the format of its file."""
+
+    NO = 0
+    """No file of the format holds such a record."""
+    MAYBE = 1
+    LIKELY = 2
+    """Other formats may hold it too; where no record proves one of them, the file is of this one."""
+    YES = 3
+    """Only files of the format hold such a record."""
+
+
+RecordEdits = dict[int, dict[JsonPath, str | None]]
+"""Per record: values to exchange for a JSON literal, or to remove (None)."""
+
+
+INPUT_TOKENS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Keys of a recorded usage (Anthropic) that add up to what was sent."""
+
+
+class Values:
+    """Values in a file by their places. The last record is remembered, since one may hold many messages."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._record = -1
+        self._value: Any = None
+
+    def __call__(self, record: int, path: JsonPath) -> Any:
+        if record != self._record:
+            self._record, self._value = record, json_text.parse(self._source.raw(record))
+        value = self._value
+        for key in path:
+            value = value[key]
+        return value
+
+
+def records_of(source: Source, *, backwards: bool = False) -> Iterator[tuple[int, Any]]:
+    """Number and value of every record that is JSON."""
+    numbers = range(len(source.spans))
+    for record in reversed(numbers) if backwards else numbers:
+        if record not in source.unparsed:
+            yield record, json_text.parse(source.raw(record))
+
+
+Complete = Callable[[Transcript, RecordEdits, frozenset[int], Style], None]
+
+
+def nothing_follows(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: Style) -> None:
+    pass
+
+
+class Rewrite(Struct, frozen=True):
+    """What has to change in a file so that it holds a transcript: values of records, and records that go."""
+
+    transcript: Transcript
+    edits: RecordEdits
+    gone: frozenset[int]
+    style: Style
+
+    def record(self, number: int, extra: Mapping[JsonPath, str | None] | None = None) -> str:
+        """Text of a record with its edits, and with others that go before them."""
+        return splice(decode(self.transcript.source.raw(number)), self._all(number, extra))
+
+    def data(self, number: int, extra: Mapping[JsonPath, str | None]) -> bytes:
+        """Bytes of a record, as `record` gives its text."""
+        raw = self.transcript.source.raw(number)
+        return json_text.exchange(raw, self._all(number, extra)) or json_text.encode(self.record(number, extra))
+
+    def _all(self, number: int, extra: Mapping[JsonPath, str | None] | None) -> dict[JsonPath, str | None]:
+        if extra and () in extra:  # A new record in the place of the old one.
+            return dict(extra)
+        return {**self.edits.get(number, {}), **(extra or {})}
+
+
+Compaction = Callable[[Rewrite], bytes]
+"""The whole file with a summary in place of earlier messages, as a client writes it, so that it resumes behind it."""
+
+
+NewMessage = Callable[[Role, str, str], dict[str, str]]
+
+
+def role_and_content(role: Role, literal: str, replaced: str) -> dict[str, str]:
+    return {"role": f'"{role.value}"', "content": literal}
+
+
+def none_fixed(transcript: Transcript) -> frozenset[int]:
+    return frozenset()
+
+
+def none_again(source: Source, gone: frozenset[int]) -> frozenset[int]:
+    return frozenset()
+
+
+class FileFault(Struct, frozen=True):
+    """Something wrong with the file at one record, which no API sees but a client stumbles over.
+
+    A fault that is a `note` is worth knowing and harms nothing.
+    """
+
+    rule: str
+    record: int
+    said: str
+    is_note: bool = False
+
+
+class DisplayValue(Struct, frozen=True):
+    """A value that a client shows and no model sees, and that need not be in the file: a text, or a list without one.
+
+    `kind` is what it is, for reports.
+    """
+
+    place: Place
+    kind: str
+    text: str | None
+    is_image: bool = False
+
+
+DisplayValues = Callable[[Transcript], Iterator[DisplayValue]]
+FileRule = Callable[[Transcript], Iterator[FileFault]]
+Sizes = Callable[[Transcript], dict[str, int]]
+
+
+def sizes_unknown(transcript: Transcript) -> dict[str, int]:
+    return {}
+
+
+def claims_nothing(document: Document) -> bool:
+    return False
+
+
+def only_value(document: Document, key: str) -> Any:
+    """The value of a file's only record, if the record has that key; None also where it is not JSON."""
+    source = document.source
+    if len(source.spans) != 1 or source.unparsed or f'"{key}"'.encode() not in source.raw(0):
+        return None
+    try:
+        value = json_text.parse(source.view(0))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and key in value else None
+
+
+class Format(Struct, frozen=True):
+    """One row of the table of formats.
+
+    `evidence` looks at one record; `claims` at what surrounds the records, and is asked before all evidence. A format
+    that `is_default` may be chosen without any proof, when every record may be its own; of several that are equally
+    likely, one that `fits` what surrounds the records. `read` gets the values from the start. `complete` adds to the
+    edits what follows in this format from them and from the records that go altogether. `fixed` names records
+    that stay even when all their blocks went; `again` names those that say once more what records say that go, and that
+    go with them. `rules` are what a client demands of the file besides the rules of the
+    API; every run checks them. `notes` are rules whose breach harms nothing. `sizes` tells what the bytes of the file
+    are for, in a format where many of them never reach the model. `display` yields, record by record,
+    what can be left out of the file; it gets the messages without references. A format that is not `is_writable`
+    can be read and reported on; a changed transcript of it cannot be written. Without a `compaction` of
+    its own a summary is a message like the others: `new_message` gives the members (keys and JSON literals) of the
+    record that holds it, from its role, its text as a JSON literal, and the text of the record that it takes the
+    place of. `summary_role` is the role in which the client sends a summary; None where roles have to alternate and the
+    neighbours decide. A client that `answers_calls` tells the model itself of a call that has no result; once a word of
+    the user follows, it leaves that call out. One that `sends_lone_thinking` sends turns of nothing but thinking
+    whatever the other turns are.
+    """
+
+    name: str
+    family: Family
+    description: str
+    evidence: Callable[[Any], Evidence]
+    read: Callable[[Document, Iterator[Any]], Transcript]
+    is_default: bool = False
+    claims: Callable[[Document], bool] = claims_nothing
+    complete: Complete = nothing_follows
+    fixed: Callable[[Transcript], frozenset[int]] = none_fixed
+    again: Callable[[Source, frozenset[int]], frozenset[int]] = none_again
+    rules: tuple[FileRule, ...] = ()
+    notes: tuple[FileRule, ...] = ()
+    sizes: Sizes = sizes_unknown
+    display: DisplayValues | None = None
+    is_writable: bool = True
+    compaction: Compaction | None = None
+    new_message: NewMessage = role_and_content
+    summary_role: Role | None = None
+    answers_calls: bool = False
+    sends_lone_thinking: bool = True
+    fits: Callable[[Document], bool] = claims_nothing
+
+
+def part_kinds(content: list[Any]) -> set[str]:
+    """Types of the parts of a message's content; a type that is no string is the type of nothing known."""
+    return {str(part.get("type")) for part in content if isinstance(part, dict)}
+
+
+def message_role(record: int, value: Any, roles: Mapping[str, Role]) -> Role:
+    """The role that a message names. Raises UnknownFormatError where it names none of these."""
+    role = roles.get(str(value.get("role"))) if isinstance(value, dict) else None
+    if role is None:
+        raise not_a_message(record, value, f"its role is none of {', '.join(roles)}")
+    return role
+
+
+def not_a_message(record: int, value: Any, why: str) -> UnknownFormatError:
+    seen = f"keys {', '.join(map(str, list(value)[:6]))}" if isinstance(value, Mapping) else json_kind(value)
+    return UnknownFormatError(
+        f"record {record + 1} is not a message: {why} (seen: {seen}).",
+        "Remove it, or name the right format with --format.",
+    )

@@ -1,0 +1,314 @@
+"""From a file's bytes to its records: JSON lines, one array, or an object that holds `messages`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from json import JSONDecodeError
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...core import json_text
+from ...core.transcript import Container, JsonPath, Source
+from ...errors import NotJsonError, UnknownFormatError
+from ..foreign_texts import known_text
+
+BOM = b"\xef\xbb\xbf"
+_WHITESPACE = b" \t\r\n"
+LARGEST_UNPACKED: Final = 4 << 30
+"""Bytes of a file that may come out of a compressed one: a small one can hold more than any memory."""
+
+_MORE: Final = "Extra data"
+"""What is wrong with a value that something follows."""
+
+_NOT_BLANK: Final = re.compile(rb"\S")
+_Span = tuple[int, int]
+
+
+class Document(Struct, frozen=True):
+    """A file taken apart: its bytes and spans, each record's value in order, and what surrounds them.
+
+    `name` is used in errors. `values` can be iterated once; they are parsed as they are taken, so that a
+    reader which keeps only what it needs never holds the whole file as objects.
+    `envelope` are the other keys of an object that holds `messages`.
+    """
+
+    name: str
+    source: Source
+    values: Iterator[Any]
+    envelope: dict[str, Any]
+
+
+def open_document(data: bytes, name: str, *, lenient: bool = False) -> Document:
+    """Take a file apart. `name` is used in errors.
+
+    Raises NotJsonError with line and column; with `lenient`, lines that are not JSON become records
+    without a value (None) that are written back as they were.
+    """
+    start = len(BOM) if data.startswith(BOM) else 0
+    while start < len(data) and data[start] in _WHITESPACE:
+        start += 1
+    if start == len(data):
+        raise UnknownFormatError(f"{name} is empty.", "Name a file that holds a transcript.")
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise NotJsonError(f"{name} is UTF-16 text.", "Save it as UTF-8; PowerShell: Out-File -Encoding utf8.")
+    opener = data[start : start + 1]
+    first_line_end = data.find(b"\n", start)
+    is_one_line = first_line_end < 0 or not _NOT_BLANK.search(data, first_line_end)
+    if opener == b"[" or (opener == b"{" and (is_one_line or not _parses(data[start:first_line_end]))):
+        try:
+            document = _open_value(data, start, name)
+        except (ValueError, RecursionError) as error:
+            # Either the document is broken, or one line of JSON lines is. Its second line tells which.
+            is_document = is_one_line or not _parses(_second_line(data, first_line_end))
+            if is_document and (not lenient or _is_followed(data, start, error)):
+                raise _not_json(name, data, start, error) from None
+        else:
+            return document
+    return _open_lines(data, start, name, lenient)
+
+
+def _parses(raw: bytes) -> bool:
+    try:
+        json_text.parse(raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _is_followed(data: bytes, start: int, error: Exception) -> bool:
+    """Whether nothing is wrong with the value at byte `start` but that another one follows."""
+    if not isinstance(error, JSONDecodeError) or error.msg != _MORE:
+        return False
+    following = data[start + len(json_text.encode(error.doc)) :]
+    try:
+        json_text.scan(following.decode("latin-1"), 0)
+    except (ValueError, RecursionError):
+        return False
+    return following[:1] in (b"{", b"[")
+
+
+def _second_line(data: bytes, first_line_end: int) -> bytes:
+    """The line behind the first; empty where it cannot be a record."""
+    start = first_line_end + 1
+    end = data.find(b"\n", start)
+    line = (data[start:end] if end >= 0 else data[start:]).strip()
+    return line if line[:1] in (b"{", b"[") else b""
+
+
+def with_records_under(document: Document, key: str, record: int = 0) -> Document:
+    """A document anew, with the elements of the list under a key of one of its records as its records."""
+    start, end = document.source.spans[record]
+    return _open_value(document.source.data, start, document.name, key, end)
+
+
+def with_records_at(document: Document, record: int, path: JsonPath, beside: Iterable[JsonPath] = ()) -> Document:
+    """A document anew, with the elements of the list at a path of one of its records as its records.
+
+    Behind them stand the values at the paths `beside`, which have to be there; `values` leaves them out.
+    """
+    source = document.source
+    start, end = source.spans[record]
+    text = source.data[start:end].decode("latin-1")
+    elements, _ = _elements(text, json_text.locate(text, [path])[path][0])
+    spans = tuple((start + first, start + last) for first, last in elements)
+    inner = Source(source.data, spans, Container.OBJECT)
+    return with_beside_of(replace(document, source=inner, envelope={}), (start, end), beside)
+
+
+def with_beside(document: Document, paths: Iterable[JsonPath]) -> Document:
+    """A document of one object with the values at some paths of it as records behind its own."""
+    data = document.source.data
+    start = data.find(b"{")
+    return with_beside_of(document, (start, len(data)), paths)
+
+
+def with_beside_of(document: Document, root: tuple[int, int], paths: Iterable[JsonPath]) -> Document:
+    """A document with values of the object between two offsets of its bytes as records behind its own."""
+    source, start = document.source, root[0]
+    found = json_text.locate(source.data[slice(*root)].decode("latin-1"), paths)
+    spans = tuple((start + first, start + last) for first, last in found.values())
+    wider = replace(source, spans=source.spans + spans, beside=len(spans))
+    return replace(document, source=wider, values=_values(document.name, wider))
+
+
+def _open_value(data: bytes, start: int, name: str, records_key: str = "messages", end: int | None = None) -> Document:
+    """The file, or the part of it up to `end`, as one JSON value: an array, an object with messages, or else a
+    single record.
+    """
+    # In Latin-1 every byte is one character: the structure is the same, and its positions are those of the bytes.
+    text = data[start:end].decode("latin-1")
+    try:
+        elements, others, stop = _structure(text, records_key)
+    except JSONDecodeError as error:
+        before = json_text.decode(data[start : start + error.pos])
+        raise JSONDecodeError(error.msg, before, len(before)) from None
+    container = Container.ARRAY if text[0] == "[" else Container.OBJECT
+    if elements is None:
+        container, elements, others = Container.LINES, [(0, stop)], []
+    source = Source(data, tuple((start + first, start + last) for first, last in elements), container)
+    envelope = {_parsed(data, start, key): _parsed(data, start, value) for key, value in others}
+    return Document(name, source, _values(name, source), envelope)
+
+
+def _parsed(data: bytes, start: int, span: _Span) -> Any:
+    return json_text.parse(data[start + span[0] : start + span[1]])
+
+
+def _structure(text: str, records_key: str) -> tuple[list[_Span] | None, list[tuple[_Span, _Span]], int]:
+    """Where the records stand, if there is a list of them; where each other key and its value; where the value ends."""
+    elements: list[_Span] | None = None
+    others: list[tuple[_Span, _Span]] = []
+    if text[0] == "[":
+        elements, end = _elements(text, 0)
+    else:
+        index = json_text.skip(text, 1)
+        while _at(text, index) != "}":
+            if text[index] != '"':
+                raise JSONDecodeError("Expecting property name enclosed in double quotes", text, index)
+            first = index
+            key, index = scanstring(text, index + 1)
+            last, index = index, json_text.skip(text, index)
+            if _at(text, index) != ":":
+                raise JSONDecodeError("Expecting ':' delimiter", text, index)
+            index = json_text.skip(text, index + 1)
+            if key == records_key and _at(text, index) == "[":
+                elements, index = _elements(text, index)
+            else:
+                value, index = index, json_text.scan(text, index)[1]
+                others.append(((first, last), (value, index)))
+            index = _next_member(text, index, "}")
+        end = index + 1
+    if json_text.skip(text, end) != len(text):
+        raise JSONDecodeError(_MORE, text, json_text.skip(text, end))
+    return elements, others, end
+
+
+def _at(text: str, index: int) -> str:
+    if index >= len(text):
+        raise JSONDecodeError("The text ends in the middle of a value", text, index)
+    return text[index]
+
+
+def _next_member(text: str, index: int, closer: str) -> int:
+    """Position of the next member, or of the closer."""
+    index = json_text.skip(text, index)
+    if _at(text, index) == ",":
+        index = json_text.skip(text, index + 1)
+        if _at(text, index) == closer:
+            raise JSONDecodeError("Trailing comma", text, index)
+    elif text[index] != closer:
+        raise JSONDecodeError("Expecting ',' delimiter", text, index)
+    return index
+
+
+def _elements(text: str, index: int) -> tuple[list[_Span], int]:
+    """Where the elements stand of the list that opens at `index`, and where that ends."""
+    elements: list[_Span] = []
+    index = json_text.skip(text, index + 1)
+    while _at(text, index) != "]":
+        start, index = index, json_text.scan(text, index)[1]
+        elements.append((start, index))
+        index = _next_member(text, index, "]")
+    return elements, index + 1
+
+
+def _open_lines(data: bytes, start: int, name: str, lenient: bool) -> Document:
+    spans = tuple(_line_spans(data, start))
+    unparsed: set[int] = set()
+    if lenient:
+        unparsed = {record for record, (begin, end) in enumerate(spans) if not _parses(data[begin:end])}
+    source = Source(data, spans, Container.LINES, frozenset(unparsed))
+    return Document(name, source, _values(name, source), {})
+
+
+def _values(name: str, source: Source) -> Iterator[Any]:
+    """The values of the records, each parsed when it is asked for; None for one that is not JSON."""
+    for record, (start, _) in enumerate(source.spans[: source.listed]):
+        if record in source.unparsed:
+            yield None
+            continue
+        try:
+            yield json_text.parse(source.view(record))
+        except (ValueError, RecursionError) as error:
+            is_line = source.container is Container.LINES
+            is_last = record == len(source.spans) - 1
+            raise _not_json(name, source.data, start, error, is_line=is_line, is_last=is_last) from None
+
+
+def _line_spans(data: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """Lines that are not blank, without the white space around them. Only \\n ends a line: U+2028 does not."""
+    while start < len(data):
+        end = data.find(b"\n", start)
+        stop = len(data) if end < 0 else end
+        line = data[start:stop]
+        stripped = line.strip(_WHITESPACE)
+        if stripped:
+            begin = start + len(line) - len(line.lstrip(_WHITESPACE))
+            yield begin, begin + len(stripped)
+        start = stop + 1
+
+
+def _not_json(
+    name: str, data: bytes, start: int, error: Exception, *, is_line: bool = False, is_last: bool = False
+) -> NotJsonError:
+    """The error for a line, or else a document, that starts at byte `start`."""
+    line = data.count(b"\n", 0, start) + 1
+    if not isinstance(error, JSONDecodeError):
+        reason = "is nested too deeply" if isinstance(error, RecursionError) else "holds a number that is too long"
+        hint = "--lenient keeps lines that cannot be read as they are." if is_line else ""
+        return NotJsonError(f"{name}:{line}: {'the line' if is_line else 'the value'} {reason}.", hint)
+    line += error.lineno - 1
+    message = f"{name}:{line}:{error.colno}: not JSON ({json_text.reason_of(error)})."
+    if not is_line and _is_followed(data, start, error):
+        message = f"{name}:{line}:{error.colno}: a second JSON value begins here, and not one stands on each line."
+        return NotJsonError(message, "Put each on a line of its own: jq -c . FILE > lines.jsonl")
+    beginning = data[start : start + 200].lstrip()
+    name_another = "Name a transcript: a .json or .jsonl file."
+    if not data[:start].strip() and (known := known_text(beginning)):
+        return NotJsonError(f"{name} is {known[0]}.", known[1])
+    if line == 1 and b"\0" in beginning:
+        return NotJsonError(f"{name}: not JSON but binary data.", name_another)
+    if line == 1 and beginning[:1] not in (b"{", b"["):
+        if beginning[:1] == b"<":
+            return NotJsonError(message, "This looks like HTML, not like a transcript.")
+        if not json_text.is_utf8(data):
+            return NotJsonError(f"{name}: not JSON but binary data, or text that is not UTF-8.", name_another)
+        return NotJsonError(message, "This looks like text, not like a transcript.")
+    if not is_line:
+        return NotJsonError(message, "The file is not whole; take it again from where it comes from.")
+    if is_last and line > 1:
+        return NotJsonError(message, "The last line seems to be cut off. --lenient keeps it as it is.")
+    return NotJsonError(message, "--lenient keeps lines that are not JSON as they are.")
+
+
+def describe(values: list[Any], source: Source) -> str:
+    """What was seen in a file, for the error that says it is not known."""
+    if source.container is Container.LINES:
+        shape = "JSON lines" if len(source.spans) > 1 else "one JSON value"
+    else:
+        shape = "a JSON array" if source.container is Container.ARRAY else "a JSON object with messages"
+    if not values:
+        return f"{shape} with nothing in it"
+    first = values[0]
+    if isinstance(first, dict):
+        if not first:
+            return f"{shape} whose first record is an empty object"
+        keys = ", ".join(json.dumps(str(key))[:40] for key in list(first)[:8])
+        return f"{shape} whose first record has the keys {keys}"
+    return f"{shape} whose first record is {json_kind(first)}"
+
+
+def json_kind(value: Any) -> str:
+    """What a value is in the words of JSON."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    return "an array" if isinstance(value, list) else "an object"

@@ -1,0 +1,193 @@
+"""Writing a transcript back: the bytes of its file, with only the changed values exchanged."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from io import BytesIO
+from typing import Any, Final
+
+from ...core import json_text
+from ...core.transcript import IN_STRING, Block, Container, JsonPath, Message, Place, Source, Transcript
+from .base import Format, RecordEdits, Rewrite, Values
+
+
+def write(transcript: Transcript, form: Format) -> bytes:
+    """Bytes of the transcript in the format it was read from.
+
+    Blocks in `transcript.removed` go; a record all of whose blocks went goes with them. Every record
+    that nothing changed keeps its bytes.
+    """
+    if not transcript.is_changed:
+        return transcript.source.data
+    source = transcript.source
+    values = Values(source)
+    style = json_text.Style.of(source.data)
+    gone = gone_records(transcript) - form.fixed(transcript)
+    gone |= form.again(source, gone)
+    changed: dict[int, list[tuple[Message, Block]]] = defaultdict(list)
+    for message, block in transcript.blocks():
+        if block.changed and not (block.is_inserted and form.compaction):
+            changed[block.place.record].append((message, block))
+    edits: RecordEdits = defaultdict(dict)
+    for slimmed in transcript.slimmed:
+        edits[slimmed.place.record][slimmed.place.path] = slimmed.literal
+    for block in transcript.removed:
+        if block.place.record not in gone:
+            edits[block.place.record][block.owner] = json_text.REMOVE
+    form.complete(transcript, edits, gone, style)
+    rewrite = Rewrite(transcript, edits, gone, style)
+    if form.compaction and transcript.has_new_summary:
+        for record, blocks in changed.items():
+            edits[record].update(_edits(blocks, source, values, style, form, edits[record]))
+        return form.compaction(rewrite)
+    records = {record for record, changes in edits.items() if changes} | changed.keys()
+    # Of a string of which one part went and another changed, what is left stays: the edits of blocks go before.
+    return join(
+        source,
+        records - gone,
+        lambda record: rewrite.data(
+            record, _edits(changed.get(record, ()), source, values, style, form, edits[record])
+        ),
+        gone,
+    )
+
+
+def _edits(
+    blocks: Iterable[tuple[Message, Block]],
+    source: Source,
+    values: Values,
+    style: json_text.Style,
+    form: Format,
+    before: Mapping[JsonPath, str | None],
+) -> dict[JsonPath, str | None]:
+    """What the changed blocks of one record exchange in it. Edits `before` lead a new message to what stays, too."""
+    edits: dict[JsonPath, str | None] = {}
+    spans: dict[Place, list[Block]] = defaultdict(list)
+    strings: dict[Place, dict[JsonPath, Any]] = defaultdict(dict)
+    for message, block in blocks:
+        path = block.place.path
+        if block.is_inserted:
+            replaced = json_text.decode(source.raw(block.place.record))
+            members = form.new_message(message.role, style.literal(block.text), replaced)
+            links = {str(path[0]): literal for path, literal in before.items() if len(path) == 1 and literal}
+            members |= {key: literal for key, literal in links.items() if key in members}
+            edits[()] = json_text.object_like(replaced, members)
+        elif block.span:
+            spans[block.place].append(block)
+        elif IN_STRING in path:
+            step = path.index(IN_STRING)
+            string, inner = Place(block.place.record, path[:step]), path[step + 1 :]
+            values_inside = _values(block) if block.is_object else [((), block.text)]
+            strings[string] |= {(*inner, *deeper): value for deeper, value in values_inside}
+        elif block.stands_in:
+            edits[path] = _text_part(block, values, style)
+        elif block.is_object:
+            edits |= {(*path, *deeper): style.dump(value) for deeper, value in _values(block)}
+        else:
+            edits[path] = style.literal(block.text)
+    for place, parts in spans.items():
+        edits[place.path] = style.literal(_respanned(values(place.record, place.path), parts))
+    for place, replacements in strings.items():
+        text = values(place.record, place.path)
+        edits[place.path] = style.literal(json_text.replace_values(text, replacements, _inside(text, style)))
+    return edits
+
+
+def _inside(text: str, style: json_text.Style) -> json_text.Style:
+    """The style of a JSON text inside a string of a file, whose bad bytes it has as the file has them."""
+    inner = json_text.Style.of(text.encode("utf-8", "surrogatepass"))
+    return json_text.Style(inner.escapes_non_ascii, inner.is_utf8 and style.is_utf8)
+
+
+def _values(block: Block) -> Iterator[tuple[JsonPath, Any]]:
+    """The values that were exchanged in arguments that are an object, by their paths."""
+    for path, text in block.edits:
+        value: Any = text if text is None else str(text)
+        if text is None:
+            value = json_text.parse_text(block.text)
+            for key in path:
+                value = value[key]
+        yield path, value
+
+
+def slimmed_source(transcript: Transcript) -> bytes:
+    """The bytes of the source without what only a client shows, and nothing else changed."""
+    if not transcript.slimmed:
+        return transcript.source.data
+    edits: RecordEdits = defaultdict(dict)
+    for slimmed in transcript.slimmed:
+        edits[slimmed.place.record][slimmed.place.path] = slimmed.literal
+    slim = Rewrite(transcript, edits, frozenset(), json_text.Style.of(b""))
+    return join(transcript.source, edits, lambda record: slim.data(record, {}), frozenset())
+
+
+def new_record(source: Source, place: Place, members: Mapping[str, str]) -> str:
+    """Text of an object with these members (keys and JSON literals), laid out as the record at a place is."""
+    return json_text.object_like(json_text.decode(source.raw(place.record)), members)
+
+
+def gone_records(transcript: Transcript) -> frozenset[int]:
+    """Records that lost every block they had."""
+    touched = {block.place.record for block in transcript.removed}
+    if not touched:
+        return frozenset()
+    return frozenset(touched - {block.place.record for _, block in transcript.blocks()})
+
+
+def _text_part(block: Block, values: Values, style: json_text.Style) -> str:
+    """The text part that takes an image's place. A cache breakpoint set on the image moves to it, and so do ids."""
+    part = values(block.place.record, block.place.path)
+    part = part if isinstance(part, dict) else {}
+    kind = '"type":"input_text",' if part.get("type") == "input_image" else '"type":"text",'
+    moved = "".join(f',"{key}":{json.dumps(part[key])}' for key in _MOVED if key in part)
+    # Gemini's parts are told apart by their keys, and it refuses one that it does not know.
+    return f'{{{"" if "inlineData" in part else kind}"text":{style.literal(block.text)}{moved}}}'
+
+
+_MOVED: Final = ("cache_control", "id", "sessionID", "messageID")
+
+
+def _respanned(text: str, blocks: list[Block]) -> str:
+    """The text with the parts that changed exchanged."""
+    pieces: list[str] = []
+    position = 0
+    for block in sorted(blocks, key=lambda block: block.span or (0, 0)):
+        start, end = block.span or (0, 0)
+        pieces += (text[position:start], block.text)
+        position = end
+    return "".join([*pieces, text[position:]])
+
+
+def join(source: Source, records: Iterable[int], rewritten: Callable[[int], bytes], gone: frozenset[int]) -> bytes:
+    """The file's bytes with some records written anew and some taken out, each with its line or comma.
+
+    Each record is asked for when its turn comes, so that the new texts are never there all at once.
+    """
+    cuts: list[tuple[int, int, int | None]] = [(*source.spans[record], record) for record in records]
+    cuts += [(start, end, None) for start, end in _removals(source, gone)]
+    # Room for all of it at once: a buffer that grows moves, and leaves a hole where it was. Memory that is never
+    # written to is not taken from the system.
+    data, output = memoryview(source.data), BytesIO(bytes(len(source.data)))
+    position = 0
+    for start, end, record in sorted(cuts, key=lambda cut: cut[:2]):
+        output.write(data[position:start])
+        if record is not None:
+            output.write(rewritten(record))
+        position = end
+    output.write(data[position:])
+    output.truncate()
+    return output.getvalue()
+
+
+def _removals(source: Source, gone: frozenset[int]) -> list[tuple[int, int]]:
+    if source.container is not Container.LINES:
+        return [(start, end) for start, end, _ in json_text.remove_members(source.spans[: source.listed], gone)]
+    spans = []
+    for record in gone:
+        start, end = source.spans[record]
+        line_start = source.data.rfind(b"\n", 0, start) + 1
+        line_end = source.data.find(b"\n", end)
+        spans.append((line_start, len(source.data) if line_end < 0 else line_end + 1))
+    return spans

@@ -1,0 +1,1 @@
+"""Chats of Gemini CLI, as one object and as a log."""

@@ -1,0 +1,176 @@
+"""Messages of Gemini CLI as turns.
+
+    {"id", "timestamp", "type": "user" | "gemini" | "info" | ..., "content": str | part | [part, ...],
+     "thoughts"?: [{"subject", "description"}],  (shown to the user and never sent)
+     "toolCalls"?: [{"id", "name", "args", "result": str | part | [part, ...], "status", "resultDisplay"}]}
+
+Newer versions hold calls and thoughts in the content, and what came of the calls in `toolCalls` still.
+https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/utils/sessionUtils.ts
+(convertSessionToClientHistory)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...core import json_text
+from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Source, Transcript, Usage
+from ..anthropic import attachment_block
+from ..engine import estimates
+from ..engine.injected import is_injected
+from ..engine.spelling import as_spelled
+from ..engine.usages import recorded
+
+TYPES: Final = ("user", "gemini", "info", "error", "warning")
+_NOT_SENT: Final = ("/", "?", "<session_context>", "<hook_context>")
+"""How messages of the user begin that were for the client, or that it writes anew."""
+
+
+class Entry(Struct, frozen=True):
+    """A message, and where it stands."""
+
+    value: dict[str, Any]
+    record: int
+    path: JsonPath = ()
+
+
+def is_message(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.get("type") in TYPES
+        and isinstance(value.get("id"), str)
+        and isinstance(value.get("timestamp"), str)
+        and "content" in value
+    )
+
+
+def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
+    messages: list[Message] = []
+    model = None
+    usages: list[Usage] = []
+    for entry in entries:
+        for role, found in _turns(entry):
+            blocks = tuple(as_spelled(found, source))
+            if role is Role.ASSISTANT and blocks:
+                model = entry.value["model"] if isinstance(entry.value.get("model"), str) else model
+                usages += _usage(len(messages), entry.value.get("tokens"), model)
+            if blocks:
+                messages.append(Message(len(messages), role, blocks))
+    return Transcript(format, Family.OPENAI_CHAT, tuple(messages), source, model=model, usages=tuple(usages))
+
+
+def _usage(message: int, tokens: Any, model: str | None) -> Iterator[Usage]:
+    """Gemini's count of what was sent includes what came from the cache."""
+    if isinstance(tokens, dict):
+        yield from recorded(message, [tokens.get("input")], tokens.get("output"), model=model)
+
+
+def _turns(entry: Entry) -> Iterator[tuple[Role, Iterator[Block]]]:
+    value = entry.value
+    if value.get("type") == "user":
+        parts = list(_parts(value.get("content"), (*entry.path, "content")))
+        text = "".join(_text(part) for part, _ in parts).strip()
+        only_responses = all(isinstance(part, dict) and "functionResponse" in part for part, _ in parts)
+        if not only_responses and not text.startswith(_NOT_SENT):
+            yield Role.USER, (_part(part, entry.record, path, is_user=True) for part, path in parts)
+    elif value.get("type") == "gemini":
+        yield Role.ASSISTANT, _said(entry)
+        yield Role.TOOL, _results(entry)
+
+
+def _parts(content: Any, path: JsonPath) -> Iterator[tuple[Any, JsonPath]]:
+    """The parts of a content, which may be one part or a list of them, and where each stands."""
+    if isinstance(content, list):
+        yield from ((part, (*path, number)) for number, part in enumerate(content))
+    elif content:
+        yield content, path
+
+
+def _text(part: Any) -> str:
+    text = part.get("text") if isinstance(part, dict) else part
+    return text if isinstance(text, str) else ""
+
+
+def _said(entry: Entry) -> Iterator[Block]:
+    value, record = entry.value, entry.record
+    parts = list(_parts(value.get("content"), (*entry.path, "content")))
+    holds_all = any(isinstance(part, dict) and (part.get("functionCall") or part.get("thought")) for part, _ in parts)
+    for part, path in parts:
+        yield _part(part, record, path, is_user=False)
+    if not holds_all:
+        for call, path in _calls(entry):
+            yield _call(call, call["id"], record, path)
+
+
+def _calls(entry: Entry) -> Iterator[tuple[dict[str, Any], JsonPath]]:
+    calls = entry.value.get("toolCalls")
+    for number, call in enumerate(calls if isinstance(calls, list) else ()):
+        if isinstance(call, dict) and isinstance(call.get("id"), str):
+            yield call, (*entry.path, "toolCalls", number)
+
+
+def _call(call: dict[str, Any], call_id: str | None, record: int, owner: JsonPath, inside: JsonPath = ()) -> Block:
+    place = Place(record, (*owner, *inside, "args"))
+    text = json_text.dump_compact(call.get("args", {}))
+    tool = str(call.get("name") or "")
+    return Block(BlockKind.TOOL_CALL, place, owner, content=text, tool=tool, call_id=call_id, is_object=True)
+
+
+def _part(part: Any, record: int, owner: JsonPath, *, is_user: bool) -> Block:
+    if isinstance(part, str):
+        return Block(BlockKind.TEXT, Place(record, owner), owner, content=part, injected=is_user and is_injected(part))
+    if not isinstance(part, dict):
+        return Block(BlockKind.OPAQUE, Place(record, owner), owner, content=json_text.dump_compact(part))
+    call, text = part.get("functionCall"), part.get("text")
+    if isinstance(call, dict) and isinstance(call.get("id"), str):
+        return _call(call, call["id"], record, owner, ("functionCall",))
+    if isinstance(text, str):
+        place = Place(record, (*owner, "text"))
+        if part.get("thought"):
+            return Block(BlockKind.THINKING, place, owner, content=text)
+        return Block(BlockKind.TEXT, place, owner, content=text, injected=is_user and is_injected(text))
+    return _attachment(part, record, owner)
+
+
+def _attachment(part: dict[str, Any], record: int, owner: JsonPath, **common: Any) -> Block:
+    inline = part.get("inlineData")
+    if not isinstance(inline, dict):
+        return attachment_block(part, record, owner, **common)
+    if str(inline.get("mimeType")).startswith("image/"):
+        image = {"type": "image", "source": {"data": inline.get("data")}}
+        return attachment_block(image, record, owner, **common)
+    estimate = estimates.document(inline.get("data"))
+    return Block(BlockKind.OPAQUE, Place(record, owner), owner, estimate=estimate, **common)
+
+
+def _results(entry: Entry) -> Iterator[Block]:
+    for call, owner in _calls(entry):
+        common: dict[str, Any] = {"call_id": call["id"], "tool": str(call.get("name") or "")}
+        for part, path in _parts(call.get("result"), (*owner, "result")):
+            yield _result(part, entry.record, path, owner, call.get("status") == "error", common)
+
+
+def _result(part: Any, record: int, path: JsonPath, owner: JsonPath, has_failed: bool, common: dict[str, Any]) -> Block:
+    if isinstance(part, str):
+        return Block(BlockKind.TOOL_RESULT, Place(record, path), owner, content=part, is_error=has_failed, **common)
+    if not isinstance(part, dict):
+        return Block(BlockKind.OPAQUE, Place(record, path), owner, content=json_text.dump_compact(part), **common)
+    envelope = part.get("functionResponse")
+    response = envelope.get("response") if isinstance(envelope, dict) else None
+    if not isinstance(response, dict):
+        response = {}
+    inside = (*path, "functionResponse", "response")
+    texts: tuple[tuple[Any, JsonPath], ...] = (
+        (response.get("output"), (*inside, "output")),
+        (response.get("error"), (*inside, "error")),
+        (part.get("text"), (*path, "text")),
+    )
+    for text, where in texts:
+        if isinstance(text, str):
+            is_error = has_failed or where[-1] == "error"
+            return Block(BlockKind.TOOL_RESULT, Place(record, where), owner, content=text, is_error=is_error, **common)
+    return replace(_attachment(part, record, path, **common), owner=owner, is_error=has_failed)

@@ -1,0 +1,1 @@
+"""Messages and items of OpenAI's APIs, and logs of their calls."""

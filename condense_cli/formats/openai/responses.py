@@ -1,0 +1,170 @@
+"""Items of OpenAI's Responses API, as an agent keeps them and sends them: JSON lines, an array, or an object.
+
+    {"role", "content": str | [part, ...], "type": "message"?, "id"?, "status"?, "phase"?}
+    {"type": "function_call", "call_id", "name", "arguments": JSON in a string, "id"?}
+    {"type": "function_call_output", "call_id", "output": str | [part, ...]}
+    {"type": "reasoning", "id", "summary": [part, ...], "encrypted_content"?}
+
+and many more. The object is the body of a request: {"model", "input": [item, ...], "instructions"?, "tools"?, ...}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from ...core import json_text
+from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Role, Transcript
+from ..anthropic import envelope_model
+from ..engine.base import Evidence, FileFault, Format, not_a_message, only_value, part_kinds, records_of
+from ..engine.container import Document, with_records_under
+from ..engine.spelling import as_spelled
+from .responses_items import ROLES, Item, ItemReader, turns_of
+from .responses_pairs import NEED_IDS, completing
+
+_PROOF: Final = {
+    "additional_tools": "tools",
+    "apply_patch_call": "operation",
+    "apply_patch_call_output": "call_id",
+    "code_interpreter_call": "container_id",
+    "compaction": "encrypted_content",
+    "computer_call": "call_id",
+    "computer_call_output": "call_id",
+    "custom_tool_call": "call_id",
+    "custom_tool_call_output": "call_id",
+    "file_search_call": "queries",
+    "function_call": "call_id",
+    "function_call_output": "call_id",
+    "image_generation_call": "result",
+    "item_reference": "id",
+    "local_shell_call": "action",
+    "local_shell_call_output": "output",
+    "mcp_approval_request": "server_label",
+    "mcp_approval_response": "approval_request_id",
+    "mcp_call": "server_label",
+    "mcp_list_tools": "server_label",
+    "program": "call_id",
+    "program_output": "call_id",
+    "reasoning": "summary",
+    "shell_call": "action",
+    "shell_call_output": "call_id",
+    "tool_search_call": "arguments",
+    "tool_search_output": "tools",
+    "web_search_call": "status",
+}
+"""Types of items, each with a key that it cannot be without: logs of other agents call things so as well."""
+
+_PARTS: Final = {"input_audio", "input_file", "input_image", "input_text", "output_text", "refusal"}
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict):
+        return Evidence.NO
+    kind = value.get("type")
+    if kind in (None, "message"):
+        return _of_message(value)
+    if isinstance(kind, str) and _PROOF.get(kind) in value:
+        return Evidence.YES
+    has_id = isinstance(value.get("id"), str) or isinstance(value.get("call_id"), str)
+    return Evidence.MAYBE if isinstance(kind, str) and has_id else Evidence.NO  # One that is new.
+
+
+def _of_message(value: dict[str, Any]) -> Evidence:
+    """Servers for chat completions take messages with such parts too, but not with a type."""
+    content = value.get("content")
+    if str(value.get("role")) not in ROLES or value.get("tool_calls") or "tool_call_id" in value:
+        return Evidence.NO
+    if isinstance(content, str) or content == []:
+        return Evidence.MAYBE
+    if not isinstance(content, list) or not part_kinds(content) <= _PARTS:
+        return Evidence.NO
+    return Evidence.YES if value.get("type") else Evidence.MAYBE
+
+
+def claims(document: Document) -> bool:
+    """Whether the only record of a file is the body of a request."""
+    items = _input(only_value(document, "input"))
+    return bool(items) and all(evidence(item) is not Evidence.NO for item in items)
+
+
+def _input(value: Any) -> list[Any]:
+    items = value.get("input") if isinstance(value, dict) and "type" not in value else None
+    return items if isinstance(items, list) else []
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    items = list(_items(document, values))
+    if len(items) == 1 and _input(items[0].value):
+        document = with_records_under(document, "input", items[0].record)
+        items = list(_items(document, document.values))
+    reader = ItemReader()
+    messages = [
+        Message(index, role, tuple(_blocks(turn, reader, document)))
+        for index, (role, turn) in enumerate(turns_of(items))
+    ]
+    return Transcript(
+        "openai-responses",
+        Family.OPENAI_RESPONSES,
+        tuple(messages),
+        document.source,
+        model=envelope_model(document.envelope),
+        envelope=_sent_always(document.envelope),
+    )
+
+
+def _items(document: Document, values: Iterator[Any]) -> Iterator[Item]:
+    """Raises UnknownFormatError for what is no item."""
+    for record, value in enumerate(values):
+        if record in document.source.unparsed:
+            continue
+        if not isinstance(value, dict) or not ("type" in value or value.get("role") in ROLES or _input(value)):
+            raise not_a_message(record, value, f"it has no type, and its role is none of {', '.join(ROLES)}")
+        yield Item(record, (), value)
+
+
+def _blocks(items: Sequence[Item], reader: ItemReader, document: Document) -> Iterator[Block]:
+    """Reasoning stays where an item of the same turn behind it could not be sent without the id that asks for it."""
+    last = max((number for number, item in enumerate(items) if item.kind in NEED_IDS), default=-1)
+    for number, item in enumerate(items):
+        for block in as_spelled(reader.blocks(item), document.source):
+            is_fixed = block.kind is BlockKind.THINKING and number < last
+            yield replace(block, kind=BlockKind.OPAQUE) if is_fixed else block
+
+
+def _sent_always(envelope: dict[str, Any]) -> str:
+    """The instructions and the tools that a request sends besides its items."""
+    parts = (envelope.get("instructions"), envelope.get("tools"))
+    return "\n".join(part if isinstance(part, str) else json_text.dump_compact(part) for part in parts if part)
+
+
+def _whole_record(path: JsonPath) -> JsonPath:
+    return ()
+
+
+def item_ids_unique(transcript: Transcript) -> Iterator[FileFault]:
+    """The output of a local shell may name its call by its `id`."""
+    seen: set[str] = set()
+    for record, value in records_of(transcript.source):
+        item_id = value.get("id") if isinstance(value, dict) else None
+        if isinstance(value, dict) and value.get("type") == "local_shell_call_output":
+            continue
+        if isinstance(item_id, str) and item_id in seen:
+            said = f"Duplicate item found with id {item_id}. Remove duplicate items from your input and try again."
+            yield FileFault("item_ids_unique", record, said)
+        elif isinstance(item_id, str):
+            seen.add(item_id)
+
+
+FORMAT = Format(
+    "openai-responses",
+    Family.OPENAI_RESPONSES,
+    "Items of the Responses API: JSON lines, an array, or an object with input",
+    evidence,
+    read,
+    claims=claims,
+    complete=completing(_whole_record),
+    rules=(item_ids_unique,),
+    summary_role=Role.USER,
+)

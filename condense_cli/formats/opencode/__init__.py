@@ -1,0 +1,1 @@
+"""Sessions of opencode, exported and as events."""

@@ -1,0 +1,1 @@
+"""Runs of OpenHands, and event logs of its SDK."""

@@ -1,0 +1,1 @@
+"""Sessions of pi, which form a tree."""

@@ -1,0 +1,198 @@
+"""Sessions of pi (`~/.pi/agent/sessions/*/*.jsonl`) and Oh My Pi: a header, then entries that form a tree.
+
+    {"type": "session", "version": 3, "id", "timestamp", "cwd"}
+    {"type": "message" | "compaction" | "branch_summary" | "custom_message" | ..., "id", "parentId", "timestamp", ...}
+
+The conversation is the path to the last entry (`pi_path`). Version 1 has no ids: its entries form a line.
+https://github.com/badlogic/pi-mono/blob/main/packages/coding-agent/docs/session.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from ...core import json_text
+from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Place, Role, Transcript, Usage
+from ..anthropic import attachment_block
+from ..engine import estimates
+from ..engine.base import Evidence, Format
+from ..engine.container import Document
+from ..engine.injected import is_injected
+from ..engine.spelling import as_spelled
+from ..engine.usages import recorded
+from . import writing
+from .path import Entry, sent
+
+_TYPES: Final = frozenset({
+    "message", "compaction", "branch_summary", "custom_message", "model_change", "thinking_level_change", "custom",
+    "label", "session_info",
+})  # fmt: skip
+_ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "toolResult": Role.TOOL}
+_TEXT_OF_SUMMARY: Final = "summary"
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict):
+        return Evidence.NO
+    if value.get("type") == "title" and isinstance(value.get("updatedAt"), str):
+        return Evidence.MAYBE  # Oh My Pi, a fork, writes it before the header.
+    if not isinstance(value.get("timestamp"), str):
+        return Evidence.NO
+    if value.get("type") == "session":
+        return Evidence.YES if isinstance(value.get("id"), str) and "cwd" in value else Evidence.NO
+    return Evidence.MAYBE if value.get("type") in tuple(_TYPES) else Evidence.NO
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    entries = [
+        Entry(record, value)
+        for record, value in enumerate(values)
+        if record not in document.source.unparsed and isinstance(value, dict)
+    ]
+    turns: list[tuple[Role, list[Block]]] = []
+    model = None
+    usages: list[Usage] = []
+    path = sent(entries)
+    compaction = path[0] if path and path[0].is_compaction else None
+    for entry in path:
+        message = entry.value.get("message") if entry.value.get("type") == "message" else None
+        for role, found in _turn(entry.record, entry.value):
+            blocks = list(as_spelled(found, document.source))
+            if role is Role.TOOL and turns and turns[-1][0] is Role.TOOL:
+                turns[-1][1].extend(blocks)
+                continue
+            if role is Role.ASSISTANT and isinstance(message, dict):
+                model = message["model"] if isinstance(message.get("model"), str) else model
+                usages += _usage(len(turns), message.get("usage"), model, is_older=_is_older(entry, compaction))
+            if blocks:  # An empty message is not sent.
+                turns.append((role, blocks))
+    messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
+    return Transcript(
+        "pi",
+        Family.OPENAI_CHAT,
+        messages,
+        document.source,
+        model=model,
+        begins_in_middle=bool(path) and not path[0].is_compaction and path[0].parent is not None,
+        usages=tuple(usages),
+    )
+
+
+def _is_older(entry: Entry, compaction: Entry | None) -> bool:
+    """Whether an entry was there before the compaction. Copies of such entries follow it, and keep their times."""
+    if compaction is None:
+        return False
+    times = [str(each.value.get("timestamp") or "") for each in (entry, compaction)]
+    return entry.record < compaction.record or (times[0] != "" and times[0] <= times[1])
+
+
+def _usage(message: int, usage: Any, model: str | None, *, is_older: bool) -> Iterator[Usage]:
+    if isinstance(usage, dict):
+        numbers = [usage.get(key) for key in ("input", "cacheRead", "cacheWrite")]
+        yield from recorded(message, numbers, usage.get("output"), is_older=is_older, model=model)
+
+
+def _turn(record: int, value: dict[str, Any]) -> Iterator[tuple[Role, Iterator[Block]]]:
+    """Who speaks in an entry, and what; nothing for an entry that is not sent."""
+    kind, message = value.get("type"), value.get("message")
+    if kind in ("compaction", "branch_summary") and isinstance(value.get(_TEXT_OF_SUMMARY), str):
+        yield Role.USER, iter([_summary(value[_TEXT_OF_SUMMARY], record, (_TEXT_OF_SUMMARY,))])
+    elif kind == "custom_message":
+        yield Role.USER, _injected(_content(value.get("content"), record, ("content",), is_user=True))
+    elif kind == "message" and isinstance(message, dict):
+        role, path = message.get("role"), ("message", "content")
+        if role == "bashExecution":
+            if message.get("excludeFromContext") is not True:
+                yield Role.USER, _command(message, record)
+        elif role in ("custom", "hookMessage"):
+            yield Role.USER, _injected(_content(message.get("content"), record, path, is_user=True))
+        elif role == "assistant" and message.get("stopReason") in ("error", "aborted"):
+            return  # Not sent again: it may be cut off anywhere.
+        elif role == "toolResult":
+            yield Role.TOOL, _result(message, record, path)
+        elif isinstance(role, str) and role in _ROLES:
+            yield _ROLES[role], _content(message.get("content"), record, path, is_user=role == "user")
+
+
+def _summary(text: str, record: int, path: JsonPath) -> Block:
+    return Block(BlockKind.TEXT, Place(record, path), path, content=text, injected=True, summarizes=True)
+
+
+def _injected(blocks: Iterator[Block]) -> Iterator[Block]:
+    return (replace(block, injected=True) for block in blocks)
+
+
+def _command(message: dict[str, Any], record: int) -> Iterator[Block]:
+    """A command that the user ran; pi sends it and what it printed as a message of the user."""
+    said = f"Ran `{message.get('command')}`"
+    place = Place(record, ("message", "command"))
+    yield Block(BlockKind.OPAQUE, place, ("message",), content=said, injected=True)
+    output = message.get("output")
+    if isinstance(output, str) and output:
+        place = Place(record, ("message", "output"))
+        yield Block(BlockKind.TOOL_RESULT, place, ("message",), content=output, tool="bash", injected=True)
+
+
+def _result(message: dict[str, Any], record: int, path: JsonPath) -> Iterator[Block]:
+    call_id, tool = message.get("toolCallId"), message.get("toolName")
+    common: dict[str, Any] = {
+        "call_id": call_id if isinstance(call_id, str) else None,
+        "tool": tool if isinstance(tool, str) else None,
+        "is_error": message.get("isError") is True,
+    }
+    blocks = list(_content(message.get("content"), record, path, is_user=False))
+    if not blocks:
+        yield Block(BlockKind.TOOL_RESULT, Place(record, path), ("message",), **common)
+    for block in blocks:
+        kind = BlockKind.TOOL_RESULT if block.kind is BlockKind.TEXT else block.kind
+        yield replace(block, kind=kind, owner=("message",), **common)
+
+
+def _content(content: Any, record: int, path: JsonPath, *, is_user: bool) -> Iterator[Block]:
+    if isinstance(content, str):
+        injected = is_user and is_injected(content)
+        yield Block(BlockKind.TEXT, Place(record, path), path, content=content, injected=injected)
+    for number, part in enumerate(content if isinstance(content, list) else ()):
+        yield _part(part, record, (*path, number), is_user)
+
+
+def _part(part: Any, record: int, owner: JsonPath, is_user: bool) -> Block:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind == "text" and isinstance(part.get("text"), str):
+        text = part["text"]
+        injected = is_user and is_injected(text)
+        return Block(BlockKind.TEXT, Place(record, (*owner, "text")), owner, content=text, injected=injected)
+    if kind == "thinking" and isinstance(part.get("thinking"), str):
+        text = part["thinking"]
+        estimate = 0 if text else estimates.encrypted_thinking(part.get("thinkingSignature"))
+        place = Place(record, (*owner, "thinking"))
+        return Block(BlockKind.THINKING, place, owner, content=text, estimate=estimate)
+    if kind == "toolCall" and isinstance(part.get("id"), str):
+        return Block(
+            BlockKind.TOOL_CALL,
+            Place(record, (*owner, "arguments")),
+            owner,
+            content=json_text.dump_compact(part.get("arguments", {})),
+            tool=str(part.get("name") or ""),
+            call_id=part["id"],
+            is_object=True,
+        )
+    if kind == "image":
+        return attachment_block({"type": "image", "source": {"data": part.get("data")}}, record, owner)
+    return attachment_block(part, record, owner)
+
+
+FORMAT = Format(
+    "pi",
+    Family.OPENAI_CHAT,
+    "pi session file (~/.pi/agent/sessions/*/*.jsonl)",
+    evidence,
+    read,
+    complete=writing.complete,
+    fixed=writing.fixed,
+    compaction=writing.write,
+    summary_role=Role.USER,
+)

@@ -1,0 +1,1 @@
+"""Histories of Roo Code and Cline."""

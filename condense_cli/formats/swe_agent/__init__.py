@@ -1,0 +1,1 @@
+"""Trajectories of SWE-agent and mini-SWE-agent."""

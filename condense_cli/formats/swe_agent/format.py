@@ -1,0 +1,188 @@
+"""Trajectories of SWE-agent (`.traj`): one object whose `history` holds the messages.
+
+With native tools the messages are those of chat completions, but a result names its call in a list.
+Otherwise the assistant's text holds one action, and the next user message is what came of it; both
+become tool blocks. Demonstrations are the client's own words.
+Much of the text stands in `trajectory` again, step by step, and in the keys `thought` and `action` of a
+message. A replay runs the assistant's messages of `history`; viewers draw `trajectory`, so its steps keep their number
+and order, and lose what the history lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from ...core import json_text
+from ...core.transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
+from ...errors import UnknownFormatError
+from ...toolcalls import text_actions
+from ..anthropic import BlockReader
+from ..engine import repeats
+from ..engine.base import Evidence, Format, RecordEdits, message_role
+from ..engine.container import Document, with_records_at
+from ..engine.spelling import as_spelled
+from ..openai.chat import ROLES, message_blocks
+
+
+def evidence(value: Any) -> Evidence:
+    if not isinstance(value, dict) or not isinstance(value.get("trajectory"), list):
+        return Evidence.NO
+    history = value.get("history")
+    first = history[0] if isinstance(history, list) and history else None
+    is_message = isinstance(first, dict) and str(first.get("role")) in ROLES
+    return Evidence.YES if is_message else Evidence.NO
+
+
+def read(document: Document, values: Iterator[Any]) -> Transcript:
+    records = list(values)
+    model = None
+    if any(evidence(value) is Evidence.YES for value in records):
+        if len(records) > 1:
+            raise UnknownFormatError(
+                "It holds several trajectories, each record one.", "Put each trajectory into a file of its own."
+            )
+        model = _model(records[0].get("replay_config"))
+        document = with_records_at(document, 0, ("history",), [("trajectory",)])
+        records = list(document.values)
+    reader = ActionReader()
+    turns: list[tuple[Role, list[Block]]] = []
+    for record, value in enumerate(records):
+        if record in document.source.unparsed:
+            continue
+        role = message_role(record, value, ROLES)
+        turns.append((role, list(as_spelled(reader.blocks(value, record, role), document.source))))
+    messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
+    return Transcript("swe-agent", Family.OPENAI_CHAT, messages, document.source, model=model)
+
+
+def _complete(transcript: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
+    """A changed action is found in its message by the key `action`, which therefore has to say the same."""
+    _repeats(transcript, edits, gone, style)
+    for _, block in transcript.blocks():
+        if block.changed and block.span and block.kind is BlockKind.TOOL_CALL:
+            record = block.place.record
+            action = json_text.parse(transcript.source.view(record)).get("action")
+            if isinstance(action, str):
+                edits[record]["action",] = style.literal(block.text + action[len(action.rstrip()) :])
+
+
+def _shows(transcript: Transcript) -> Iterator[repeats.Shown]:
+    yield from repeats.values_under("thought")(transcript)
+    yield from repeats.values_beside(transcript)
+
+
+class ActionReader:
+    """Reads messages in order and pairs each action in an assistant's text with the user message that follows it.
+
+    `find` gives the span of the action in a text, also of one that reads as it is told; `fixed` the spans of a text
+    without one that have to stay, or what is left of it could read as an action.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[str, str | None], tuple[int, int] | None] = text_actions.find,
+        fixed: Callable[[str], list[tuple[int, int]]] = lambda _: [],
+    ) -> None:
+        self._find, self._fixed = find, fixed
+        self._tools: dict[str, str] = {}
+        self._number = 0
+        self._asked: tuple[str | None, str | None] | None = None
+        """Tool and id of the action that waits for its observation; the id is None where the action was not found."""
+
+    def blocks(self, value: dict[str, Any], record: int, role: Role) -> list[Block]:
+        call_ids = value.get("tool_call_ids")
+        if isinstance(call_ids, list) and call_ids:
+            value = {"tool_call_id": call_ids[0], **value}
+        asked, self._asked = self._asked, None
+        thoughts = BlockReader().content(value.get("thinking_blocks"), record, ("thinking_blocks",), is_user=False)
+        blocks = [*thoughts, *message_blocks(value, record, role, self._tools)]
+        if value.get("is_demo"):
+            return [replace(block, injected=True, demonstrates=True) for block in blocks]
+        if any(block.looks_like_summary for block in blocks):
+            return blocks  # What looks like an action in it is quoted.
+        if role is Role.ASSISTANT and not value.get("tool_calls"):
+            action = value.get("action")
+            return self._acting(blocks, action if isinstance(action, str) else None)
+        if role is Role.USER and asked:
+            return [_observed(block, *asked) for block in blocks]
+        return blocks
+
+    def _acting(self, blocks: list[Block], action: str | None) -> list[Block]:
+        """The blocks of an assistant's message with its action as a block of its own."""
+        if action is not None:
+            self._asked = (text_actions.tool(action), None)
+        for position, block in reversed(list(enumerate(blocks))):
+            span = self._find(block.text, action) if block.kind is BlockKind.TEXT else None
+            if span:
+                return [*blocks[:position], *self._split(block, *span), *blocks[position + 1 :]]
+        return [part for block in blocks for part in self._with_fixed(block)]
+
+    def _with_fixed(self, block: Block) -> Iterator[Block]:
+        """The block, or the parts of its text that may be cut and those that may not."""
+        spans = self._fixed(block.text) if block.kind is BlockKind.TEXT else []
+        if not spans:
+            yield block
+            return
+        text, position = block.text, 0
+        for start, end in [*spans, (len(text), len(text))]:
+            if text[position:start].strip():
+                yield block.part(position, start)
+                position = start
+            if position < end:
+                yield replace(block.part(position, end), kind=BlockKind.OPAQUE)
+            position = end
+
+    def _split(self, block: Block, start: int, end: int) -> Iterator[Block]:
+        """The action, and what stands around it. By its fences it is found: no pass may rewrite them."""
+        self._number += 1
+        text = block.text
+        tool, call_id = text_actions.tool(text[start:end]), f"{TEXT_CALL}{self._number}"
+        self._asked = (tool, call_id)
+        opening, closing = text_actions.fences(text, start, end)
+        opening = opening if text[:opening].strip() else 0
+        closing = closing if text[closing:].strip() else len(text)
+        parts = (
+            (0, opening, BlockKind.TEXT),
+            (opening, start, BlockKind.OPAQUE),
+            (start, end, BlockKind.TOOL_CALL),
+            (end, closing, BlockKind.OPAQUE),
+            (closing, len(text), BlockKind.TEXT),
+        )
+        for first, last, kind in parts:
+            if kind is BlockKind.TOOL_CALL:
+                yield replace(block.part(first, last), kind=kind, tool=tool, call_id=call_id)
+            elif first < last:
+                yield replace(block.part(first, last), kind=kind)
+
+
+def _observed(block: Block, tool: str | None, call_id: str | None) -> Block:
+    kind = BlockKind.TOOL_RESULT if block.kind is BlockKind.TEXT else block.kind
+    return replace(block, kind=kind, tool=tool, call_id=call_id, injected=False)
+
+
+def _model(config: Any) -> str | None:
+    """The model in the configuration of the run, which is an object or JSON in a string."""
+    if isinstance(config, str):
+        try:
+            config = json_text.parse_text(config)
+        except (ValueError, RecursionError):
+            return None
+    for key in ("agent", "model", "name"):
+        config = config.get(key) if isinstance(config, dict) else None
+    return config if isinstance(config, str) and config else None
+
+
+_repeats: Final = repeats.completing(_shows)
+
+FORMAT = Format(
+    "swe-agent",
+    Family.OPENAI_CHAT,
+    "SWE-agent trajectories (.traj)",
+    evidence,
+    read,
+    complete=_complete,
+    display=repeats.displaying(_shows),
+)

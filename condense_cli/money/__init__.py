@@ -1,0 +1,1 @@
+"""What models cost and how much fits into them: prices, windows, and when condensing pays."""

@@ -1,0 +1,68 @@
+"""How large the context window of a conversation is: as listed for its model, as far as the transcript agrees.
+
+The table of prices lists the largest window that a model can have. A client may work with a smaller one, and a beta, or
+a plan, may give a larger one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..core.transcript import Transcript, WindowSigns
+from .prices import bare_name, context_window, names_window
+
+LISTED: Final = "price table"
+UNKNOWN: Final = "unknown"
+RECORDED_USE: Final = "recorded use"
+NAMED: Final = "named by the client"
+
+USUAL: Final = (
+    *(32_000, 64_000, 128_000, 200_000, 256_000, 400_000, 500_000),
+    *(1_000_000, 2_000_000, 5_000_000, 10_000_000),
+)
+"""Sizes that windows have."""
+
+_FAR_LESS: Final = 0.5
+"""Clients compact when most of the window is full. One that did so below this part of the listed window had another."""
+
+
+def signs_of(transcript: Transcript) -> WindowSigns:
+    """What a transcript shows of the window of its model; requests of other models say nothing about it."""
+    model = transcript.model
+    sent = [usage.input_tokens for usage in transcript.usages if _is_same(usage.model, model)]
+    found = [signs for signs in transcript.window_signs if _is_same(signs.model, model)]
+    return WindowSigns(
+        model,
+        max([*sent, *(signs.used for signs in found)], default=0),
+        max((signs.compacted_at for signs in found), default=0),
+        max((signs.named for signs in found), default=0),
+    )
+
+
+def window_size(model: str | None, signs: WindowSigns) -> tuple[int | None, str]:
+    """The tokens of a model's window, None where nothing tells, and where that is known from."""
+    listed = context_window(model)
+    if not _is_same(signs.model, model):
+        return listed, UNKNOWN if listed is None else LISTED
+    if signs.named and not names_window(model):
+        return signs.named, NAMED
+    size, source = listed, UNKNOWN if listed is None else LISTED
+    at = signs.compacted_at
+    if at and not names_window(model) and (listed is None or at < _FAR_LESS * listed):
+        smaller = _holding(at)
+        if smaller and signs.used <= smaller:
+            size, source = smaller, f"the client's own compaction at {at:,}"
+    if size and signs.used > size:
+        larger = _holding(signs.used)
+        size, source = (larger, RECORDED_USE) if larger else (size, source)
+    return size, source
+
+
+def _holding(tokens: int) -> int | None:
+    """The next of the usual sizes; None for tokens that no window holds."""
+    return next((size for size in USUAL if size >= tokens), None)
+
+
+def _is_same(one: str | None, other: str | None) -> bool:
+    """Whether both may be the same model; None is any."""
+    return one is None or other is None or bare_name(one) == bare_name(other)

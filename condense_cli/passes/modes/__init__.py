@@ -1,0 +1,1 @@
+"""The modes of passes: block by block, all texts together, or messages as one summary."""

@@ -1,0 +1,173 @@
+"""A pass in mode extract: what it selects is shortened together, and the lines stay that later work needs most.
+
+It works to the target, or, with a `min_worth`, leaves out all that is worth less. Where it may summarize, the oldest
+messages become one summary with lines of theirs, as far as more of what later work needs stays that way: a text in its
+place costs its marker and the frame of its message, however little of it is left.
+
+The user's own words are cut last, once all else is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final, assert_never
+
+from msgspec.structs import replace
+
+from ...config.models import ExtractConfig
+from ...core.transcript import Text
+from ..blocks.cutting import LEAST_SAVED
+from ..draft import Draft
+from ..receipts import Kept, Receipt
+from ..step import Bench, Step
+from .approach import approach
+from .older import Older
+from .shortening import Shortening
+
+if TYPE_CHECKING:
+    from ...extractive.parts import Key
+    from .division import Division
+
+_LEAST: Final = 6
+"""Fewer tokens than any marker has."""
+
+_SHORT: Final = 100
+"""Texts of the user with no more tokens, as rules have, go behind longer ones."""
+
+_MOST_RECENT: Final = 1 / 3
+"""Where the newest turns take more of the target, little of all that was before them would be left. One turn may."""
+
+
+def run_extract(bench: Bench, step: Step) -> list[Receipt]:
+    """Shorten what the pass selects, and give a receipt for every block.
+
+    Without a target only what the pass's `min_worth` says goes; with both, no more than the target asks for. A summary
+    that is up to date is renewed only where all else but the user's words is not enough.
+    """
+    draft, target = bench.draft, step.target
+    extraction = step.config.extract_config or ExtractConfig()
+    shortening = Shortening(draft, step)
+    if target is not None and shortening.has_left_out:
+        draft.write()
+        if bench.free(target) >= 0:
+            return shortening.receipts(Kept.TARGET_REACHED)
+    if extraction.min_worth is not None:
+        # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
+        while shortening.put(_without_the_rest(draft, shortening, extraction.min_worth), LEAST_SAVED):
+            pass
+        draft.write()
+        if target is None or bench.free(target) < 0:
+            return shortening.receipts(Kept.NEEDED)
+        shortening.undo()
+        draft.write()
+    elif target is None:
+        shortening.leave()
+        return shortening.receipts(Kept.NEEDED)
+    older = Older(step, renews=bench.is_up_to_date) if extraction.may_summarize else None
+    is_left = _is_left(extraction)
+    if is_left and not _is_in_reach(draft, shortening, target, older):
+        shortening.leave()
+        draft.write()
+        return shortening.receipts(Kept.OUT_OF_REACH)
+    is_met, summarized = _to_target(bench, shortening, target, None if bench.is_up_to_date else older)
+    if not is_met and older and bench.is_up_to_date:
+        is_met, summarized = _to_target(bench, shortening, target, older)
+    for most_words in (_SHORT, 0):
+        if is_met:
+            break
+        shortening.leave()
+        draft.write()
+        if is_left:
+            return shortening.receipts(Kept.OUT_OF_REACH)
+        shortening = Shortening(draft, step, most_words=most_words)
+        older = older and replace(older, gives_up_words=not most_words)
+        is_met, summarized = _to_target(bench, shortening, target, older)
+    gone = {(receipt.message, receipt.block) for receipt in summarized}
+    receipts = shortening.receipts(Kept.NEEDED if is_met else Kept.OUT_OF_REACH)
+    return [receipt for receipt in receipts if (receipt.message, receipt.block) not in gone] + summarized
+
+
+def _without_the_rest(draft: Draft, shortening: Shortening, min_worth: float) -> Mapping[Key, Text]:
+    """The texts without the lines that are worth less; those that were cut already stay.
+
+    `min_worth` is that of 1,000 tokens, in facts and lines that later work is expected to need.
+    """
+    # With the extraction: it is imported where something is to be shortened.
+    from ...extractive.shorten import Priced
+    from ...extractive.survey import Survey
+    from ...extractive.together import Together
+
+    survey = Survey(draft.messages, draft.count)
+    keys = [key for placed in shortening.keys.values() for key in placed if not survey.units[key].gaps]
+    together = Together(Priced(survey), keys, fixed=shortening.fixed, least_saved=LEAST_SAVED)
+    return together.worth_at_least(min_worth / 1_000)
+
+
+def _is_left(extraction: ExtractConfig) -> bool:
+    """Whether everything is left to the passes that follow where the target is out of reach."""
+    match extraction.out_of_reach:
+        case "leave":
+            return True
+        case "cut":
+            return False
+        case other:
+            assert_never(other)
+
+
+def _to_target(bench: Bench, shortening: Shortening, target: int, older: Older | None) -> tuple[bool, list[Receipt]]:
+    """Bring the draft to the target, or as close as can be; whether it is met, and receipts of what is summarized."""
+    from .division import divisions  # With the extraction.
+
+    draft = bench.draft
+    summarized: list[Receipt] = []
+
+    def left_with(division: Division, budget: int) -> int:
+        """Tokens free of the target when the texts have so many; below 0 those that are too many."""
+        shortening.undo()
+        shortened = division.together.within(budget)
+        shortening.put(shortened.texts)
+        summarized[:] = (
+            older.write(draft, division.end, division.room, shortened.summary) if older and division.end else []
+        )
+        draft.write()
+        return bench.free(target)
+
+    closest: tuple[int, Division] | None = None
+    left = -1
+    for division in divisions(draft, shortening, target, older):
+        # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
+        left = approach(target, partial(left_with, division), division.budget, division.together.tokens)
+        if left < 0 and older and division.end:
+            # What a ledger lists besides the user's words goes before the newest turns do. Where words go as well, it
+            # takes all the room there is, and hardly leaves what stands around it.
+            less = -left if older.gives_up_words else division.room
+            while left < 0 < division.room:
+                division = replace(division, room=max(0, division.room - less))
+                left = left_with(division, 0)
+                less *= 2
+            if left > 0:
+                left = approach(target, partial(left_with, division), left, division.together.tokens)
+        if closest is None or left > closest[0]:
+            closest = left, division
+        if left >= 0:
+            break
+    if closest is not None and closest[0] > left:
+        left_with(closest[1], 0)
+    return left >= 0, summarized
+
+
+def _is_in_reach(draft: Draft, shortening: Shortening, target: int, older: Older | None) -> bool:
+    """Whether a target can be met that leaves enough room beside the newest turns."""
+    if shortening.recent_turns > 1 and shortening.recent_tokens > _MOST_RECENT * target:
+        return False
+    return draft.tokens - _most_saved(draft, shortening, older) <= target
+
+
+def _most_saved(draft: Draft, shortening: Shortening, older: Older | None) -> int:
+    """No fewer tokens than shortening can save: every text is a marker, or all that may go is summarized."""
+    summarized = set(older.positions(draft, len(draft.messages))) if older else set()
+    places = (place for place in shortening.keys if place[0] not in summarized)
+    blocks = (draft.messages[position].blocks[number] for position, number in places)
+    saved = sum(max(0, draft.count.block(block) - _LEAST) for block in blocks)
+    return saved + sum(draft.count.message(draft.messages[position]) for position in summarized)

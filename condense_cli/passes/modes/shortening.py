@@ -1,0 +1,186 @@
+"""The texts that a pass in mode extract may shorten, and what became of their blocks.
+
+A block is never larger than it was, and what was cut once is recognised by its markers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from ...config.models import ExtractConfig
+from ...core.markers import gaps_in
+from ...core.tokens import Counter
+from ...core.transcript import Block, BlockKind, ContentType, JsonPath, Text
+from ...toolcalls.tools import arguments_of, string_values, with_values
+from ..blocks.operations import long_values
+from ..blocks.state import REPLACED, State, leave_out
+from ..blocks.untouched import why_untouched
+from ..draft import Address, Draft
+from ..receipts import Kept, Receipt, changed, kept
+from ..step import Step
+
+if TYPE_CHECKING:
+    from ...extractive.parts import Key
+
+EXTRACT: Final = "extract"
+
+
+class Shortening:
+    """The texts of a draft that a pass may shorten, by block; all other blocks stay anyhow.
+
+    `fixed` are units of such texts that stay: the user's own words, or where `most_words` is given, those of texts in
+    which they have at most so many tokens.
+    """
+
+    def __init__(self, draft: Draft, step: Step, *, most_words: int | None = None) -> None:
+        from ...extractive.pasted import own_units  # With the extraction: only where something may be shortened.
+
+        self._draft, self._id, self._why, self._selected = draft, step.config.id, step.why(), step.selected
+        self._untouched = draft.saved()
+        self._put: dict[Address, Block] = {}
+        self._over: dict[Address, Block] = {}
+        """Calls without their lists of todos, which later calls replaced: those are worth nothing, and go first."""
+        self._stay: list[Receipt] = []
+        self.keys: dict[Address, list[Key]] = {}
+        self.fixed: dict[Key, tuple[int, ...]] = {}
+        own = {} if most_words == 0 else own_units(draft.messages)
+        extraction = step.config.extract_config or ExtractConfig()
+        for position, message in enumerate(draft.messages):
+            for number, block in enumerate(message.blocks):
+                why = why_untouched(position, message, block, step.selected, draft.protection)
+                paths = why or self._paths((position, number), block, extraction)
+                words = own.get((position, number), ())
+                if most_words is not None and _own_tokens(block, words, draft.count) > most_words:
+                    words = ()
+                if words is None and not isinstance(paths, Kept):
+                    paths = Kept.WORDS
+                elif words:
+                    self.fixed[position, number, ()] = words
+                if isinstance(paths, Kept):
+                    self._stay.append(kept(self._id, message, number, draft.count.block(block), paths))
+                else:
+                    self.keys[position, number] = [(position, number, path) for path in paths]
+        for place, block in self._over.items():
+            draft.put(*place, block)
+        self._before = draft.saved()
+
+    def _paths(self, place: Address, block: Block, extraction: ExtractConfig) -> Kept | list[JsonPath]:
+        """Where texts of the block stand that the pass may shorten, or why the block stays."""
+        state = self._draft.state_of(block)
+        paths = _paths(block, extraction, self._draft.count, state)
+        if state is None or paths in _NOT_FOR_IT:
+            return paths
+        left = leave_out(block, state, self._draft.count) if state.is_over else Kept.NEWEST_STATE
+        if isinstance(left, Block):
+            self._over[place] = left
+            return [] if isinstance(paths, Kept) else paths
+        return left if paths is Kept.SHORT_VALUES else paths
+
+    @property
+    def has_left_out(self) -> bool:
+        """Whether state that is over went already."""
+        return bool(self._over)
+
+    @property
+    def recent_turns(self) -> int:
+        """How many of the newest turns stay."""
+        return self._selected.preserved_turns or 0
+
+    @property
+    def recent_tokens(self) -> int:
+        """Tokens of the turns that stay because they are new, without what stays only because they answer it."""
+        turns = [message for message in self._before.messages if not message.is_only_thinking]
+        return sum(map(self._draft.count.message, turns[max(0, len(turns) - self.recent_turns) :]))
+
+    def put(self, texts: Mapping[Key, Text], least_saved: int = 0) -> bool:
+        """Put texts into the draft, where that makes their blocks smaller; whether it did so anywhere.
+
+        What the input says with references stays where a text in its place saves fewer than `least_saved` tokens.
+        """
+        draft, messages, has_put = self._draft, self._draft.messages, False
+        for (position, number), keys in self.keys.items():
+            block = messages[position].blocks[number]
+            new = _rewritten(block, {key[2]: texts[key] for key in keys if key in texts})
+            tokens = draft.count.block(new)
+            if least_saved and draft.is_short_by_references(position, number, tokens + least_saved - 1):
+                continue
+            if tokens < draft.count.block(block):
+                draft.put(position, number, new)
+                self._put[position, number] = new
+                has_put = True
+        return has_put
+
+    def undo(self) -> None:
+        """The draft as it was before any `put`, but for what is written, which its next `write` works out."""
+        self._draft.restore(self._before)
+        self._put.clear()
+
+    def leave(self) -> None:
+        """The draft as it was before the pass, as `undo` has it."""
+        self.undo()
+        self._over.clear()
+        self._draft.restore(self._untouched)
+
+    def receipts(self, why: Kept) -> list[Receipt]:
+        """Receipts for all blocks; `why` those stay whose texts were not put."""
+        receipts = self._stay.copy()
+        for position, number in self.keys:
+            message = self._untouched.messages[position]
+            tokens = self._draft.count.block(message.blocks[number])
+            over = self._over.get((position, number))
+            new = self._put.get((position, number), over)
+            if new is None:
+                receipts.append(kept(self._id, message, number, tokens, why))
+            else:
+                after = self._draft.count.block(new)
+                reason = REPLACED if over else self._why
+                receipts.append(changed(self._id, message, number, EXTRACT, tokens, after, reason))
+        return receipts
+
+
+def _own_tokens(block: Block, words: tuple[int, ...] | None, count: Counter) -> int:
+    """Tokens of the user's own words in a text: the units of it that are, or all of it."""
+    from ...extractive.units import split
+
+    if words is None:
+        return count.block(block)
+    texts = split(block.text).texts if words else ()
+    return count("\n".join(texts[unit] for unit in words))
+
+
+_NOT_FOR_IT: Final = (Kept.NO_CONTENT_TYPE, Kept.CONFIGURED, Kept.SMALL, Kept.NOT_AN_OBJECT)
+
+
+def _paths(block: Block, extraction: ExtractConfig, count: Counter, state: State | None) -> Kept | list[JsonPath]:
+    """Where texts of the block stand that the pass may shorten, or why there are none.
+
+    They are the long values in the arguments of a call; any other block is one text.
+    """
+    if block.content_type in (None, ContentType.IMAGES) or not block.text:
+        return Kept.NO_CONTENT_TYPE
+    if block.content_type.value not in extraction.content:
+        return Kept.CONFIGURED
+    if count.content(block) < extraction.min_tokens:
+        return Kept.SMALL
+    if block.kind is not BlockKind.TOOL_CALL:
+        texts: Iterable[tuple[JsonPath, str]] = [((), block.text)]
+    elif arguments_of(block) is None:
+        return Kept.NOT_AN_OBJECT
+    else:
+        texts = [*long_values(block, count, state)]
+    if not texts:
+        return Kept.SHORT_VALUES
+    if extraction.min_worth is not None:  # What is left of a text that was cut was worth more then.
+        texts = [(path, text) for path, text in texts if not gaps_in(text)]
+    return [path for path, _ in texts] or Kept.CUT
+
+
+def _rewritten(block: Block, texts: Mapping[JsonPath, Text]) -> Block:
+    if not texts:
+        return block
+    if block.kind is not BlockKind.TOOL_CALL:
+        return block if texts[()] is block.content else block.with_text(texts[()])
+    old = dict(string_values(arguments_of(block)))
+    edits = {path: text for path, text in zip(texts, map(str, texts.values()), strict=True) if text != old[path]}
+    return with_values(block, edits) if edits else block

@@ -1,0 +1,102 @@
+"""What one summary stands for: a stretch of messages, what was said of earlier ones, and the ledger of all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...core.markers import GO_ON, parse_summary
+from ...core.tokens import Counter
+from ...core.transcript import Message, Role
+from ...ledger.bounded import fit
+from ...ledger.collect import collect, merge_all
+from ...ledger.entries import Ledger, merge
+from ...ledger.written import OPENING, render
+from ...ledger.written import parse as parse_ledger
+
+_LONGEST_LEDGER: Final = 3_000
+_LEDGER_SHARE: Final = 10
+_ROOM_SHARE: Final = 3
+"""Tokens of a ledger: at most so many, at most a tenth of what is summarized, at most half of what is allowed. What the
+user said may be more, and leaves half of these to the rest; of a target's room the rest takes at most a third."""
+
+FRAME: Final = 36
+"""Tokens of the mark, and of what stands between summary and ledger."""
+
+
+class Limits(Struct, frozen=True):
+    """How many tokens a summary may have: `most` by the configuration, and what `room` a target leaves.
+
+    There may be more for what the user said, unless it `gives_up_words`.
+    """
+
+    most: int | None = None
+    room: int | None = None
+    gives_up_words: bool = False
+
+
+class Stretch(Struct, frozen=True):
+    """Messages that cost so many tokens, those of them that are `new`, which no summary stands for yet.
+
+    `said_before` are the words of earlier summaries; the ledger is that of everything up to now.
+    """
+
+    messages: Sequence[Message]
+    new: Sequence[Message]
+    said_before: str
+    ledger: Ledger
+    costs: int
+
+    @classmethod
+    def of(cls, messages: Sequence[Message], count: Counter) -> Stretch:
+        earlier = _earlier(messages)
+        new = [message for message in messages if not message.is_summary]
+        ledger = merge(earlier.ledger, collect(new))
+        return cls(messages, new, earlier.body, ledger, sum(map(count.message, messages)))
+
+    def listed(self, limits: Limits, count: Counter, wanted: Collection[str] = ()) -> str:
+        """The ledger as text, short enough that the summary stays the larger part.
+
+        What the user said is all in it, unless it is given up where there is no room; what is `wanted` goes after other
+        entries. Where no message is new it may be as long as it was.
+        """
+        ledger = self.ledger
+        share = self.costs // _LEDGER_SHARE if self.new else count(render(ledger))
+        allowed = min(_LONGEST_LEDGER, share, (limits.most or self.costs) // 2)
+        said = count(render(Ledger(requests=ledger.requests)))
+        room = self.costs if limits.room is None else max(0, limits.room - FRAME)
+        others = min(max(allowed - said, allowed // 2), max(0, room - said) // _ROOM_SHARE)
+        fitted = replace(fit(replace(ledger, requests=()), others, count, wanted), requests=ledger.requests)
+        return render(fit(fitted, room, count) if limits.gives_up_words else fitted)
+
+
+class _Earlier(Struct, frozen=True):
+    """What earlier summaries say in words, and what their ledgers list."""
+
+    body: str
+    ledger: Ledger
+
+
+def _earlier(messages: Sequence[Message]) -> _Earlier:
+    texts = [block.text for message in messages for block in message.blocks if block.summarizes and block.text != GO_ON]
+    bodies = [text.partition("\n")[2] if parse_summary(text) else text for text in texts]
+    ledgers = [parse_ledger(body) for body in bodies]
+    said = [
+        body.rpartition(OPENING)[0].rstrip("\n") if ledger else body
+        for body, ledger in zip(bodies, ledgers, strict=True)
+    ]
+    return _Earlier("\n\n".join(said), merge_all([ledger for ledger in ledgers if ledger]))
+
+
+def said_by_summaries(messages: Sequence[Message]) -> str:
+    """What earlier summaries say in words."""
+    return _earlier(messages).body
+
+
+def said_by_summary(message: Message) -> Message:
+    """What an earlier summary says in words, as a message of the assistant."""
+    block = replace(message.blocks[0].with_text(said_by_summaries([message])), summarizes=True)
+    return replace(message, role=Role.ASSISTANT, blocks=(block,))

@@ -1,0 +1,45 @@
+"""The modes of passes: each is one function, which changes the draft and gives a receipt for every block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+from ...config.models import BatchConfig, PassConfig
+from ..receipts import Receipt
+from ..step import Bench, Step
+
+Work = Callable[[Bench, Step], list[Receipt]]
+
+
+def work_of(config: PassConfig) -> Work:
+    """What a step of a pass does. What a mode alone needs, such as the extraction, is imported with it."""
+    match config.mode:
+        case "individual":
+            from .individual import run_individual
+
+            return run_individual
+        case "extract":
+            from .extract import run_extract
+
+            return run_extract
+        case "batch":
+            return _of_batch(config.batch_config or BatchConfig())
+        case other:
+            assert_never(other)
+
+
+def _of_batch(config: BatchConfig) -> Work:
+    match config.operation:
+        case "summarize":
+            from .batch import run_batch
+
+            return run_batch
+        case "drop_older_half":
+            from .sliding_window import drop_older_half
+
+            return drop_older_half
+        case "keep":
+            return lambda bench, step: []
+        case other:
+            assert_never(other)

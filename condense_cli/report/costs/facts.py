@@ -1,0 +1,105 @@
+"""What a run means in money: which tokens stay cached, which are written anew, and when that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+
+from msgspec import Struct
+
+from ...core.factor import Known, factor_of
+from ...core.tokens import Counter
+from ...money import prices
+from ...money.economics import NEVER, Economics, Rates, Rewrite, weigh
+from ...money.prices import Price
+from ...passes.condensation import Condensation
+from ...passes.prefix import shared_prefix
+from ..run.facts import Cost
+from .text import digits
+
+_NOTHING: Final = Decimal(0)
+
+PriceFor = Callable[[int], Price | None]
+"""The price for requests of so many tokens."""
+
+
+class PriceSource(Struct, frozen=True):
+    """The prices of one model at one time; `table` says where they are from."""
+
+    price_for: PriceFor
+    table: str
+
+    @classmethod
+    def of(cls, model: str | None, when: datetime) -> PriceSource:
+        return cls(lambda tokens: prices.price_of(model, when, tokens), str(prices.table(when.date())))
+
+
+def rewrite_of(result: Condensation, count: Counter, overhead: int) -> Rewrite:
+    """The model's tokens before the first block that a run changed, the overhead among them, and the rest.
+
+    They are what is billed, also where plain counts are shown.
+    """
+    is_bare = result.factor.known is Known.BARE
+    shown = (factor_of(result.before, count) if is_bare else result.factor).shown
+    kept = shown(shared_prefix(result.before.messages, result.transcript.messages, count))
+    return Rewrite(overhead + kept, shown(result.tokens_before) - kept, shown(result.tokens_after) - kept)
+
+
+def weigh_run(
+    result: Condensation, count: Counter, overhead: int, source: PriceSource, summaries: Decimal = _NOTHING
+) -> Economics | None:
+    """Costs and break-even of a run whose summaries cost so much; None where the price of the model is unknown."""
+    rewrite = rewrite_of(result, count, overhead)
+    before, after = source.price_for(rewrite.before), source.price_for(rewrite.after)
+    if before is None or after is None:
+        return None
+    return weigh(rewrite, Rates.of(before), Rates.of(after), summaries)
+
+
+def cost_of(
+    result: Condensation, count: Counter, overhead: int, source: PriceSource, summaries: Decimal = _NOTHING
+) -> Cost:
+    """The facts of `weigh_run`, in the shape of the report."""
+    return in_report(weigh_run(result, count, overhead, source, summaries), source, summaries)
+
+
+def in_report(economics: Economics | None, source: PriceSource, summaries: Decimal = _NOTHING) -> Cost:
+    """What a rewrite costs and brings in the shape of the report; `summaries` is what was spent on calls for it."""
+    spent = as_money(summaries) or "0"
+    if economics is None:
+        return Cost(spent=spent, prices=source.table)
+    warm = economics.warm
+    return Cost(
+        spent=spent,
+        one_off=as_money(economics.one_off),
+        next_turn_before=as_money(economics.next_turn_before),
+        next_turn_after=as_money(economics.next_turn_after),
+        breakeven_turns=None if warm is None or warm == NEVER else round(float(warm), 2),
+        pays=None if warm is None else warm != NEVER,
+        prices=source.table,
+        assumed=assumptions(source.price_for(0)),
+    )
+
+
+def as_money(amount: Decimal | None) -> str | None:
+    """Dollars as plain digits, without loss."""
+    return None if amount is None else digits(amount)
+
+
+def assumptions(price: Price | None) -> list[str]:
+    """What the costs of a model rest on, in sentences."""
+    if price is None:
+        return []
+    if price.cache_read is None:
+        return ["No price of cached input is known: each turn costs the full price of input."]
+    sentences = ["The next turn comes before the cache expires (5 minutes); else it pays at once."]
+    if price.cache_write_5m is None:
+        sentences.append("No price of writing to the cache is known, so the one-off cost is not.")
+    return [
+        *sentences,
+        "One-off, on top of the next turn: caching anew what follows the first change.",
+        "New messages and answers cost the same either way and are not counted.",
+        *price.assumed,
+    ]

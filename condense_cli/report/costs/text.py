@@ -1,0 +1,67 @@
+"""Costs in words and digits for people, the same in every report."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+from ..run.facts import Cost
+
+_SMALLEST: Final = Decimal("0.0001")
+_LONG: Final = 1_000
+"""Turns beyond which a digit after the point says nothing."""
+
+
+def digits(amount: Decimal) -> str:
+    """An amount of money as reports for programs have it: plain digits, without loss."""
+    return format(amount.normalize(), "f")
+
+
+def dollars(amount: str | None) -> str:
+    """An amount of dollars: with cents from a dollar on, with four digits below."""
+    if amount is None:
+        return "unknown"
+    value = Decimal(amount)
+    if not value:
+        return "$0"
+    if value < _SMALLEST:
+        return f"<${_SMALLEST}"
+    return f"${value:,.2f}" if value >= 1 else f"${value:.4f}"
+
+
+def pays_after(cost: Cost) -> str:
+    """After how many turns a run has paid for its one-off cost."""
+    if cost.pays is None:
+        return "unknown"
+    turns = cost.breakeven_turns
+    if not cost.pays or turns is None:
+        return "never"
+    if turns <= 1:
+        return "next turn"
+    return f"{turns:,.0f} turns" if turns >= _LONG else f"{turns:,.1f} turns"
+
+
+def cost_figures(cost: Cost, model: str | None, *, is_changed: bool) -> str:
+    """The costs of one run in a line; empty if nobody asked for them."""
+    if cost.prices is None:
+        return ""
+    if cost.next_turn_before is None:
+        return unknown_price(cost.prices, model)
+    if not is_changed:
+        return f"Next turn: {dollars(cost.next_turn_before)}."
+    after = pays_after(cost)
+    pays = {
+        "never": "never pays",
+        "unknown": "when it pays is unknown",
+        "next turn": "pays with the next turn",
+    }
+    return (
+        f"Next turn: {dollars(cost.next_turn_before)} → {dollars(cost.next_turn_after)}; "
+        f"one-off cost {dollars(cost.one_off)}, {pays.get(after, f'pays after {after}')}."
+    )
+
+
+def unknown_price(table: str, model: str | None) -> str:
+    if model is None:
+        return "The model is unknown, and so is what it costs. Name it with --model."
+    return f"The price of {model} is not known ({table})."

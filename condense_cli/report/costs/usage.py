@@ -1,0 +1,167 @@
+"""How full the context is: what the API counted last and what follows it, or else an estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from msgspec import Struct
+
+from ...core.factor import Factor
+from ...core.markers import is_marked, parse_summary
+from ...core.tokens import Counter
+from ...core.transcript import STANDING_ROLES, FirstRequest, Message, Role, Transcript, Usage
+from ...formats import format_named
+from ...money.prices import context_window
+
+RECORDED: Final = "recorded usage"
+ESTIMATED: Final = "estimated"
+GIVEN: Final = "option"
+SNAPSHOT: Final = "snapshot"
+REQUEST: Final = "request"
+UNKNOWN: Final = "unknown"
+
+_SMALLER: Final = 0.9
+"""A request that takes less than this part of the one before it was sent after something had gone. Old thinking, which
+the API leaves out by itself, makes less of a difference."""
+
+_LARGE: Final = 100_000
+"""System prompt and tools hardly ever take more tokens than this."""
+
+_MOST_BESIDE: Final = 60_000
+"""The same beside a summary, which may be all that is left of much more."""
+_LEAST: Final = 0.5
+"""Of what is counted: a request that is said to have taken less took something else."""
+
+
+class InUse(Struct, frozen=True):
+    """Tokens of the next request, as far as it is known, and how they are."""
+
+    tokens: int
+    source: str
+
+
+def in_use(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> InUse:
+    """The model's tokens that a transcript takes as it was read. An overhead that the user names goes before usage."""
+    usage = _standing(transcript) if given is None else None
+    if usage is None or not _is_believable(usage, transcript, count, factor):
+        tokens = factor.shown(count.transcript(transcript))
+        return InUse(tokens + overhead_of(transcript, count, factor, given)[0], ESTIMATED)
+    said = sum(count.message(message) for message in transcript.messages if message.index == usage.message)
+    # What is recorded while an answer streams counts only its beginning.
+    answered = max(usage.output_tokens, factor.shown(said))
+    following = sum(count.message(message) for message in transcript.messages if message.index > usage.message)
+    return InUse(usage.input_tokens + answered + factor.shown(following), RECORDED)
+
+
+def _is_believable(usage: Usage, transcript: Transcript, count: Counter, factor: Factor) -> bool:
+    """Whether so much may have been sent: about what stands before, with system prompt and tools.
+
+    Of a text that a summary of ours took the place of, a format may still hold what it cost.
+    """
+    sent = [message for message in transcript.messages if message.index < usage.message]
+    counted = factor.shown(sum(map(count.message, sent)))
+    most = 2 * counted + _MOST_BESIDE if any(map(_has_our_summary, sent)) else None
+    return counted * _LEAST <= usage.input_tokens and (most is None or usage.input_tokens <= most)
+
+
+def beside_messages(
+    transcript: Transcript, count: Counter, factor: Factor, given: int | None = None
+) -> tuple[int, str]:
+    """The model's tokens in use besides the messages as they are counted, and how that is known.
+
+    It makes up for miscounting.
+    """
+    found = in_use(transcript, count, factor, given)
+    return found.tokens - factor.shown(count.transcript(transcript)), found.source
+
+
+def overhead_of(transcript: Transcript, count: Counter, factor: Factor, given: int | None = None) -> tuple[int, str]:
+    """The model's tokens that every request carries besides the messages, and where that is known from.
+
+    The user's word goes before a snapshot of system prompt and tools, then come recorded usage, which counts the tools
+    too, and the rest of what the file holds of a request.
+    """
+    if given is not None:
+        return given, GIVEN
+    if transcript.is_envelope_whole:
+        return factor.shown(count(transcript.envelope)), SNAPSHOT
+    recorded = _recorded_overhead(transcript, count, factor)
+    if recorded is not None:
+        return recorded, RECORDED
+    if transcript.envelope:
+        return factor.shown(count(transcript.envelope)), REQUEST
+    return 0, UNKNOWN
+
+
+def _recorded_overhead(transcript: Transcript, count: Counter, factor: Factor) -> int | None:
+    """What the first recorded request took besides its messages; None where these are not all in the file."""
+    usage, first = transcript.first_usage, transcript.first_request
+    if usage is not None:
+        sent = tuple(message for message in transcript.messages if message.index < usage.message)
+        # Where a summary of ours stands there by now, the usage counted what that took the place of.
+        if not any(map(_has_our_summary, sent)):
+            first = None if transcript.begins_in_middle else FirstRequest(sent, usage.input_tokens)
+    if first is None or not _is_beginning(first.messages):
+        return None
+    counted = factor.shown(sum(map(count.message, first.messages)))
+    if first.input_tokens < counted * _LEAST:
+        return None
+    found = max(0, first.input_tokens - counted)
+    return None if _fills_window(found, transcript.model) else found
+
+
+def _is_beginning(messages: Sequence[Message]) -> bool:
+    """Whether a conversation may begin so: not with an answer, nor with a result whose call is missing."""
+    first = next((message for message in messages if message.role not in STANDING_ROLES), None)
+    if first is None or first.is_summary:
+        return first is not None
+    return first.role is not Role.ASSISTANT and not first.answers_calls
+
+
+def _fills_window(tokens: int, model: str | None) -> bool:
+    """Whether nothing would be left of the listed window: then a conversation was there that the file does not hold."""
+    if tokens <= _LARGE:  # Looking the window up takes a fifth of a second.
+        return False
+    window = context_window(model)
+    return window is not None and tokens >= window
+
+
+def _standing(transcript: Transcript) -> Usage | None:
+    """The newest usage, unless what stands before it has changed since it was recorded.
+
+    Whoever cuts a text leaves a mark there. Usage that was recorded behind the mark, by a client that went on, shows
+    by a request which took less than the one before.
+    """
+    usages = transcript.usages
+    if not usages or usages[-1].is_older:
+        return None
+    newest = usages[-1]
+    before = [message for message in transcript.messages if message.index < newest.message]
+    if any(message.is_summary for message in transcript.messages[len(before) :]):
+        return None
+    knows_older = format_named(transcript.format).compaction is not None
+    marked = [message.index for message in before if _is_marked(message, besides_summary=knows_older)]
+    if not marked:
+        return newest
+    anew = [
+        after.message
+        for earlier, after in pairwise(usages)
+        if earlier.is_older or after.input_tokens < _SMALLER * earlier.input_tokens
+    ]
+    return newest if anew and marked[-1] < anew[-1] else None
+
+
+def _is_marked(message: Message, *, besides_summary: bool) -> bool:
+    """Whether something of a message was left out, or a reference stands in it.
+
+    A summary is a mark of its own, but where the format tells which usage is older than it.
+    """
+    if besides_summary and _has_our_summary(message):
+        return False
+    return any(is_marked(block.content) for block in message.blocks)
+
+
+def _has_our_summary(message: Message) -> bool:
+    return any(block.summarizes and parse_summary(block.text) for block in message.blocks)

@@ -1,0 +1,89 @@
+"""A diff as JSON. Documented in docs/json-report.md."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ...core.tokens import BUILT_IN, CounterName
+from ...extractive.reasons.reason import tally
+from ..run.explained import Lines, lines_of
+from ..run.facts import SHAPE, Counting, Pair
+from .facts import BlockDiff, Diff, What
+
+
+class Counted(Pair, frozen=True):
+    """Tokens before and after, and how they were counted."""
+
+    encoding: str
+    exact: bool
+    counting: Counting
+    counter: CounterName = BUILT_IN
+
+
+class Run(msgspec.Struct, frozen=True):
+    """Neighbouring lines with one fate: `sign` is "-" or "+", `line` counts from 1 in the older text."""
+
+    sign: str
+    line: int
+    lines: list[str]
+    why: list[Lines]
+
+
+class ChangedBlock(msgspec.Struct, frozen=True):
+    message: int
+    role: str
+    kind: str
+    what: str
+    label: str
+    tokens: Pair
+    reason: str
+    lines: list[Run] | msgspec.UnsetType = msgspec.UNSET
+    stayed: list[Lines] | msgspec.UnsetType = msgspec.UNSET
+
+
+class DiffReport(msgspec.Struct, frozen=True):
+    version: int
+    messages: Pair
+    messages_changed: int
+    tokens: Counted
+    counts: dict[str, int]
+    blocks: list[ChangedBlock]
+
+
+def as_report(diff: Diff, *, with_lines: bool) -> DiffReport:
+    return DiffReport(
+        SHAPE,
+        Pair(diff.messages_before, diff.messages_after),
+        diff.messages_changed,
+        Counted(
+            diff.tokens_before,
+            diff.tokens_after,
+            diff.encoding,
+            diff.exact,
+            Counting.of(diff.factor),
+            diff.counter,
+        ),
+        {what.value: diff.count(what) for what in What},
+        [
+            ChangedBlock(
+                block.message,
+                block.role.value,
+                block.kind.value,
+                block.what.value,
+                block.label,
+                Pair(block.tokens_before, block.tokens_after),
+                block.reason,
+                _runs(block) if with_lines else msgspec.UNSET,
+                lines_of(tally(line.why for line in block.lines if line.stays)) if with_lines else msgspec.UNSET,
+            )
+            for block in diff.blocks
+        ],
+    )
+
+
+def _runs(block: BlockDiff) -> list[Run]:
+    return [
+        Run(hunk.sign, hunk.line, list(hunk.lines), lines_of(tally(block.why(hunk))))
+        for hunk in block.hunks()
+        if hunk.sign != " "
+    ]

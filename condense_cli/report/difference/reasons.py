@@ -1,0 +1,77 @@
+"""A diff with the reasons of lines: of a run, or of two transcripts of which nobody knows how one became the other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from ...core.markers import gaps_in
+from ...core.tokens import Counter
+from ...core.transcript import Block, Transcript
+from ...passes.condensation import Condensation
+from ...passes.explained import Address, Lines, lines_between
+from ...toolcalls import todos
+from .facts import BlockDiff, Diff, What, changed_texts
+
+_SEVERAL: Final = 2
+
+
+def with_reasons(diff: Diff, result: Condensation) -> Diff:
+    """The diff of a run that was explained: why lines of a block went or stayed, or else why it was changed."""
+    said: defaultdict[Address, dict[str, None]] = defaultdict(dict)
+    for receipt in result.changes:
+        address = receipt.message, receipt.block
+        if not receipt.tokens_after:  # What was done before matters no more.
+            said[address].clear()
+        said[address][receipt.why] = None
+    reasons = {id(block): "; ".join(said[address]) for block, address in _places(result.before)}
+    with_lines = _with_lines(diff, result.before, result.lines)
+    return replace(
+        with_lines,
+        blocks=tuple(
+            block if block.lines else replace(block, reason=reasons.get(id(block.old), ""))
+            for block in with_lines.blocks
+        ),
+    )
+
+
+def between(diff: Diff, before: Transcript, after: Transcript, count: Counter) -> Diff:
+    """The diff of two transcripts with reasons, where the newer one looks as if lines were picked for it.
+
+    That leaves several gaps in a text; a limit, which asks nothing of a line, leaves one.
+    """
+    if not any(map(_is_picked, diff.blocks)):
+        return diff
+    # A list of todos goes because a later call replaces it.
+    cut = {
+        id(block.old)
+        for block in diff.blocks
+        if block.what in (What.CUT, What.SUPPRESSED) and block.old and not todos.path_of(block.old)
+    }
+    asked = {address for block, address in _places(before) if id(block) in cut}
+    pairs = [(block.old, block.new) for block in diff.blocks]
+    return _with_lines(diff, before, lines_between(before.messages, after.messages, pairs, asked, count))
+
+
+def _with_lines(diff: Diff, before: Transcript, lines: Lines) -> Diff:
+    found = {id(block): lines.get(address, ()) for block, address in _places(before)}
+    return replace(
+        diff, blocks=tuple(replace(block, lines=tuple(found.get(id(block.old), ()))) for block in diff.blocks)
+    )
+
+
+def _places(transcript: Transcript) -> Iterator[tuple[Block, Address]]:
+    for message in transcript.messages:
+        for number, block in enumerate(message.blocks):
+            yield block, (message.index, number)
+
+
+def _is_picked(block: BlockDiff) -> bool:
+    """Whether a text of a block has several gaps that it had not before."""
+    if block.old is None or block.new is None or block.what is not What.CUT:
+        return False
+    texts = changed_texts(block.old, block.new)
+    return any(len(gaps_in(after)) - len(gaps_in(before)) >= _SEVERAL for before, after in texts)

@@ -1,0 +1,1 @@
+"""What presets would save and keep, side by side."""

@@ -1,0 +1,243 @@
+"""What each of several presets would bring, and cost: the facts of `condense estimate`.
+
+Documented in docs/json-report.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from ... import __version__
+from ...core.factor import Factor
+from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
+from ...core.transcript import Transcript
+from ...money.prices import Price
+from ...money.windows import signs_of, window_size
+from ...passes.condensation import Condensation
+from ...passes.receipts import Status
+from ...passes.reconcile import REFER
+from ...quality.kept import KeptShare
+from ..costs.facts import PriceSource, as_money, assumptions, cost_of, rewrite_of
+from ..costs.text import digits
+from ..costs.usage import GIVEN, in_use
+from ..run.facts import SHAPE, Cost, Counting, Summarized, estimated_tokens
+from ..run.shortcomings import of_another
+from ..run.summaries import known_cost
+from ..text.shares import percent
+from .ranking import KeptFigures, KeptSource, Ranked, Recommendation, beaten, in_order, recommended
+
+_ALL: Final = KeptShare(percent=100.0, low=100.0, high=100.0, cuts=0, facts=None, edits=None)
+"""What is kept where nothing is cut."""
+
+
+class Prices(msgspec.Struct, frozen=True):
+    """Prices in dollars per token for requests of the size before; null where unknown. `window` is in tokens."""
+
+    table: str
+    model: str
+    provider: str
+    input: str
+    output: str | None
+    cache_read: str | None
+    cache_write: str | None
+    window: int | None
+
+
+class Before(msgspec.Struct, frozen=True):
+    """The model's tokens of the transcript as it is, and those that were counted, before the factor (`bare_tokens`).
+
+    `estimated` is the part that cannot be counted, `used` the next request.
+    """
+
+    messages: int
+    tokens: int
+    encoding: str
+    exact: bool
+    estimated: int
+    overhead: int
+    overhead_source: str
+    used: int
+    used_source: str
+    bare_tokens: int
+    counting: Counting
+    counter: CounterName = BUILT_IN
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    name: str
+    reason: str
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One preset. `kept_prefix` tokens (overhead included) stay in the cache, `rewritten` are written to it anew.
+
+    `kept` is how much it keeps of what later work needs, where that is known; `beaten_by` another preset that leaves
+    no more and keeps no less.
+    """
+
+    preset: str
+    tokens_after: int
+    saved: int
+    saved_percent: float
+    kept_prefix: int
+    rewritten: int
+    cost: Cost
+    summaries: list[Summarized]
+    skipped: list[Skipped]
+    bare_after: int
+    kept: KeptShare | None = None
+    beaten_by: str | None = None
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    version: int
+    condense: str
+    input: str
+    format: str
+    model: str | None
+    before: Before
+    prices: Prices | None
+    presets: list[Option]
+    assumed: list[str]
+    warnings: list[str]
+    target: int | None = None
+    same: list[list[str]] = []
+    """Presets that made the same of the transcript, together."""
+    kept: KeptSource | None = None
+    """Null where nothing is known of what they keep."""
+    recommended: Recommendation | None = None
+
+
+def build(
+    transcript: Transcript,
+    condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]],
+    *,
+    count: Counter,
+    factor: Factor,
+    encoding: Encoding,
+    overhead: tuple[int, str],
+    source: str,
+    price_source: PriceSource,
+    target: int | None = None,
+    warnings: Sequence[str] = (),
+    kept: KeptFigures | None = None,
+) -> Estimate:
+    """The facts, the preset that leaves the least first.
+
+    `overhead` is (the model's tokens, where that is known from), `source` the input's name to show, `kept` what presets
+    keep.
+
+    `target` is the one of the command line, which holds for all presets.
+
+    `warnings` are those of the summaries; the transcript's own come before them.
+    """
+    condensations = list(condensations)
+    bare = count.transcript(transcript)
+    tokens, estimated = factor.shown(bare), factor.shown(estimated_tokens(transcript))
+    price = price_source.price_for(tokens + overhead[0])
+    used = in_use(transcript, count, factor, overhead[0] if overhead[1] == GIVEN else None)
+    known = dict(kept.presets) if kept else {}
+    known |= {name: _ALL for name, result, _ in condensations if kept and not _loses(result)}
+    ranked = in_order([
+        Ranked(name, result.shown_after, known[name].percent if name in known else None)
+        for name, result, _ in condensations
+    ])  # fmt: skip
+    places = {each.preset: place for place, each in enumerate(ranked)}
+    losers = beaten(ranked, kept.beats if kept else None)
+    return Estimate(
+        version=SHAPE,
+        condense=__version__,
+        input=source,
+        format=transcript.format,
+        model=transcript.model,
+        before=Before(
+            len(transcript.messages),
+            tokens,
+            encoding.name,
+            encoding.exact and not estimated,
+            estimated,
+            *overhead,
+            used.tokens,
+            used.source,
+            bare,
+            Counting.of(factor),
+            encoding.counter,
+        ),
+        prices=_prices(price, price_source.table, window_size(transcript.model, signs_of(transcript))[0])
+        if price
+        else None,
+        presets=[
+            msgspec.structs.replace(
+                _option(name, result, count, overhead[0], price_source, summaries),
+                kept=known.get(name),
+                beaten_by=losers.get(name),
+            )
+            for name, result, summaries in sorted(condensations, key=lambda found: places[found[0]])
+        ],
+        assumed=assumptions(price),
+        warnings=[*transcript.warnings, *of_another(encoding), *warnings],
+        target=target,
+        same=_same(condensations),
+        kept=kept.source if kept and any(each.kept is not None for each in ranked) else None,
+        recommended=recommended(ranked, tokens, target, is_typical=bool(kept and kept.source.is_typical)),
+    )
+
+
+def _loses(result: Condensation) -> bool:
+    """Whether anything went that references do not bring back."""
+    return any(change.operation != REFER for change in result.changes)
+
+
+def _same(condensations: Iterable[tuple[str, Condensation, Sequence[Summarized]]]) -> list[list[str]]:
+    """The groups of presets with equal results, where they changed anything."""
+    groups: list[tuple[Condensation, list[str]]] = []
+    for name, result, _ in condensations:
+        if not result.changes:
+            continue
+        messages = result.transcript.messages
+        names = next((names for other, names in groups if other.transcript.messages == messages), None)
+        if names is None:
+            groups.append((result, [name]))
+        else:
+            names.append(name)
+    return [names for _, names in groups if len(names) > 1]
+
+
+def _option(
+    name: str,
+    result: Condensation,
+    count: Counter,
+    overhead: int,
+    source: PriceSource,
+    summaries: Sequence[Summarized],
+) -> Option:
+    before, after = result.shown_before, result.shown_after
+    rewrite = rewrite_of(result, count, overhead)
+    return Option(
+        preset=name,
+        tokens_after=after,
+        saved=before - after,
+        saved_percent=percent(before - after, before),
+        kept_prefix=rewrite.prefix,
+        rewritten=rewrite.new_suffix,
+        cost=cost_of(result, count, overhead, source, known_cost(summaries)),
+        summaries=list(summaries),
+        skipped=[Skipped(entry.name, entry.reason) for entry in result.passes if entry.status is Status.SKIPPED],
+        bare_after=result.tokens_after,
+    )
+
+
+def _prices(price: Price, table: str, window: int | None) -> Prices:
+    return Prices(
+        table,
+        price.model,
+        price.provider,
+        digits(price.input),
+        as_money(price.output),
+        as_money(price.cache_read),
+        as_money(price.cache_write_5m),
+        window,
+    )

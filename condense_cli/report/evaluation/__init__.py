@@ -1,0 +1,1 @@
+"""What came of measuring presets, recorded compactions, and models."""

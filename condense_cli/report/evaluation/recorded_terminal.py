@@ -1,0 +1,150 @@
+"""What came of judging recorded compactions, for people: what was done after each, and what each way kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ...core.plurals import plural
+from ..costs.text import dollars, pays_after
+from ..text.fitted_table import fitted_table
+from ..text.tokens import OF_SEVERAL
+from ..text.visible import visible
+from .recorded import Recorded, RecordedCompaction, RecordedFile
+
+_NONE = "–"
+_MOST = 20
+"""Compactions that are shown one by one."""
+_MOST_UNREAD = 5
+_MEASURES = ("facts", "named", "edits", "files")
+FOLLOWED = ["what followed", "how", "requests", "read again", "tokens", "to edit"]
+KEPT = ["what was kept", "way", "tokens", *_MEASURES, "one-off", "pays"]
+_PAYS = {"never": "never", "unknown": _NONE, "next turn": "1"}
+
+
+def render_recorded(found: Recorded, width: int) -> Iterator[RenderableType]:
+    """The tables, section by section; no line of them is wider than `width`."""
+    yield Text(recorded_headline(found), style="bold")
+    judged = judged_in(found)
+    if judged:
+        yield ""
+        yield _table(FOLLOWED, followed_rows(judged[:_MOST]), width)
+        yield ""
+        yield _table(KEPT, kept_rows(found, judged[:_MOST]), width)
+        if judged[_MOST:]:
+            yield Text(f"and {len(judged) - _MOST:,} more, which --json has", style="dim")
+        yield ""
+    for sentence in recorded_notes(found, judged):
+        yield Text(visible(sentence), style="dim")
+    for one in found.unread[:_MOST_UNREAD]:
+        yield Text(visible(f"Not read: {one.reason}"), style="yellow")
+    if found.unread[_MOST_UNREAD:]:
+        yield Text(f"Not read: {len(found.unread) - _MOST_UNREAD} more, which --json has.", style="yellow")
+
+
+def recorded_headline(found: Recorded) -> str:
+    total = found.total
+    with_any = sum(bool(file.compactions) for file in found.files)
+    if not total.compactions:
+        return "No compaction is recorded."
+    said = f"{plural(total.compactions, 'compaction')} in {plural(with_any, 'file')}"
+    if not total.judged:
+        return f"{said}, none of which can be judged."
+    some = "" if total.judged == total.compactions else f", {total.judged} of them judged"
+    return (
+        f"{said}{some}. Asked are {plural(total.facts, 'fact')}, {plural(total.lines, 'line')} to edit and "
+        f"{plural(total.files, 'file')}."
+    )
+
+
+def _name(file: RecordedFile, one: RecordedCompaction) -> str:
+    return f"{file.name} {one.number}" if len(file.compactions or ()) > 1 else file.name
+
+
+def _how(one: RecordedCompaction) -> str:
+    return {True: "auto ", False: "asked ", None: ""}[one.is_auto] + one.kind
+
+
+def _table(columns: list[str], rows: list[list[str]], width: int) -> RenderableType:
+    return fitted_table(columns, rows, range(2, len(columns)), width, flexible=0, is_path=True)
+
+
+def judged_in(found: Recorded) -> list[tuple[RecordedFile, RecordedCompaction]]:
+    """Every compaction that was judged, with its file."""
+    return [(file, one) for file in found.files for one in file.judged]
+
+
+def followed_rows(judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> list[list[str]]:
+    """What was done after each compaction; the columns are `FOLLOWED`."""
+    return [
+        [
+            _name(file, one),
+            _how(one),
+            f"{one.requests:,}",
+            f"{one.read_again.files} of {one.read_again.touched}" if one.read_again else _NONE,
+            f"{one.read_again.tokens:,}" if one.read_again else _NONE,
+            _NONE if one.actions_to_edit is None else f"{one.actions_to_edit:,}",
+        ]
+        for file, one in judged
+    ]
+
+
+def kept_rows(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> list[list[str]]:
+    """What each way kept of each conversation, and of all; the columns are `KEPT`."""
+    rows = []
+    for file, one in judged:
+        rows.append([_name(file, one), "before", f"{one.tokens:,}", *[""] * (len(_MEASURES) + 2)])
+        rows += [
+            [
+                "",
+                left.way,
+                f"{left.tokens:,}" if left.recall else "failed",
+                *(_percent(left.share(name)) for name in _MEASURES),
+                dollars(left.cost.one_off) if left.cost.one_off else _NONE,
+                _pays(pays_after(left.cost)),
+            ]
+            for left in one.left
+        ]
+    if found.total.judged > 1:
+        label = f"all {found.total.judged}"
+        rows.append([label, "before", f"{found.total.tokens:,}", *[""] * (len(_MEASURES) + 2)])
+        for way in found.total.ways:
+            shares = (way.facts, way.named, way.edits, way.files)
+            rows.append(["", way.way, f"{way.tokens:,}", *map(_percent, shares), "", ""])
+    return rows
+
+
+def _percent(share: float | None) -> str:
+    return _NONE if share is None else f"{100 * share:.1f}"
+
+
+def _pays(after: str) -> str:
+    return _PAYS.get(after, after.removesuffix(" turns"))
+
+
+def recorded_notes(found: Recorded, judged: Sequence[tuple[RecordedFile, RecordedCompaction]]) -> Iterator[str]:
+    if judged:
+        yield (
+            "client: what the client left; below it what condense leaves of the same conversation at that size, "
+            "without a model. Percent of what later work needed: facts and edits stand on a line of the original; "
+            "named: facts that only the words of a summary, or a ledger, still name; files: what became of a file is "
+            "told by calls or a ledger."
+        )
+        yield (
+            "read again: files touched before that were read once more, and the tokens of that. to edit: calls before "
+            "the first that changed a file. one-off: the call that wrote a summary, and the cache written anew; pays: "
+            f"after so many requests. {OF_SEVERAL}"
+        )
+    if any(not one.is_readable for _, one in judged):
+        encrypted = sum(not one.is_readable for _, one in judged)
+        yield f"Encrypted ({encrypted}): what the provider's summary says cannot be read, and counts as nothing."
+    for reason, number in found.not_judged():
+        yield f"Not judged ({number}): {reason}."
+    empty = sum(file.compactions == [] for file in found.files)
+    if empty and len(found.files) > 1:
+        yield f"{plural(empty, 'file')} {'records' if empty == 1 else 'record'} none."
+    unknown = sorted({file.format for file in found.files if file.compactions is None})
+    if unknown:
+        yield f"It is not known how a compaction is recorded in files of {', '.join(unknown)}."

@@ -1,0 +1,1 @@
+"""What fills a transcript, and finding a block in it again."""

@@ -1,0 +1,314 @@
+"""What fills a transcript, in the shape that the JSON report has. Documented in docs/json-report.md."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from typing import Final, assert_never
+
+import msgspec
+
+from ... import formats
+from ...core.exchanges import calls_by_id
+from ...core.factor import Factor
+from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
+from ...core.transcript import Block, BlockKind, Message, Role, Transcript
+from ...lossless.decode import decode
+from ...money.windows import signs_of, window_size
+from ...toolcalls.tools import path_argument
+from ..costs.usage import in_use, overhead_of
+from ..run.facts import SHAPE, Counting, estimated_tokens
+from ..run.shortcomings import of_another
+from ..run.slimming import Slim, slim_of
+from ..text.labels import block_label
+from ..text.shares import BlockShare, MessageShare, Share, ToolShare, percent, tool_shares
+from .parts import Parts, parts_of
+from .repeats import find_repeats
+from .savings import Lossless, References, find_savings
+
+_KIND_NAMES: Final = {
+    BlockKind.THINKING: "thinking",
+    BlockKind.TOOL_CALL: "tool parameters",
+    BlockKind.TOOL_RESULT: "tool results",
+    BlockKind.IMAGE: "images",
+    BlockKind.OPAQUE: "opaque",
+}
+CONTENT_TYPES: Final = (
+    "user text",
+    "client text",
+    "assistant text",
+    "system text",
+    "tool parameters",
+    "tool results",
+    "thinking",
+    "images",
+    "opaque",
+)
+"""`client text` stands in user messages and was written by the client; `opaque` is anything unknown."""
+
+
+class Repeats(msgspec.Struct, frozen=True):
+    """What stands earlier already: tokens in blocks that are equal as a whole, and in lines of other blocks.
+
+    `lossless` is what references would save of that, `references` are those that are there.
+    """
+
+    tokens: int
+    percent: float
+    block_tokens: int
+    whole_blocks: int
+    line_tokens: int
+    lines: int
+    largest: list[BlockShare]
+    lossless: Lossless
+    references: References
+
+
+class Total(msgspec.Struct, frozen=True):
+    """The model's tokens; `bare` are those that were counted, before the factor.
+
+    `constants` is what messages and calls cost besides their content, `estimated` the part that cannot be counted.
+    """
+
+    total: int
+    constants: int
+    estimated: int
+    encoding: str
+    exact: bool
+    overhead: int
+    overhead_source: str
+    bare: int
+    counting: Counting
+    counter: CounterName = BUILT_IN
+
+
+class WindowUse(msgspec.Struct, frozen=True):
+    """The model's context window; `percent` of it are in use.
+
+    `source` says how the tokens in use are known, `tokens_source` how the window is.
+    """
+
+    tokens: int
+    percent: float
+    used: int
+    source: str
+    tokens_source: str
+
+
+class Inspection(msgspec.Struct, frozen=True):
+    version: int
+    input: str
+    format: str
+    model: str | None
+    messages: int
+    tokens: Total
+    window: WindowUse | None
+    in_use: Parts
+    content_types: list[Share]
+    tools: list[ToolShare]
+    files: list[Share]
+    largest_messages: list[MessageShare]
+    largest_blocks: list[BlockShare]
+    repeats: Repeats
+    bytes: dict[str, int]
+    unknown_kinds: dict[str, int]
+    slim: Slim
+    warnings: list[str]
+
+
+def content_type(message: Message, block: Block) -> str:
+    """Which of CONTENT_TYPES a block is."""
+    if block.kind is not BlockKind.TEXT and not block.is_readable:
+        return _KIND_NAMES[block.kind]
+    match message.role:
+        case Role.SYSTEM | Role.DEVELOPER:
+            return "system text"
+        case Role.ASSISTANT:
+            return "assistant text"
+        case Role.USER | Role.TOOL:
+            return "client text" if block.injected else "user text"
+        case other:
+            assert_never(other)
+
+
+def inspect(
+    transcript: Transcript,
+    count: Counter,
+    factor: Factor,
+    encoding: Encoding,
+    *,
+    source: str,
+    top: int = 10,
+    overhead_tokens: int | None = None,
+    window: tuple[int | None, str] | None = None,
+) -> Inspection:
+    """What fills the transcript. Lists that may be long hold the `top` largest entries; content types are complete.
+
+    `overhead_tokens` are those that the user names, `window` is (tokens, where that is known from) where a profile of
+    the user has a say.
+    """
+    total = count.transcript(transcript)
+    calls = calls_by_id(transcript.messages)
+    estimated = estimated_tokens(transcript)
+    overhead, overhead_source = overhead_of(transcript, count, factor, overhead_tokens)
+    used = in_use(transcript, count, factor, overhead_tokens)
+    content_types, constants = _by_content_type(transcript, count, factor, total)
+    size, size_source = window or window_size(transcript.model, signs_of(transcript))
+    return Inspection(
+        version=SHAPE,
+        input=source,
+        format=transcript.format,
+        model=transcript.model,
+        messages=len(transcript.messages),
+        tokens=Total(
+            total=factor.shown(total),
+            constants=constants,
+            estimated=factor.shown(estimated),
+            encoding=encoding.name,
+            exact=encoding.exact and not estimated,
+            overhead=overhead,
+            overhead_source=overhead_source,
+            bare=total,
+            counting=Counting.of(factor),
+            counter=encoding.counter,
+        ),
+        window=WindowUse(size, percent(used.tokens, size), used.tokens, used.source, size_source) if size else None,
+        in_use=parts_of(used, factor.shown(total), constants, factor.shown(estimated), (overhead, overhead_source)),
+        content_types=content_types,
+        tools=_by_tool(transcript, count, factor, calls, total)[:top],
+        files=_by_file(transcript, count, factor, calls, total)[:top],
+        largest_messages=_largest_messages(transcript, count, factor, calls, total, top),
+        largest_blocks=_largest_blocks(transcript, count, factor, calls, total, top),
+        repeats=_repeats(transcript, count, factor, calls, total, top),
+        bytes={"total": len(transcript.source.data), **formats.format_named(transcript.format).sizes(transcript)},
+        unknown_kinds=dict(transcript.unknown),
+        slim=slim_of(formats.slim(transcript, decode(transcript.messages).messages)),
+        warnings=[*transcript.warnings, *of_another(encoding)],
+    )
+
+
+def _by_content_type(transcript: Transcript, count: Counter, factor: Factor, total: int) -> tuple[list[Share], int]:
+    """The content types, and what messages and calls cost besides: all together are the total."""
+    tokens: Tally[str] = Tally()
+    blocks: Tally[str] = Tally()
+    for message, block in transcript.blocks():
+        name = content_type(message, block)
+        tokens[name] += count.content(block)
+        blocks[name] += 1
+    present = [name for name in CONTENT_TYPES if blocks[name]]
+    bare = [tokens[name] for name in present]
+    *shown, constants = factor.parts([*bare, total - sum(bare)])
+    shares = zip(present, bare, shown, strict=True)
+    return [Share(name, size, percent(part, total), blocks[name]) for name, part, size in shares], constants
+
+
+def _by_tool(
+    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int
+) -> list[ToolShare]:
+    number: Tally[str] = Tally()
+    parameters: Tally[str] = Tally()
+    results: Tally[str] = Tally()
+    for _, block in transcript.blocks():
+        if block.kind is BlockKind.TOOL_CALL:
+            number[block.tool or ""] += 1
+            parameters[block.tool or ""] += count.content(block)
+        elif block.answers is not None:
+            call = calls.get(block.answers)
+            results[(call.tool if call else block.tool) or ""] += count.block(block)
+
+    def shown(sizes: Tally[str]) -> Tally[str]:
+        return Tally({name: factor.shown(size) for name, size in sizes.items()})
+
+    return tool_shares(number, shown(parameters), shown(results), factor.shown(total))
+
+
+def _by_file(
+    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int
+) -> list[Share]:
+    path_of = {identifier: path_argument(call) for identifier, call in calls.items()}
+    tokens: Tally[str] = Tally()
+    blocks: Tally[str] = Tally()
+    for _, block in transcript.blocks():
+        # A call whose id is taken already speaks for itself.
+        own = block.kind is BlockKind.TOOL_CALL and calls.get(block.call_id or "") is not block
+        path = path_argument(block) if own else path_of.get(block.call_id or "")
+        if path is not None:
+            tokens[path] += count.content(block)
+            blocks[path] += 1
+    return [Share(path, factor.shown(size), percent(size, total), blocks[path]) for path, size in tokens.most_common()]
+
+
+def _largest_messages(
+    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int, top: int
+) -> list[MessageShare]:
+    largest = sorted(transcript.messages, key=lambda message: -count.message(message))[:top]
+    shares = []
+    for message in largest:
+        tokens = count.message(message)
+        block = max(message.blocks, key=count.content, default=None)
+        label = block_label(block, calls) if block else ""
+        share = percent(tokens, total)
+        blocks = len(message.blocks)
+        shares.append(MessageShare(message.index, message.role.value, factor.shown(tokens), share, blocks, label))
+    return shares
+
+
+def _largest_blocks(
+    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int, top: int
+) -> list[BlockShare]:
+    sizes = [
+        (count.content(block), message, number)
+        for message in transcript.messages
+        for number, block in enumerate(message.blocks)
+    ]
+    largest = sorted(sizes, key=lambda entry: -entry[0])[:top]
+    return [_block_share(message, number, tokens, factor, calls, total) for tokens, message, number in largest]
+
+
+def _block_share(
+    message: Message,
+    number: int,
+    tokens: int,
+    factor: Factor,
+    calls: dict[str, Block],
+    total: int,
+    first: str | None = None,
+) -> BlockShare:
+    block = message.blocks[number]
+    return BlockShare(
+        message.index,
+        number,
+        message.role.value,
+        content_type(message, block),
+        factor.shown(tokens),
+        percent(tokens, total),
+        block_label(block, calls),
+        first,
+    )
+
+
+def _repeats(
+    transcript: Transcript, count: Counter, factor: Factor, calls: dict[str, Block], total: int, top: int
+) -> Repeats:
+    found = find_repeats(transcript, count)
+    whole = [repeat for repeat in found if repeat.first]
+    in_part = [repeat for repeat in found if not repeat.first]
+    in_blocks, in_lines = sum(repeat.tokens for repeat in whole), sum(repeat.tokens for repeat in in_part)
+    by_index = {message.index: message for message in transcript.messages}
+    largest = []
+    for repeat in sorted(found, key=lambda repeat: -repeat.tokens)[:top]:
+        first = f"{repeat.first[0]}:{repeat.first[1]}" if repeat.first else None
+        message = by_index[repeat.message]
+        largest.append(_block_share(message, repeat.block, repeat.tokens, factor, calls, total, first))
+    lossless, references = find_savings(transcript, count, factor)
+    of_blocks, of_lines = factor.parts([in_blocks, in_lines])
+    return Repeats(
+        tokens=of_blocks + of_lines,
+        percent=percent(in_blocks + in_lines, total),
+        block_tokens=of_blocks,
+        whole_blocks=len(whole),
+        line_tokens=of_lines,
+        lines=sum(repeat.lines for repeat in in_part),
+        largest=largest,
+        lossless=lossless,
+        references=references,
+    )

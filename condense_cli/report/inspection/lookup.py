@@ -1,0 +1,233 @@
+"""Finding a block again: by its position, or by the hash that a marker names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...core.markers import ELLIPSIS, content_hash, gaps_in, is_same, parse_gap
+from ...core.plurals import plural
+from ...core.transcript import Block, BlockKind, JsonPath, Message, Transcript
+from ...errors import CondenseError, UsageError
+from ...formats import format_named
+from ...lossless.decode import decode
+from ...passes.modes.stretch import said_by_summaries
+from ...toolcalls import todos
+from ...toolcalls.tools import arguments_of, string_values
+from ..text.labels import readable
+from .stretches import summarized, summary_counts
+
+_HASH: Final = re.compile(r"#?([0-9a-fA-F]{8}|[0-9]{6})")
+_POSITION: Final = re.compile(r"(#?\d{1,7}|-[1-9]\d{0,6})(?::(\d{1,7}))?", re.ASCII)
+_OF_REFERENCE: Final = "If it is the number of a reference: condense restore puts back its lines."
+
+
+class Found(StrEnum):
+    """What a hit is.
+
+    The block itself; its text, an argument or display data with the hash; a part of what a summary stands for; a marker
+    that names it.
+    """
+
+    POSITION = "position"
+    CONTENT = "content"
+    ARGUMENT = "argument"
+    DISPLAY = "display"
+    SUMMARIZED = "summarized"
+    MARKER = "marker"
+
+
+class Hit(Struct, frozen=True):
+    """A block that was found; `number` is its position in the message, `text` what to print.
+
+    `path` leads to the argument of a call that is meant, or to display data in the record; it is empty when the
+    whole block is. Display data may stand in a record outside the conversation: then there is no message.
+    """
+
+    message: Message | None
+    number: int
+    block: Block
+    found: Found
+    text: str
+    path: JsonPath = ()
+    is_before: bool = False
+    """It stands in the file before a summary that took its place, and no longer in the conversation."""
+
+    @property
+    def position(self) -> str:
+        if self.is_before:
+            return f"record {self.block.place.record}"
+        return f"{self.message.index}:{self.number}" if self.message else f"record {self.block.place.record}"
+
+
+def find(transcript: Transcript, query: str) -> list[Hit]:
+    """Blocks that the query means: a hash, a message number (negative from the end), or message:block.
+
+    A hash finds what it is the hash of, and only if there is nothing the blocks with a marker that
+    names it. Six digits that are no hash here may be a position. Raises UsageError for anything else, and
+    CondenseError when nothing is found.
+    """
+    hash, position = _HASH.fullmatch(query), _POSITION.fullmatch(query)
+    if hash:
+        wanted = hash[1].lower()
+        hits = _by_hash(transcript, wanted)
+        if hits:
+            return hits
+        if not position or int(wanted) >= len(transcript.messages):
+            raise CondenseError(
+                f"Nothing in the transcript has the hash {wanted}, and no marker names it.",
+                "Look in the original: the file from which the one with the marker was condensed."
+                + (f" {_OF_REFERENCE}" if position else ""),
+            )
+    if position:
+        return _by_position(transcript, int(position[1].removeprefix("#")), int(position[2]) if position[2] else None)
+    raise UsageError(
+        f"{query!r} is neither a hash nor a position.",
+        "Name the digits of a marker (406167), a message (12), or a block of it (12:0).",
+    )
+
+
+def _by_position(transcript: Transcript, index: int, number: int | None) -> list[Hit]:
+    total = len(transcript.messages)
+    if not -total <= index < total:
+        there = f"it has {total:,}, counted from 0" if total else "it has none"
+        hint = _OF_REFERENCE if index > 99_999 else ""
+        raise CondenseError(f"There is no message {index} in the transcript: {there}.", hint)
+    message = transcript.messages[index]
+    hits = [
+        Hit(message, position, block, Found.POSITION, readable(block)) for position, block in enumerate(message.blocks)
+    ]
+    if number is None:
+        return hits
+    if number >= len(hits):
+        raise CondenseError(
+            f"There is no block {number} in message {index}: it has {plural(len(hits), 'block')}, counted from 0."
+        )
+    return hits[number : number + 1]
+
+
+def _by_hash(transcript: Transcript, wanted: str) -> list[Hit]:
+    hits: list[Hit] = []
+    for look in (_said, _behind_references, _in_summaries, _shown):
+        # Two texts may share six digits, and the one that is meant be found last.
+        known = {hit.text for hit in hits}
+        hits += [hit for hit in look(transcript, wanted) if hit.text not in known]
+    hits = hits or _summarized(transcript, wanted)
+    # A marker that names it by mistake, or by intent, may stand for any other text.
+    return [*hits, *_marked_otherwise(transcript, wanted, hits)] if hits else _marked(transcript, wanted)
+
+
+def _said(transcript: Transcript, wanted: str) -> list[Hit]:
+    """Texts and images that have the hash."""
+    return [
+        hit
+        for hit in _contents(transcript)
+        if is_same(wanted, content_hash(hit.text)) or (hit.block.digest and is_same(wanted, hit.block.digest))
+    ]
+
+
+def _marked(transcript: Transcript, wanted: str) -> list[Hit]:
+    """Blocks with a marker that names the hash, each once."""
+    hits = [hit for hit in _contents(transcript) if any(is_same(gap.hash, wanted) for gap in gaps_in(hit.text))]
+    return [
+        Hit(hit.message, hit.number, hit.block, Found.MARKER, readable(hit.block))
+        for hit in {hit.position: hit for hit in hits}.values()
+    ]
+
+
+def _marked_otherwise(transcript: Transcript, wanted: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Blocks with a marker that names the hash although they were not cut from what has it."""
+    if hits[0].found not in (Found.CONTENT, Found.ARGUMENT):
+        return []
+    marked = [hit for hit in _marked(transcript, wanted) if not hit.block.summarizes]  # A summary says anything.
+    return [hit for hit in marked if not any(_is_cut_from(hit.text, found.text) for found in hits)]
+
+
+def _is_cut_from(text: str, whole: str) -> bool:
+    """Whether what stands around the markers of a text may be what was left of another."""
+    gaps = gaps_in(text)
+    kept = (line.strip(ELLIPSIS) for line in text.split("\n") if not parse_gap(line))
+    return any(gap.is_summary for gap in gaps) or all(line in whole for line in kept)
+
+
+def _behind_references(transcript: Transcript, wanted: str) -> list[Hit]:
+    """Blocks as written whose texts have the hash without their references: from those markers are made."""
+    decoded = decode(transcript.messages)
+    if not decoded.resolved:
+        return []
+    by_index = {message.index: message for message in transcript.messages}
+    return [
+        replace(hit, message=by_index[hit.message.index], block=by_index[hit.message.index].blocks[hit.number])
+        for hit in _contents(replace(transcript, messages=decoded.messages))
+        if hit.message and is_same(wanted, content_hash(hit.text))
+    ]
+
+
+def _in_summaries(transcript: Transcript, wanted: str) -> list[Hit]:
+    """What a summary says in words, or several up to one: of that a later summary left lines out."""
+    summaries = [message for message in decode(transcript.messages).messages if message.is_summary]
+    for end, message in enumerate(summaries, 1):
+        for told in ([message], summaries[:end]):
+            text = said_by_summaries(told)
+            if is_same(wanted, content_hash(text)):
+                return [Hit(message, 0, message.blocks[0], Found.CONTENT, text)]
+    return []
+
+
+def _summarized(transcript: Transcript, wanted: str) -> list[Hit]:
+    """All blocks of the messages that a summary stands for. Raises CondenseError where only the summary is there."""
+    conversation, messages = summarized(transcript, wanted)
+    count = summary_counts(transcript, wanted)
+    if count and not messages:
+        raise CondenseError(
+            f"The {plural(count, 'message')} of this summary are not in the file.",
+            f"Ask the file that it was condensed from: condense show ORIGINAL {wanted}",
+        )
+    is_before = conversation is not transcript
+    return [
+        Hit(message, number, block, Found.SUMMARIZED, readable(block), is_before=is_before)
+        for message in messages
+        for number, block in enumerate(message.blocks)
+    ]
+
+
+def _shown(transcript: Transcript, wanted: str) -> list[Hit]:
+    """Texts that only a client shows, and that a slimmed file has a marker for."""
+    display = format_named(transcript.format).display
+    if display is None:
+        return []
+    messages = decode(transcript.messages).messages
+    texts = [
+        (value.place, value.text)
+        for value in display(replace(transcript, messages=messages))
+        if value.text is not None and is_same(wanted, content_hash(value.text))
+    ]
+    blocks: dict[int, tuple[Message, int, Block]] = {}
+    for message in transcript.messages if texts else ():
+        for number, block in enumerate(message.blocks):
+            blocks.setdefault(block.place.record, (message, number, block))
+    hits = []
+    for place, text in texts:
+        outside = Block(BlockKind.OPAQUE, place, place.path)
+        message_of, number, block = blocks.get(place.record, (None, 0, outside))
+        hits.append(Hit(message_of, number, block, Found.DISPLAY, text, place.path))
+    return hits
+
+
+def _contents(transcript: Transcript) -> Iterator[Hit]:
+    """Every text that a marker can stand for: blocks, and single arguments of calls."""
+    for message in transcript.messages:
+        for number, block in enumerate(message.blocks):
+            if block.text or block.digest:
+                yield Hit(message, number, block, Found.CONTENT, block.text or readable(block))
+            if block.kind is BlockKind.TOOL_CALL:
+                for path, value in string_values(arguments_of(block)):
+                    yield Hit(message, number, block, Found.ARGUMENT, value, path)
+                path = todos.path_of(block)
+                if path and isinstance(listed := todos.value_of(block, path), list):
+                    yield Hit(message, number, block, Found.ARGUMENT, todos.text_of(listed), path)

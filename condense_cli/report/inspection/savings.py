@@ -1,0 +1,107 @@
+"""What the lossless prelude would save in a transcript, and what references in it save already.
+
+Documented in docs/json-report.md.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from ...core.factor import Factor
+from ...core.tokens import Counter
+from ...core.transcript import Transcript
+from ...lossless.decode import Decoded, decode
+from ...lossless.encode import encode
+from ...lossless.finders import Category, Finders
+from ...lossless.pieces import find_pieces
+from ...lossless.reader import Reader
+from ...passes.condensation import Condensation
+from ...passes.prelude import key_of
+from ..text.shares import Share, percent
+
+FINDERS: Final = {
+    "deduplicate_file_reads": Finders(tool_results=False, state_tags=()),
+    "consolidate_tool_results": Finders(file_reads=False, state_tags=()),
+    "remove_obsolete_state": Finders(file_reads=False, tool_results=False),
+}
+"""Each finder alone, by the key that switches it on."""
+
+
+class Lossless(Struct, frozen=True):
+    """What references save where there are none: each of the `finders` alone, and all; `tool_parameters` comes on top.
+
+    `percent` is the share of what the transcript costs without references.
+    """
+
+    tokens: int
+    percent: float
+    blocks: int
+    finders: list[Share]
+    tool_parameters: Share
+
+
+class References(Struct, frozen=True):
+    """References that the transcript holds, as `restore` finds them: how many `resolved`, how many lead nowhere.
+
+    `saved` are the tokens that `restore` adds to the transcript.
+    """
+
+    resolved: int
+    unresolved: int
+    saved: int
+
+
+def references_after(condensation: Condensation, count: Counter) -> References:
+    """The references of the result of a run. What they stand for is mostly in the input, and not held twice."""
+    texts = {key_of(block): block.content for _, block in condensation.before.blocks()}
+    messages = condensation.transcript.messages
+    known = {
+        (position, number): texts[key_of(block)]
+        for position, message in enumerate(messages)
+        for number, block in enumerate(message.blocks)
+        if key_of(block) in texts
+    }
+    return references_in(condensation.transcript, count, condensation.factor, decode(messages, expected=known))
+
+
+def references_in(transcript: Transcript, count: Counter, factor: Factor, found: Decoded) -> References:
+    """The references of a transcript; `found` is what decoding it gave."""
+    saved = sum(
+        count.message(whole) - count.message(message)
+        for whole, message in zip(found.messages, transcript.messages, strict=True)
+        if whole is not message
+    )
+    return References(found.resolved, found.unresolved, factor.shown(saved))
+
+
+def find_savings(transcript: Transcript, count: Counter, factor: Factor) -> tuple[Lossless, References]:
+    """Try the finders. Blocks that a run protects count too: that depends on its configuration."""
+    decoded = decode(transcript.messages)
+    total = sum(map(count.message, decoded.messages))
+    states = (Category.STATE, Category.INJECTED)
+    has_states = any(piece.category in states for piece in find_pieces(decoded.messages, Finders()))
+
+    reader = Reader()
+
+    def share(name: str, finders: Finders) -> Share:
+        blocks = encode(decoded.messages, finders, count, lambda *_: True, reader=reader).blocks
+        plain = sum(count.block(decoded.messages[position].blocks[number]) for position, number in blocks)
+        saved = plain - sum(map(count.block, blocks.values()))
+        return Share(name, factor.shown(saved), percent(saved, total), len(blocks))
+
+    alone = [
+        share(name, finders) if has_states or name != "remove_obsolete_state" else Share(name, 0, 0.0, 0)
+        for name, finders in FINDERS.items()
+    ]
+    together = share("", Finders())
+    everything = share("", Finders(tool_parameters=True))
+    more = max(0, everything.tokens - together.tokens)
+    parameters = Share(
+        "tool_parameters", more, percent(more, factor.shown(total)), max(0, everything.blocks - together.blocks)
+    )
+    return (
+        Lossless(together.tokens, together.percent, together.blocks, alone, parameters),
+        references_in(transcript, count, factor, decoded),
+    )

@@ -1,0 +1,1 @@
+"""Lists and answers: sessions, profiles, providers, settings, checks."""

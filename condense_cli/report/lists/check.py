@@ -1,0 +1,159 @@
+"""The facts of `condense check`, in the shape that the JSON report has. Documented in docs/json-report.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from ...core.factor import Factor
+from ...core.tokens import BUILT_IN, CounterName, Encoding
+from ...providers.decision import USABLE_PERCENT, Decision
+from ...providers.window import Window
+from ..costs.usage import ESTIMATED, RECORDED
+from ..run.facts import Counting
+from ..run.shortcomings import of_another
+
+SHAPE = 1
+
+_KNOWN: Final = {RECORDED: "recorded usage, and what follows it", ESTIMATED: "estimated: messages and overhead"}
+
+
+class Used(msgspec.Struct, frozen=True):
+    """Tokens of a request. `total` is messages and overhead, unless its source is usage that the file holds."""
+
+    messages: int
+    overhead: int
+    overhead_source: str
+    total: int
+    total_source: str
+    exact: bool
+    counting: Counting
+    counter: CounterName = BUILT_IN
+
+
+class Size(msgspec.Struct, frozen=True):
+    tokens: int | None
+    source: str
+
+
+class Threshold(msgspec.Struct, frozen=True):
+    percent: float
+    source: str
+
+
+class Above(msgspec.Struct, frozen=True):
+    tokens: int
+    source: str
+
+
+class Check(msgspec.Struct, frozen=True):
+    """`condense` is the answer, `reason` the word for it and `sentence` the reason with its numbers.
+
+    `percent` is the share of the window in use, `limit` the most tokens that leave `reserved` ones for the answer,
+    `above` the tokens from which on to condense, where somebody says so.
+    """
+
+    version: int
+    input: str
+    model: str | None
+    profile: str | None
+    condense: bool
+    reason: str
+    sentence: str
+    used: Used
+    window: Size
+    percent: float | None
+    threshold: Threshold
+    limit: int | None
+    reserved: int
+    warnings: list[str]
+    above: Above | None
+
+
+def build(
+    decision: Decision,
+    window: Window,
+    *,
+    source: str,
+    overhead: tuple[int, str],
+    origin: Callable[[str], str],
+    encoding: Encoding,
+    factor: Factor,
+    estimated: int,
+) -> Check:
+    """`overhead` is (tokens, where that is known from), `origin` tells where a key of the configuration is from.
+
+    `estimated` tokens cannot be counted.
+    """
+    sizes = decision.sizes
+    return Check(
+        SHAPE,
+        source,
+        window.model,
+        window.profile,
+        decision.should_condense,
+        decision.reason.value,
+        str(decision),
+        Used(
+            sizes.tokens,
+            *overhead,
+            sizes.used,
+            sizes.source,
+            encoding.exact and not estimated,
+            Counting.of(factor),
+            encoding.counter,
+        ),
+        Size(window.tokens, window.source),
+        None if decision.percent is None else round(decision.percent, 1),
+        Threshold(sizes.threshold, window.threshold_source or origin("auto_condense_context_percent")),
+        decision.limit,
+        sizes.reserved,
+        [*window.warnings, *of_another(encoding), *_hints(decision)],
+        _above(window, origin),
+    )
+
+
+def _hints(decision: Decision) -> Iterator[str]:
+    if decision.is_hardly_ever_due:
+        yield (
+            f"In a window of this size condensing becomes due only above {decision.limit:,} tokens. --above 150k, or "
+            "auto_condense_context_above in the settings, makes it due earlier."
+        )
+
+
+def _above(window: Window, origin: Callable[[str], str]) -> Above | None:
+    if window.above is None:
+        return None
+    return Above(window.above, window.above_source or origin("auto_condense_context_above"))
+
+
+def as_lines(check: Check) -> Iterator[str]:
+    """The answer, and the numbers below it with where they are from."""
+    yield f"{'yes' if check.condense else 'no'}: {check.sentence}"
+    yield ""
+    overhead = "not known; --overhead-tokens names it" if check.used.overhead_source == "unknown" else ""
+    named = ", ".join(part for part in (check.model, check.window.source) if part)
+    used = check.used
+    difference = used.total - used.messages - used.overhead
+    rows = [
+        ("messages", f"{check.used.messages:,}", check.used.counting.word(exact=check.used.exact)),
+        ("overhead", f"{check.used.overhead:,}", overhead or check.used.overhead_source),
+        *([("other", f"{difference:,}", "what the API counted otherwise")] if difference else []),
+        ("in use", f"{check.used.total:,}", _KNOWN[check.used.total_source]),
+        ("window", f"{check.window.tokens:,}" if check.window.tokens else "?", named),
+        ("threshold", f"{check.threshold.percent:g} %", check.threshold.source),
+        (
+            "limit",
+            "?" if check.limit is None else f"{check.limit:,}",
+            f"{USABLE_PERCENT} % of the window, less {check.reserved:,} for the answer",
+        ),
+    ]
+    if check.above is not None:
+        rows.insert(-1, ("above", f"{check.above.tokens:,}", check.above.source))
+    width = max(len(number) for _, number, _ in rows)
+    for label, number, note in rows:
+        yield f"{label:<9}  {number:>{width}}  {note}".rstrip()
+    for warning in check.warnings:
+        yield f"Warning: {warning}"

@@ -1,0 +1,230 @@
+"""What is known of providers: the facts of `condense providers`, and how they are shown.
+
+Their figures were measured by benchmarks/providers.py. Documented in docs/providers.md.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from rich.cells import cell_len
+from rich.text import Text
+
+from ...providers.base import Capabilities
+from ...providers.registry import Registered
+from ..text.visible import visible
+from .provider_options import Option, options_of
+
+_GAP = 2
+_YES = {True: "yes", False: "no"}
+_UNKNOWN = "?"
+_LONGEST_DEFAULT = 12
+
+
+class Figures(Struct, frozen=True):
+    """Of one provider with its default settings: the least and the most over the transcripts.
+
+    `cost` is in dollars where the model writes the summaries, `seconds` are for 100,000 tokens without a model.
+    """
+
+    saved_percent: tuple[float, float]
+    lost_percent: tuple[float, float]
+    cost: tuple[str, str]
+    seconds: float
+
+
+class Measured(Struct, frozen=True):
+    """Figures by provider; `lost` is the share of asked facts that no verbatim line holds any more."""
+
+    date: str
+    condense: str
+    model: str
+    prices: str
+    transcripts: int
+    providers: dict[str, Figures]
+
+
+class ProviderFacts(Struct, frozen=True):
+    id: str
+    name: str
+    description: str
+    version: str
+    origin: str
+    enabled: bool
+    priority: int
+    default: bool
+    best_for: str
+    capabilities: Capabilities
+    measured: Figures | None
+
+
+def measured() -> Measured:
+    """The figures that come with the program."""
+    return msgspec.json.decode((Path(__file__).with_name("measured_providers.json")).read_bytes(), type=Measured)
+
+
+def facts_of(entry: Registered, figures: Measured, default: str) -> ProviderFacts:
+    provider = entry.provider
+    return ProviderFacts(
+        id=provider.id,
+        name=provider.name,
+        description=provider.description,
+        version=provider.version,
+        origin=entry.origin,
+        enabled=entry.settings.enabled,
+        priority=entry.settings.priority,
+        default=provider.id == default,
+        best_for=provider.best_for,
+        capabilities=provider.capabilities,
+        measured=figures.providers.get(provider.id),
+    )
+
+
+# --- The table -------------------------------------------------------------------------------------------------------
+
+
+def comparison(entries: Sequence[ProviderFacts], figures: Measured, width: int) -> Iterator[Text]:
+    """The table, a column for each provider, as many tables below each other as the width needs."""
+    rows = [_cells(entry) for entry in entries]
+    labels = list(_cells(entries[0]))
+    first = max(map(len, labels))
+    columns = [[_title(entry), *row.values()] for entry, row in zip(entries, rows, strict=True)]
+    for table in _tables(columns, width - first):
+        for number, label in enumerate(["", *labels]):
+            line = Text(label.ljust(first), style="" if number else "dim")
+            for column, size in table:
+                cell = column[number]
+                line.append(" " * _GAP)
+                style = "bold" if not number else "dim" if cell in ("no", _UNKNOWN) else ""
+                line.append(cell + " " * (size - cell_len(cell)), style=style)
+            line.rstrip()
+            yield line
+        yield Text()
+    names = [f"{entry.id} (default)" if entry.default else entry.id for entry in entries]
+    longest = max(map(len, names))
+    for name, entry in zip(names, entries, strict=True):
+        best_for = f" Best for {entry.best_for}." if entry.best_for else ""
+        yield from _wrapped(name.ljust(longest), f"{entry.name}.{best_for}", width)
+    yield Text()
+    for sentence in _footnotes(entries, figures):
+        yield from _wrapped("", sentence, width, style="dim")
+
+
+def _cells(entry: ProviderFacts) -> dict[str, str]:
+    can, figures = entry.capabilities, entry.measured
+    return {
+        "speed": f"{can.speed}, {figures.seconds:.2f} s" if figures else can.speed,
+        "token reduction": _range(figures.saved_percent) if figures else _UNKNOWN,
+        "information loss": ("none" if not can.lossy else _range(figures.lost_percent)) if figures else _UNKNOWN,
+        "API cost": _cost(figures.cost) if figures else _UNKNOWN,
+        "lossless phase": _YES[can.lossless],
+        "threshold-based": _YES[can.thresholds],
+        "summaries": _YES[can.summaries],
+        "multi-pass": _YES[can.multi_pass],
+        "fallback": _YES[can.fallback],
+    }
+
+
+def _title(entry: ProviderFacts) -> str:
+    return f"{visible(entry.id)}{'' if entry.enabled else ' (off)'}"
+
+
+def _tables(columns: Sequence[list[str]], width: int) -> Iterator[list[tuple[list[str], int]]]:
+    table: list[tuple[list[str], int]] = []
+    left = width
+    for column in columns:
+        size = max(map(cell_len, column))
+        if table and left < size + _GAP:
+            yield table
+            table, left = [], width
+        table.append((column, size))
+        left -= size + _GAP
+    yield table
+
+
+def _range(bounds: tuple[float, float]) -> str:
+    low, high = (f"{value:.0f}" for value in bounds)
+    return f"{low} %" if low == high else f"{low}–{high} %"
+
+
+def _cost(bounds: tuple[str, str]) -> str:
+    low, high = (f"{float(amount):.2g}" for amount in bounds)
+    return f"${low}" if low == high else f"${low}–{high}"
+
+
+def _footnotes(entries: Sequence[ProviderFacts], figures: Measured) -> Iterator[str]:
+    yield (
+        f"Measured on {figures.date} on {figures.transcripts} sample transcripts, with default settings. Speed: "
+        "seconds for 100,000 tokens without a model. Loss: of the facts that were needed later, those that stand on no "
+        f"line any more. Cost: summaries by {figures.model} ({figures.prices})."
+    )
+    if any(entry.measured is None for entry in entries):
+        yield "? has not been measured: condense estimate says what a provider makes of your transcript."
+
+
+def _wrapped(label: str, text: str, width: int, style: str = "") -> Iterator[Text]:
+    margin = f"{visible(label)}  " if label else ""
+    for number, line in enumerate(textwrap.wrap(visible(text), max(20, min(width, 100) - len(margin)))):
+        yield Text((margin if not number else " " * len(margin)) + line, style=style)
+
+
+# --- One provider ----------------------------------------------------------------------------------------------------
+
+
+def description(entry: Registered, facts: ProviderFacts, width: int) -> Iterator[Text]:
+    """What a provider does and can do, its settings, and an example."""
+    provider = entry.provider
+    yield Text(f"{visible(facts.id)}: {visible(facts.name)}", style="bold")
+    yield from _wrapped("", facts.description, width)
+    yield Text()
+    for label, value in (*_cells(facts).items(), ("best for", facts.best_for), ("version", _version(facts))):
+        if value:
+            yield Text.assemble((f"{label:17}", "dim"), visible(value))
+    yield Text()
+    options = list(options_of(provider.settings))
+    yield from _options(options, width)
+    yield Text()
+    yield Text("Example", style="bold")
+    example = f" --set {provider.example}" if provider.example else ""
+    yield Text(visible(f"  condense run FILE --provider {facts.id}{example}"))
+
+
+def _version(facts: ProviderFacts) -> str:
+    return f"{facts.version}, {facts.origin}{'' if facts.enabled else ', switched off'}"
+
+
+def _options(options: Sequence[Option], width: int) -> Iterator[Text]:
+    if not options:
+        yield Text("It has no settings.")
+        return
+    yield Text("Settings, for --set or in a configuration", style="bold")
+    keys = max(len(option.key.rpartition(".")[2]) for option in options)
+    texts = [_plain(option.default) for option in options]
+    defaults = max((len(text) for text in texts if len(text) <= _LONGEST_DEFAULT), default=0)
+    part = ""
+    for option in options:
+        inside, _, key = option.key.rpartition(".")
+        if inside != part:
+            part = inside
+            yield Text(f"  {inside}.", style="dim")
+        default, about = _plain(option.default), option.takes
+        if len(default) > _LONGEST_DEFAULT:
+            default, about = "", f"{about}; by default {default}"
+        start = f"    {key:{keys}}  {default:{defaults}}  " if part else f"  {key:{keys}}  {default:{defaults}}  "
+        first, *rest = textwrap.wrap(about, max(20, min(width, 100) - len(start)))
+        yield Text.assemble(start, (first, "dim"))
+        for line in rest:
+            yield Text(" " * len(start) + line, style="dim")
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_plain, value))}]"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,0 +1,1 @@
+"""The facts of a run, and how they are shown."""

@@ -1,0 +1,303 @@
+"""The facts of a run, once, in the shape that the JSON report has. Documented in docs/json-report.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from ... import __version__
+from ...core.factor import Factor, Known
+from ...core.tokens import BUILT_IN, Counter, CounterName, Encoding
+from ...core.transcript import Transcript
+from ...passes.condensation import Condensation
+from ...passes.reconcile import REFER
+from ..costs.usage import overhead_of
+from ..inspection.savings import References, references_after
+from ..text.shares import percent
+from .contents import Saving, savings_of
+from .explained import Explained, explained
+from .shortcomings import of_another, warnings_of
+from .slimming import Slim, slim_of
+
+SHAPE: Final = 1
+"""Version of the JSON report; it rises when a key goes or changes its meaning."""
+
+_WORDS: Final[dict[str, str]] = {Known.COUNTED: "counted by the provider", Known.BARE: "plain counts"}
+_SUMMARY: Final = 100 - len("condense: ")
+"""Characters of a summary, beyond which it says less."""
+
+
+class Pair(msgspec.Struct, frozen=True):
+    before: int
+    after: int
+
+
+class Bytes(msgspec.Struct, frozen=True):
+    """Sizes of the file; `after` is null for a format that cannot be written."""
+
+    before: int
+    after: int | None
+
+
+class Bare(msgspec.Struct, frozen=True):
+    """Tokens as they are counted, before the factor."""
+
+    before: int
+    after: int
+    saved: int
+    lossless_saved: int
+    target: int | None
+
+
+class Counting(msgspec.Struct, frozen=True):
+    """The model's tokens for one that is counted, how that is known, and by how many percent it may be off.
+
+    `error_percent` is what four of five counts stay below, null where nobody measured it. `doubt` says why recorded
+    usage was not believed, empty where it was or where there is none.
+    """
+
+    factor: float
+    source: str
+    error_percent: float | None
+    doubt: str
+
+    @classmethod
+    def of(cls, factor: Factor) -> Counting:
+        error = None if factor.error is None else round(100 * factor.error, 1)
+        return cls(round(factor.value, 4), factor.known.value, error, factor.doubt)
+
+    def word(self, *, exact: bool) -> str:
+        """How a figure is known, where there is little room to say it; empty for exact ones."""
+        return _WORDS.get(self.source, "" if exact else "estimated")
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """The model's tokens of the messages; `overhead` (system prompt and tools sent besides them) is not included.
+
+    `lossless_saved` is the part of `saved` that references stand for, in blocks that are cut too; the rest is left out.
+    `estimated` is the part of `before` and `after` that cannot be counted: images, documents, encrypted thinking.
+    """
+
+    before: int
+    after: int
+    saved: int
+    saved_percent: float
+    lossless_saved: int
+    encoding: str
+    exact: bool
+    overhead: int
+    overhead_source: str
+    estimated: Pair
+    target: int | None
+    bare: Bare
+    counting: Counting
+    counter: CounterName = BUILT_IN
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Money in `currency`, as digits; null where a price is unknown or was not asked for.
+
+    `spent` is what the calls for summaries cost (or would, in a dry run), as far as it is known.
+    A turn is one request to the model. `one_off` comes on top of the first, with `spent` in it; `pays` is false for
+    never.
+    """
+
+    currency: str = "USD"
+    spent: str = "0"
+    one_off: str | None = None
+    next_turn_before: str | None = None
+    next_turn_after: str | None = None
+    breakeven_turns: float | None = None
+    pays: bool | None = None
+    prices: str | None = None
+    assumed: list[str] = []
+
+
+class Summarized(msgspec.Struct, frozen=True):
+    """What one profile did: summaries written (some of them from the cache), tasks refused, and its calls.
+
+    `cost` are the dollars that are known, null where none are; `at_least` says that some calls cost more than is
+    known. Where it is `planned`, nothing was called: these are the requests that would be made, with answers as long
+    as they may get.
+    """
+
+    profile: str
+    model: str | None
+    written: int
+    cached: int
+    refused: int
+    calls: int
+    tokens: int
+    cost: str | None
+    at_least: bool
+    planned: bool
+
+
+class Pass(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    status: str
+    reason: str
+    tokens_before: int
+    tokens_after: int
+    changes: int
+    seconds: float
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A session that was written beside the original; `command` resumes it from the folder `cwd`, null if unknown."""
+
+    id: str
+    path: str
+    command: list[str]
+    cwd: str | None
+    is_new: bool
+
+
+class Report(msgspec.Struct, frozen=True):
+    version: int
+    condense: str
+    input: str
+    output: str | None
+    backup: str | None
+    new_session: Session | None
+    format: str
+    model: str | None
+    configuration: str
+    messages: Pair
+    tokens: Tokens
+    bytes: Bytes
+    cost: Cost
+    passes: list[Pass]
+    savings: list[Saving]
+    references: References
+    summaries: list[Summarized]
+    warnings: list[str]
+    slim: Slim | None = None
+    changes: list[Explained] | msgspec.UnsetType = msgspec.UNSET
+
+
+def build(
+    condensation: Condensation,
+    *,
+    count: Counter,
+    encoding: Encoding,
+    source: str,
+    output: str | None,
+    configuration: str,
+    size_after: int | None,
+    explain: bool,
+    slim: bool = False,
+    cost: Cost | None = None,
+    overhead_tokens: int | None = None,
+    summaries: Sequence[Summarized] = (),
+    backup: str | None = None,
+    new_session: Session | None = None,
+    warnings: Sequence[str] = (),
+) -> Report:
+    """The report of a run. `source` and `output` are names to show, `size_after` the bytes of the result.
+
+    `size_after` is None where the format cannot be written. `cost` is None where nobody asked for it:
+    prices take longer to load than a small run takes. `overhead_tokens` are those that the user names.
+    `slim` tells that display-only data was to be left out.
+    `backup` and `new_session` are what was written besides, `warnings` those of the writing.
+    """
+    before, after = condensation.before, condensation.transcript
+    factor = condensation.factor
+    bare = Bare(
+        condensation.tokens_before,
+        condensation.tokens_after,
+        condensation.tokens_before - condensation.tokens_after,
+        condensation.lossless_saved,
+        condensation.target,
+    )
+    saved = condensation.shown_before - condensation.shown_after
+    savings = savings_of(condensation, saved)
+    overhead, overhead_source = overhead_of(before, count, factor, overhead_tokens)
+    return Report(
+        version=SHAPE,
+        condense=__version__,
+        input=source,
+        output=output,
+        backup=backup,
+        new_session=new_session,
+        format=before.format,
+        model=before.model,
+        configuration=configuration,
+        messages=Pair(len(before.messages), len(after.messages)),
+        tokens=Tokens(
+            before=condensation.shown_before,
+            after=condensation.shown_after,
+            saved=saved,
+            saved_percent=percent(saved, condensation.shown_before),
+            lossless_saved=sum(saving.tokens for saving in savings if saving.operation == REFER),
+            encoding=encoding.name,
+            exact=encoding.exact and not estimated_tokens(before),
+            overhead=overhead,
+            overhead_source=overhead_source,
+            estimated=Pair(factor.shown(estimated_tokens(before)), factor.shown(estimated_tokens(after))),
+            target=condensation.shown_target,
+            bare=bare,
+            counting=Counting.of(factor),
+            counter=encoding.counter,
+        ),
+        bytes=Bytes(len(before.source.data), size_after),
+        cost=cost or Cost(),
+        passes=[
+            Pass(
+                receipt.id,
+                receipt.name,
+                receipt.status.value,
+                receipt.reason,
+                factor.shown(receipt.tokens_before),
+                factor.shown(receipt.tokens_after),
+                receipt.changes,
+                round(receipt.seconds, 4),
+            )
+            for receipt in condensation.passes
+        ],
+        savings=savings,
+        references=references_after(condensation, count),
+        summaries=list(summaries),
+        warnings=[*warnings_of(condensation), *of_another(encoding), *warnings],
+        slim=slim_of(after) if slim else None,
+        changes=list(explained(condensation.receipts, factor, saved)) if explain else msgspec.UNSET,
+    )
+
+
+def estimated_tokens(transcript: Transcript) -> int:
+    """The part of a transcript's tokens that cannot be counted: images, documents, encrypted thinking."""
+    return sum(block.estimate for _, block in transcript.blocks())
+
+
+def summary(report: Report) -> str:
+    """The report in one line, for standard error when the transcript goes to standard output."""
+    tokens = report.tokens
+    word = tokens.counting.word(exact=tokens.exact)
+    known = f", {word}" if word else ""
+    restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
+    lines = [
+        f"{tokens.before:,} → {tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{part}{known}), "
+        f"{report.messages.before:,} → {report.messages.after:,} messages, {report.configuration}"
+        for part in (restorable, "")
+    ]
+    return next((line for line in lines if len(line) <= _SUMMARY), lines[-1])
+
+
+def to_json_line(value: Any) -> str:
+    """JSON text in one line, without a line break."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value))
+
+
+def to_json(value: Any) -> str:
+    """Indented JSON text with a final line break."""
+    try:
+        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    except UnicodeEncodeError:  # A name or a text with a lone surrogate: JSON can spell it.
+        return json.dumps(msgspec.to_builtins(value), indent=2) + "\n"

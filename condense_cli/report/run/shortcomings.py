@@ -1,0 +1,176 @@
+"""What a run did not do, and what was wrong before: warnings for whoever reads the report."""
+
+from __future__ import annotations
+
+from collections import Counter as Reasons
+from collections.abc import Sized
+from typing import Final
+
+from ...core.markers import parse_summary
+from ...core.plurals import plural
+from ...core.tokens import Counter, Encoding
+from ...core.transcript import BlockKind
+from ...formats import format_named
+from ...lossless.decode import count_gaps, decode
+from ...passes.condensation import Condensation
+from ...passes.receipts import NO_TARGET, SWITCHED_OFF, Kept
+from ...passes.summaries import SUMMARIZE
+from ..costs.usage import RECORDED, in_use
+
+
+def warnings_of(condensation: Condensation) -> list[str]:
+    found = [*condensation.warnings, *_already_invalid(condensation), *_shortcomings(condensation)]
+    if not condensation.transcript.slimmed:
+        return found
+    return [warning.replace("Nothing was changed", "Nothing in the context was changed") for warning in found]
+
+
+def _already_invalid(condensation: Condensation) -> list[str]:
+    """What `condense validate` would find in the input, of each kind the first."""
+    found = []
+    violations = condensation.old_violations
+    if violations:
+        found.append(f"The input breaks a rule of its API already: {violations[0].said}{_more(violations)}")
+    before = condensation.before
+    faults = [fault for rule in format_named(before.format).rules for fault in rule(before) if not fault.is_note]
+    if faults:
+        first = faults[0]
+        place = f"in line {before.source.line_of(first.record)}"
+        found.append(f"The input breaks a rule of its client already, {place}: {first.said}{_more(faults)}")
+    return found
+
+
+def _more(found: Sized) -> str:
+    return f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+
+
+def _shortcomings(condensation: Condensation) -> list[str]:
+    """What a program that reads the report, or a pipe, would otherwise not be told."""
+    found = []
+    unparsed = condensation.before.source.unparsed
+    if unparsed:
+        first = condensation.before.source.line_of(min(unparsed))
+        several = f"{len(unparsed)} lines are not JSON and were kept as they are (the first is line {first})."
+        found.append(several if len(unparsed) > 1 else f"Line {first} is not JSON and was kept as it is.")
+    if condensation.is_target_missed:
+        found.append(_missed(condensation))
+    found += _not_told(condensation)
+    refused = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept is Kept.NO_SUMMARY)
+    for why, number in refused.most_common(3):
+        blocks = plural(number, "block")
+        found.append(f"Not summarized, so left as it was: {blocks} ({why.removesuffix('.')}).")
+    if condensation.changes or refused or not condensation.is_needed or condensation.error:
+        return found
+    if condensation.was_within_target:
+        return [*found, within_target(condensation)]
+    is_said = any(warning.startswith("Nothing was changed") for warning in condensation.warnings)
+    if not is_said and _was_condensed(condensation):
+        return [*found, NOTHING_MORE]
+    if condensation.receipts:
+        reasons = Reasons(receipt.why for receipt in condensation.receipts if receipt.kept)
+        found.append(
+            "Nothing was changed. Blocks that stay: "
+            + "; ".join(f"{number:,} {reason}" for reason, number in reasons.most_common(3))
+            + (f". {A_TARGET}" if condensation.target is None and reasons[Kept.NEEDED] else ".")
+        )
+    elif not is_said:
+        skipped = [entry for entry in condensation.passes if entry.reason not in ("", SWITCHED_OFF)]
+        # Passes for a target say nothing of a run without one, where others say more.
+        skipped = [entry for entry in skipped if entry.reason != NO_TARGET] or skipped
+        reasons_to_skip = dict.fromkeys(f"{entry.name}: {entry.reason}" for entry in skipped)
+        found += [f"Nothing was changed. {'; '.join(reasons_to_skip)}."] if reasons_to_skip else []
+    return found
+
+
+def _not_told(condensation: Condensation) -> list[str]:
+    """Images and documents in messages that a summary stands for."""
+    blocks = {
+        (message.index, number): block
+        for message in condensation.before.messages
+        for number, block in enumerate(message.blocks)
+    }
+    gone = {(receipt.message, receipt.block) for receipt in condensation.changes if receipt.operation == SUMMARIZE}
+    lost = [blocks[place] for place in gone & blocks.keys() if blocks[place].estimate]
+    images = sum(block.kind is BlockKind.IMAGE for block in lost)
+    documents = sum(block.kind is BlockKind.OPAQUE and not block.injected for block in lost)
+    told = [plural(number, noun) for number, noun in ((images, "image"), (documents, "document")) if number]
+    return [f"With the messages that a summary stands for {' and '.join(told)} went; a pin keeps them."] if told else []
+
+
+def within_target(condensation: Condensation) -> str:
+    """Why nothing was done, where that is so. Who took the target from what the client shows expected something."""
+    factor, target = condensation.factor, condensation.shown_target or 0
+    before = plural(condensation.shown_before, "token is", "tokens are")
+    is_less = condensation.shown_before <= target
+    said = f"{before} within the target of {target:,} already{'' if is_less else ', as far as tokens are known'}."
+    used = in_use(condensation.before, Counter.of(condensation.before), factor)
+    if used.source != RECORDED or used.tokens <= target:
+        return said
+    by_api = f"{used.tokens:,} are in use by the API's count, with system prompt and tools"
+    return f"{said} A target is for the messages alone; {by_api}."
+
+
+NOTHING_MORE: Final = "Nothing was changed: the transcript was condensed before, and there is nothing more to do."
+
+
+A_TARGET: Final = "With --target-percent 50 it gets smaller all the same."
+"""Lines that are worth their tokens go where there is a target."""
+
+
+def _was_condensed(condensation: Condensation) -> bool:
+    """Whether an earlier run left its marks in the input."""
+    before = condensation.before
+    has_summary = any(block.summarizes and parse_summary(block.text) for _, block in before.blocks())
+    return has_summary or bool(count_gaps(before.messages) or decode(before.messages).resolved)
+
+
+def _missed(condensation: Condensation) -> str:
+    """How far the run came to its target, what is in the way, and what would help."""
+    shown, target = condensation.factor.shown, condensation.shown_target or 0
+    protected, after = shown(condensation.protected_tokens), condensation.shown_after
+    said = [f"The target of {plural(target, 'token')} was not reached: this configuration gets down to {after:,}."]
+    if protected:
+        reason = "The target cannot be met, because" if protected > target else "Of them"
+        said.append(f"{reason} {plural(protected, 'token is', 'tokens are')} protected: {_PROTECTED}.")
+    if protected <= target:
+        said.append("condense estimate --target-tokens compares what presets get down to.")
+    missing = after - target
+    helps = {
+        "Preserving fewer turns (--keep-recent)": _recent_that_could_go(condensation),
+        "Fewer pins": condensation.tokens_kept(Kept.PINNED),
+    }
+    for how, tokens in zip(helps, map(shown, helps.values()), strict=True):
+        if tokens >= missing * _WORTH_SAYING:
+            said.append(f"{how} would free up to {plural(tokens, 'token')}.")
+    return " ".join(said)
+
+
+def _recent_that_could_go(condensation: Condensation) -> int:
+    """Tokens of the preserved blocks that are long and of a kind that the run rewrote elsewhere, if it did anything."""
+    rewritten = {receipt.content_type for receipt in condensation.changes}
+    return sum(
+        receipt.tokens_after
+        for receipt in condensation.last_receipts
+        if receipt.kept is Kept.RECENT
+        and (receipt.content_type in rewritten or not rewritten)
+        and receipt.tokens_after > _SHORT
+    )
+
+
+_PROTECTED: Final = (
+    "the first request and what the client wrote before it, standing instructions, pins and the newest turns"
+)
+_SHORT: Final = 50
+"""Blocks of so few tokens, hardly more than a marker has, get no smaller."""
+_WORTH_SAYING: Final = 0.1
+"""Of the tokens that are too many."""
+
+
+def of_another(*encodings: Encoding) -> list[str]:
+    """A warning for each encoding that counts in place of the model's own, which this machine does not have."""
+    return [
+        f"Tokens are estimated with {encoding.name}: the model's own vocabulary, {encoding.missing}, is not in "
+        "tiktoken's cache (TIKTOKEN_CACHE_DIR), and nothing is downloaded."
+        for encoding in encodings
+        if encoding.missing
+    ]

@@ -1,0 +1,84 @@
+"""What `--slim` leaves out of a file, in the shape that the JSON report has. Documented in docs/json-report.md."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from ...core.transcript import Slimmed, Transcript
+from ...formats import format_named
+
+if TYPE_CHECKING:
+    from .facts import Report
+
+_NAMES: Final = {
+    "original_files": "files before an edit",
+    "result_copies": "copies of results",
+    "argument_copies": "copies of arguments",
+    "image_copies": "copies of images",
+    "todo_lists": "earlier todo lists",
+    "progress": "progress of finished calls",
+    "request_copies": "copies of requests",
+}
+
+
+class SlimKind(msgspec.Struct, frozen=True):
+    """`values` of one kind, in so many records; `bytes` is what the file loses by them."""
+
+    name: str
+    values: int
+    records: int
+    bytes: int
+
+
+class Slim(msgspec.Struct, frozen=True):
+    """Data that only a client shows; `kinds` has the largest first, and they add up to `bytes`."""
+
+    bytes: int
+    kinds: list[SlimKind]
+
+
+def slim_of(transcript: Transcript) -> Slim:
+    by_kind: dict[str, list[Slimmed]] = {}
+    for slimmed in transcript.slimmed:
+        by_kind.setdefault(slimmed.kind, []).append(slimmed)
+    kinds = [
+        SlimKind(
+            name,
+            len(found),
+            len({slimmed.place.record for slimmed in found}),
+            sum(slimmed.saved for slimmed in found),
+        )
+        for name, found in by_kind.items()
+    ]
+    return Slim(sum(kind.bytes for kind in kinds), sorted(kinds, key=lambda kind: -kind.bytes))
+
+
+def growth(after: Transcript, size: int) -> list[str]:
+    """That the file of a smaller conversation is larger than before, as clients keep what a summary stands for."""
+    before = len(after.source.data)
+    form = format_named(after.format)
+    if size <= before or form.compaction is None or not after.has_new_summary:
+        return []
+    hint = "; --slim leaves out what only the client shows" if form.display and not after.slimmed else ""
+    said = f"The file grows from {before:,} to {size:,} bytes, as the client keeps what a summary stands for"
+    return [f"{said}{hint}."]
+
+
+def kinds_text(slim: Slim) -> str:
+    return ", ".join(f"{kind.bytes:,} {_NAMES[kind.name]}" for kind in slim.kinds)
+
+
+def slim_line(report: Report, slim: Slim, unit: str = "bytes") -> str:
+    """What became of the file besides the context, so that nobody takes one for the other."""
+    if not slim.bytes:
+        return f"--slim: nothing in this {report.format} file is there for display only."
+    tokens = report.tokens
+    context = "is unchanged" if not tokens.saved else "can be restored"
+    lossless = f"The context {context}, what the client shows cannot be restored."
+    return (
+        f"--slim: the file goes from {report.bytes.before:,} to {report.bytes.after:,} {unit}, {slim.bytes:,} of that "
+        f"without touching the context: {kinds_text(slim)}. "
+        + (lossless if tokens.saved == tokens.lossless_saved else "What the client shows cannot be restored.")
+    )

@@ -1,0 +1,57 @@
+"""Who wrote the summaries of a run, and what that cost: facts and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from ...core.plurals import plural
+from ...passes.offline import NAME as OFFLINE
+from ..costs.text import digits, dollars
+from .facts import Summarized
+
+if TYPE_CHECKING:
+    from ...llm.summarizer import Summaries, Used
+
+
+def summarized(summaries: Summaries) -> list[Summarized]:
+    return [
+        one_summarized(used, is_planned=summaries.is_planned and used.profile != OFFLINE) for used in summaries.used
+    ]
+
+
+def one_summarized(used: Used, *, is_planned: bool = False) -> Summarized:
+    """What one profile did."""
+    return Summarized(
+        used.profile,
+        used.model or None,
+        used.written,
+        used.cached,
+        used.refused,
+        used.spent.calls,
+        used.spent.tokens,
+        digits(used.spent.cost) if used.spent.cost or not used.spent.unknown else None,
+        used.spent.unknown > 0,
+        is_planned,
+    )
+
+
+def known_cost(used: Sequence[Summarized]) -> Decimal:
+    """Dollars of the calls as far as they are known."""
+    return sum((Decimal(each.cost) for each in used if each.cost is not None), Decimal(0))
+
+
+def sentences(used: Sequence[Summarized]) -> Iterator[str]:
+    """What each profile did, in a line; the offline summarizer costs nothing and is told only beside others."""
+    for each in used:
+        if each.profile == OFFLINE:
+            continue
+        cached = f" ({each.cached} from the cache)" if each.cached else ""
+        bound = "at most " if each.planned else "at least " if each.at_least else ""
+        cost = "at an unknown cost" if each.cost is None else f"{bound}{dollars(each.cost)}"
+        verb = "would be written" if each.planned else "written"
+        yield (
+            f"{plural(each.written, 'summary', 'summaries')} {verb} by {each.profile}{cached}: "
+            f"{plural(each.calls, 'call')}, {each.tokens:,} tokens, {cost}."
+        )

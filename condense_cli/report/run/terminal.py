@@ -1,0 +1,283 @@
+"""The report of a run, and of a diff, for people: tables and colours by Rich."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ...core.plurals import plural
+from ...core.tokens import Counter
+from ...passes.condensation import Condensation
+from ...passes.receipts import NO_TARGET, PRELUDE, SWITCHED_OFF
+from ..costs.text import cost_figures
+from ..difference.facts import BlockDiff, Diff, What, compare
+from ..difference.reasons import with_reasons
+from ..text.fitted_table import shortened
+from ..text.labels import operation_label
+from ..text.reasons import lines_text
+from ..text.shares import percent_text
+from ..text.tokens import carried, counted
+from ..text.visible import visible
+from .contents import Saving
+from .explanation import render_receipts
+from .facts import Counting, Report
+from .shortcomings import NOTHING_MORE, within_target
+from .slimming import slim_line
+from .summaries import sentences
+
+_BAR = 40
+_SHOWN_BLOCKS = 8
+_SHOWN_LINES = 2
+_SHOWN_NEW = 12
+"""A cut leaves a few new lines, a summary many."""
+_WHAT_STYLE = {
+    What.CUT: "yellow",
+    What.SUPPRESSED: "red",
+    What.SUMMARIZED: "blue",
+    What.REFERENCED: "magenta",
+    What.CHANGED: "cyan",
+    What.REMOVED: "red",
+    What.ADDED: "green",
+}
+
+
+def render_run(
+    result: Condensation,
+    report: Report,
+    count: Counter,
+    width: int,
+    *,
+    verbose: bool = False,
+    explain: bool = False,
+    is_cost_asked: bool = False,
+    unit: str = "bytes",
+) -> Iterator[RenderableType]:
+    """All that a run shows: the largest changes (all of them, if verbose), the reasons if asked for, the report.
+
+    Costs that nobody asked for are shown where they are known, without what they rest on. Sizes are in `unit`.
+    """
+    if result.was_within_target and not report.slim and not explain:
+        yield Text(within_target(result), style="bold")
+        yield from _notes(report, said_before=within_target(result))
+        return
+    difference = compare(result.before, result.transcript, count, result.factor)
+    if explain:
+        difference = with_reasons(difference, result)
+    blocks = list(difference.blocks)
+    if not verbose:
+        blocks = sorted(sorted(blocks, key=_rank)[:_SHOWN_BLOCKS], key=lambda block: block.message)
+    yield from render_blocks(blocks, None if verbose else _SHOWN_LINES, width)
+    hidden = len(difference.blocks) - len(blocks)
+    if hidden:
+        yield Text(f"… and {hidden:,} smaller changes (-v shows all)\n", style="dim")
+    if explain and result.receipts:
+        yield render_receipts(result.receipts, result.factor, width, each_pass=verbose)
+        yield ""
+    yield _headline(report)
+    yield from _kinds_of_saving(report)
+    yield ""
+    yield _sizes(report, unit)
+    if report.slim:
+        yield Text(slim_line(report, report.slim, unit), style="dim")
+    if report.savings:
+        yield ""
+        yield _savings(report.savings)
+    yield ""
+    yield from _passes(report, verbose)
+    yield from _costs(report, is_cost_asked)
+    yield from _notes(report, is_cost_asked=is_cost_asked)
+
+
+def _rank(block: BlockDiff) -> tuple[bool, int]:
+    """New texts (summaries) first, then what saves most."""
+    return not block.is_new, block.tokens_after - block.tokens_before
+
+
+def _headline(report: Report) -> Text:
+    tokens = report.tokens
+    text = Text()
+    text.append(f"{tokens.before:,} → {tokens.after:,} tokens", style="bold")
+    text.append("   ")
+    left = round(_BAR * tokens.after / tokens.before) if tokens.before else _BAR
+    text.append("█" * left, style="cyan")
+    text.append("░" * (_BAR - left), style="dim")
+    text.append(f"   {percent_text(tokens.saved_percent)} saved", style="bold green" if tokens.saved else "bold")
+    return text
+
+
+def _kinds_of_saving(report: Report) -> Iterator[Text]:
+    """What references saved and what is gone, which add up to all that was saved; and what `restore` puts back."""
+    by_references, saved = report.tokens.lossless_saved, report.tokens.saved
+    at_first = sum(entry.tokens_before - entry.tokens_after for entry in report.passes if entry.id == PRELUDE)
+    there = report.references.resolved
+    if not saved or not (by_references or there or at_first > 0):
+        return
+    if by_references == saved:
+        yield Text(f"all by references: {saved:,} tokens", style="dim")
+    else:
+        which = " that became lines again" if by_references < 0 else ""
+        earlier = f" ({at_first:,} before later cuts)" if at_first > by_references else ""
+        yield Text(f"{by_references:,} by references{which}{earlier}; {saved - by_references:,} left out", style="dim")
+    if there:
+        yield Text(f"condense restore puts back {plural(there, 'reference')}", style="dim")
+
+
+def _table(*columns: str, right: tuple[int, ...] = ()) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim", show_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index in right else "left", overflow="fold")
+    return table
+
+
+def _sizes(report: Report, unit: str) -> Table:
+    table = _table("", "before", "after", "saved", right=(1, 2, 3))
+    pairs = [
+        ("tokens", report.tokens.before, report.tokens.after),
+        ("messages", report.messages.before, report.messages.after),
+    ]
+    if report.bytes.after is not None:
+        pairs.append((unit, report.bytes.before, report.bytes.after))
+    for name, before, after in pairs:
+        table.add_row(name, f"{before:,}", f"{after:,}", f"{before - after:,}")
+    return table
+
+
+def _savings(savings: list[Saving]) -> Table:
+    table = _table("changed", "how", "blocks", "tokens saved", right=(2, 3))
+    for entry in savings:
+        table.add_row(entry.content, operation_label(entry.operation), f"{entry.blocks:,}", f"{entry.tokens:,}")
+    return table
+
+
+def _passes(report: Report, verbose: bool) -> Iterator[RenderableType]:
+    """A row for each pass that ran, and a sentence for those that did not for the same reason."""
+    table = _table("pass", "tokens after", "changes", *(["time"] if verbose else []), right=(1, 2, 3))
+    idle: dict[tuple[str, str], list[str]] = {}
+    for entry in report.passes:
+        if entry.reason == SWITCHED_OFF or (entry.reason == NO_TARGET and not verbose):
+            continue
+        if entry.status != "completed":
+            idle.setdefault((entry.status, entry.reason), []).append(entry.name)
+            continue
+        table.add_row(
+            visible(entry.name),
+            f"{entry.tokens_after:,}",
+            f"{entry.changes:,}",
+            *([f"{entry.seconds * 1000:.0f} ms"] if verbose else []),
+            style="dim" if entry.id == PRELUDE and not entry.changes else "",
+        )
+    if table.row_count:
+        yield table
+    for (status, reason), names in idle.items():
+        said = f"{status.capitalize()}: {', '.join(names)} ({reason})."
+        yield Text(visible(said), style="red" if status == "failed" else "dim")
+
+
+def _costs(report: Report, is_asked: bool) -> Iterator[RenderableType]:
+    for sentence in sentences(report.summaries):
+        yield ""
+        yield Text(visible(sentence))
+    is_known = report.cost.next_turn_before is not None
+    figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
+    if figures and (is_asked or is_known):
+        yield ""
+        yield Text(visible(figures), style="bold")
+    if is_asked and is_known:
+        yield Text(" ".join([f"Prices: {report.cost.prices}.", *report.cost.assumed]), style="dim")
+
+
+def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True) -> Iterator[RenderableType]:
+    tokens = report.tokens
+    how_counted = counted(
+        report.model,
+        tokens.encoding,
+        tokens.counting,
+        exact=tokens.exact,
+        estimated=tokens.estimated.before,
+        counter=tokens.counter,
+    )
+    said = " ".join(how_counted)
+    if tokens.overhead or report.cost.next_turn_before is not None:
+        said += f" {carried(tokens.overhead, tokens.overhead_source)}"
+    if report.cost.next_turn_before is not None and not is_cost_asked:
+        said += " --cost says how the money is computed."
+    yield ""
+    yield Text(visible(f"{report.input}: {report.format}, configuration {report.configuration}. {said}"), style="dim")
+    if not tokens.saved and not report.warnings:
+        what = "Nothing in the context" if report.slim and report.slim.bytes else "Nothing"
+        yield Text(f"{what} was changed: no pass ran.", style="bold")
+    for warning in report.warnings:
+        if warning == NOTHING_MORE:
+            yield Text(warning, style="bold")
+        elif warning != said_before:
+            yield Text(visible(f"Warning: {warning}"), style="yellow")
+
+
+def render_diff_line(diff: Diff) -> Text:
+    """What a diff found, in one line."""
+    counts = [f"{diff.count(what):,} {what.value}" for what in What if diff.count(what)]
+    saved = diff.tokens_before - diff.tokens_after
+    percent = 100 * saved / diff.tokens_before if diff.tokens_before else 0.0
+    text = Text()
+    word = Counting.of(diff.factor).word(exact=diff.exact)
+    if not diff.blocks:
+        known = f" ({word})" if word else ""
+        return text.append(f"No difference in {diff.messages_before:,} messages, {diff.tokens_before:,} tokens{known}.")
+    what = (
+        f"{percent:.1f} % saved"
+        if saved >= 0
+        else f"{diff.tokens_after / max(1, diff.tokens_before):.1f} times as many"
+    )
+    known = f", {word}" if word else ""
+    text.append(f"{diff.tokens_before:,} → {diff.tokens_after:,} tokens ({what}{known})", style="bold")
+    text.append(
+        f"   {diff.messages_changed:,} of {plural(diff.messages_before, 'message')} "
+        f"{'differs' if diff.messages_changed == 1 else 'differ'}; blocks: {', '.join(counts)}"
+    )
+    return text
+
+
+def render_blocks(blocks: list[BlockDiff], lines: int | None, width: int) -> Iterator[RenderableType]:
+    """Each block that differs: a heading, then its lines. `lines` limits how many of each run are shown."""
+    for block in blocks:
+        yield _block_heading(block, width)
+        if block.reason:
+            yield _wrapped(f"    ({block.reason})", width, "dim italic")
+        yield Text("\n").join([*_hunk_lines(block, lines, width), Text()])
+
+
+def _block_heading(block: BlockDiff, width: int) -> Text:
+    text = Text()
+    text.append(f"#{block.message}", style="bold")
+    text.append(f"  {block.what.value}", style=f"bold {_WHAT_STYLE[block.what]}")
+    text.append(f"  {block.tokens_before:,} → {block.tokens_after:,}", style="bold")
+    kind = block.kind.value.replace("_", " ")
+    text.append(f"  {kind if kind.startswith('tool') else f'{block.role.value} {kind}'}  ", style="dim")
+    text.append(shortened(visible(block.label), width - text.cell_len))
+    return text
+
+
+def _hunk_lines(block: BlockDiff, limit: int | None, width: int) -> Iterator[Text]:
+    for hunk in block.hunks():
+        shown = hunk.lines if limit is None else hunk.lines[: {" ": 1, "-": limit}.get(hunk.sign, _SHOWN_NEW)]
+        style = {"-": "red", "+": "green"}.get(hunk.sign, "dim")
+        for line in shown:
+            line = visible(line if limit is None else line[: 2 * width]).expandtabs(4)
+            text = Text(f"  {hunk.sign} {line}", style=style)
+            if limit is not None:
+                text.truncate(width, overflow="ellipsis")
+            yield text
+        hidden, why = len(hunk.lines) - len(shown), lines_text(block.why(hunk))
+        if hidden or why:
+            more = plural(hidden, "more line") if hidden else ""
+            said = f"  {hunk.sign} … {more}{': ' if more and why else ''}{why}"
+            yield _wrapped(said, width, f"{style} italic")
+
+
+def _wrapped(text: str, width: int, style: str) -> Text:
+    """A text of ours in lines of the width, those that follow further in."""
+    return Text("\n".join(wrap(visible(text), width, subsequent_indent=" " * 6)), style=style)

@@ -1,0 +1,83 @@
+"""What is said about counts of tokens, the same in every report."""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from ...core.factor import CountName, Known
+from ...core.tokens import BUILT_IN, CounterName
+from ..run.facts import Counting
+
+_SOURCES: Final = {
+    "request": "from the request",
+    "snapshot": "as the client recorded them",
+    "recorded usage": "from recorded usage",
+    "option": "--overhead-tokens",
+}
+
+OF_SEVERAL: Final = "Tokens are exact for models of OpenAI, and estimates for others."
+"""For what is about transcripts of several models."""
+
+
+def of_several(how: CountName) -> str:
+    """The same where one may ask for plain counts."""
+    match how:
+        case "o200k":
+            return "Tokens are plain counts of each model's vocabulary or o200k_base, as asked for."
+        case "model" | "exact":
+            return OF_SEVERAL
+        case other:
+            assert_never(other)
+
+
+def counted(
+    model: str | None,
+    encoding: str,
+    counting: Counting,
+    *,
+    exact: bool,
+    estimated: int,
+    counter: CounterName = BUILT_IN,
+) -> list[str]:
+    """Sentences on how the tokens were counted, and how sure that is.
+
+    `estimated` of them are for what has no text to count.
+    """
+    vocabulary = encoding if counter == BUILT_IN else f"{encoding} by {counter}"
+    said = _how(model or "an unknown model", vocabulary, counting, exact=exact)
+    if estimated:
+        are = "is an estimate" if estimated == 1 else "are estimates"
+        said.append(f"{estimated:,} of them {are} for images, documents, hidden thinking and what a client adds.")
+    return [*said, *([counting.doubt] if counting.doubt else [])]
+
+
+def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> list[str]:
+    times = f"{counting.factor:.2f} × {encoding}"
+    within = f"; it is usually right within {counting.error_percent:g} %" if counting.error_percent else ""
+    match Known(counting.source):
+        case Known.EXACT:
+            return [f"Tokens are {'exact' if exact else 'estimates'} for {name} ({encoding})."]
+        case Known.RECORDED:
+            return [f"Tokens are estimates for {name}: {times}.", f"That factor comes from recorded usage{within}."]
+        case Known.TABLE:
+            return [f"Tokens are estimates for {name}: {times}.", f"That factor is typical of such models{within}."]
+        case Known.COUNTED:
+            return [f"Tokens are those of {name}: {times}, as the provider counted this transcript."]
+        case Known.BARE:
+            return [f"Tokens are counts of {encoding}, as asked for."]
+        case Known.UNKNOWN:
+            return [f"Tokens are {encoding} counts; how many {name} makes of them is not known."]
+        case other:
+            assert_never(other)
+
+
+def carried(overhead: int, source: str) -> str:
+    """What every turn carries besides the messages, and where that is known from."""
+    if source == "unknown":
+        return "Not in the file and not counted: system prompt and tools (--overhead-tokens N)."
+    return f"Every turn carries {overhead:,} more: system prompt and tools ({source_text(source)})."
+
+
+def source_text(source: str) -> str:
+    """How a figure is known, in words."""
+    return _SOURCES.get(source, source)

@@ -1,0 +1,1 @@
+"""What an API refuses: one function per rule."""

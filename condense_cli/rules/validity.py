@@ -1,0 +1,291 @@
+"""What an API refuses: one function per rule, in the words of the API where they are known.
+
+Each rule looks at a transcript and yields violations. Wordings come from public issue threads and
+vendor documentation; `validate` runs the rules of the transcript's family.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ..core.models import binds_thinking
+from ..core.transcript import TEXT_CALL, Block, BlockKind, Family, Message, Role, Transcript
+from .blocks import (
+    at_most_four_cache_marks,
+    compaction_comes_first,
+    documents_not_from_assistant,
+    server_calls_answered,
+)
+from .violations import Rule
+from .violations import Violation as Violation
+
+BOUND_THINKING: Final = "thinking_bound_to_prefix"
+
+
+def _calls(message: Message) -> list[str]:
+    """Ids of the calls in a message. Calls that order alone links have none that an API would look at."""
+    ids = [block.call_id for block in message.blocks if block.kind is BlockKind.TOOL_CALL]
+    return [call_id for call_id in ids if call_id and not call_id.startswith(TEXT_CALL)]
+
+
+def _answers(message: Message) -> list[str]:
+    """Ids of the results in a message, each API block once."""
+    results = [
+        (block.call_id, block)
+        for block in message.blocks
+        if block.call_id and block.kind is not BlockKind.TOOL_CALL and not block.call_id.startswith(TEXT_CALL)
+    ]
+    if len(results) > 1:
+        return list({(block.place.record, block.owner): answer for answer, block in results}.values())
+    return [answer for answer, _ in results]
+
+
+def first_message_from_user(transcript: Transcript) -> Iterator[Violation]:
+    """Standing instructions go beside the messages, or into the middle of them. Only a compaction comes first too."""
+    messages = transcript.messages
+    is_compacted = bool(messages and messages[0].blocks) and messages[0].blocks[0].api_type == "compaction"
+    if messages and messages[0].role is not Role.USER and not is_compacted:
+        said = "messages: first message must use the user role"
+        yield Violation("first_message_from_user", messages[0].index, "", said)
+
+
+def calls_answered_next(transcript: Transcript) -> Iterator[Violation]:
+    """Every call is answered in the message after it. The last message may hold an open call."""
+    messages = transcript.messages
+    for position, message in enumerate(messages[:-1]):
+        answers = set(_answers(messages[position + 1]))
+        for call in _calls(message):
+            if call in answers:
+                continue
+            said = (
+                f"messages.{message.index}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+                f"{call}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+            )
+            yield Violation("calls_answered_next", message.index, call, said)
+
+
+def results_follow_calls(transcript: Transcript) -> Iterator[Violation]:
+    previous: set[str] = set()
+    for message in transcript.messages:
+        for answer in _answers(message):
+            if answer not in previous:
+                said = (
+                    f"messages.{message.index}: unexpected `tool_use_id` found in `tool_result` blocks: {answer}. Each "
+                    "`tool_result` block must have a corresponding `tool_use` block in the previous message."
+                )
+                yield Violation("results_follow_calls", message.index, answer, said)
+        previous = set(_calls(message))
+
+
+def one_result_per_call(transcript: Transcript) -> Iterator[Violation]:
+    for message in transcript.messages:
+        for answer, times in Counter(_answers(message)).items():
+            if times == 1:
+                continue
+            said = (
+                f"messages.{message.index}: each tool_use must have a single result. Found multiple `tool_result` "
+                f"blocks with id: {answer}"
+            )
+            yield Violation("one_result_per_call", message.index, answer, said)
+
+
+def call_ids_unique(transcript: Transcript) -> Iterator[Violation]:
+    seen: set[str] = set()
+    for message in transcript.messages:
+        for call in _calls(message):
+            if call in seen:
+                said = f"messages.{message.index}: `tool_use` ids must be unique ({call})"
+                yield Violation("call_ids_unique", message.index, call, said)
+            seen.add(call)
+
+
+def results_come_first(transcript: Transcript) -> Iterator[Violation]:
+    for message in transcript.messages:
+        texts_begun = False
+        for block in message.blocks:
+            if block.answers and texts_begun and not block.answers.startswith(TEXT_CALL):
+                said = (
+                    f"messages.{message.index}: `tool_result` blocks must come first in the content, before any text "
+                    f"({block.answers})"
+                )
+                yield Violation("results_come_first", message.index, block.answers, said)
+                break
+            texts_begun = texts_begun or not block.answers
+
+
+def texts_not_blank(transcript: Transcript) -> Iterator[Violation]:
+    """A message whose content is an empty string is an empty message, which is another rule."""
+    for message, block in transcript.blocks():
+        if block.kind is not BlockKind.TEXT or block.span:
+            continue
+        text = block.text
+        if not text.strip() and (text or len(block.owner) > 1):
+            what = "contain non-whitespace text" if text else "be non-empty"
+            said = f"messages.{message.index}: text content blocks must {what}"
+            yield Violation("texts_not_blank", message.index, str(block.place), said)
+
+
+def messages_not_empty(transcript: Transcript) -> Iterator[Violation]:
+    """Only a final assistant message may be empty."""
+    for message in transcript.messages:
+        if message is transcript.messages[-1] and message.role is Role.ASSISTANT:
+            continue
+        if all(_is_blank(block) for block in message.blocks):
+            said = (
+                f"messages.{message.index}: all messages must have non-empty content except for the optional final "
+                "assistant message"
+            )
+            yield Violation("messages_not_empty", message.index, "", said)
+
+
+def _is_blank(block: Block) -> bool:
+    return block.kind is BlockKind.TEXT and not block.text
+
+
+def thinking_bound_to_prefix(transcript: Transcript) -> Iterator[Violation]:
+    """Newer models sign thinking together with everything before it; an edit there breaks it.
+
+    https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
+    """
+    if not binds_thinking(transcript.model):
+        return
+    for position, number in thinking_behind_changes(transcript.messages, transcript.removed):
+        message = transcript.messages[position]
+        said = (
+            f"messages.{message.index}: Invalid `signature` in `thinking` block. The block is bound to a different "
+            "conversation."
+        )
+        yield Violation(BOUND_THINKING, message.index, str(message.blocks[number].place), said)
+
+
+def thinking_behind_changes(messages: Sequence[Message], removed: Sequence[Block]) -> Iterator[tuple[int, int]]:
+    """Positions (message, block) of thinking that something before it changed; `removed` are the blocks that went."""
+    first_removed = min((block.place.record for block in removed), default=None)
+    is_edited = False
+    for position, message in enumerate(messages):
+        for number, block in enumerate(message.blocks):
+            is_edited = is_edited or (first_removed is not None and block.place.record > first_removed)
+            if is_edited and block.kind is BlockKind.THINKING:
+                yield position, number
+            is_edited = is_edited or block.changed
+
+
+def tool_calls_answered(transcript: Transcript) -> Iterator[Violation]:
+    """Tool messages for every call stand directly after the assistant message. The last may hold open calls."""
+    messages = transcript.messages
+    for position, message in enumerate(messages[:-1]):
+        follower = messages[position + 1]
+        answers = set(_answers(follower)) if follower.role is Role.TOOL else set()
+        for call in _calls(message):
+            if call not in answers:
+                said = (
+                    "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+                    f"'tool_call_id'. The following tool_call_ids did not have response messages: {call}"
+                )
+                yield Violation("tool_calls_answered", message.index, call, said)
+
+
+def tool_messages_follow_calls(transcript: Transcript) -> Iterator[Violation]:
+    previous: set[str] = set()
+    for message in transcript.messages:
+        for answer in _answers(message):
+            if answer not in previous:
+                said = (
+                    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "
+                    f"'tool_calls'. ({answer})"
+                )
+                yield Violation("tool_messages_follow_calls", message.index, answer, said)
+        previous = set(_calls(message))
+
+
+def content_beside_no_calls(transcript: Transcript) -> Iterator[Violation]:
+    for message in transcript.messages:
+        if not any(block.kind is not BlockKind.THINKING for block in message.blocks):
+            said = f"Invalid value for 'content': expected a string, got null. (messages.[{message.index}].content)"
+            yield Violation("content_beside_no_calls", message.index, "", said)
+
+
+def outputs_have_calls(transcript: Transcript) -> Iterator[Violation]:
+    """The Responses API takes a list of items: an output may stand anywhere after its call."""
+    called: set[str] = set()
+    for message in transcript.messages:
+        for answer in _answers(message):
+            if answer not in called:
+                said = f"No tool call found for function call output with call_id {answer}."
+                yield Violation("outputs_have_calls", message.index, answer, said)
+        called.update(_calls(message))
+
+
+def calls_have_outputs(transcript: Transcript) -> Iterator[Violation]:
+    """The last message may hold open calls."""
+    answered = {answer for message in transcript.messages for answer in _answers(message)}
+    for message in transcript.messages[:-1]:
+        for call in _calls(message):
+            if call not in answered:
+                said = f"No tool output found for function call {call}."
+                yield Violation("calls_have_outputs", message.index, call, said)
+
+
+def reasoning_is_followed(transcript: Transcript) -> Iterator[Violation]:
+    """Reasoning goes with what it led to: the next item of the assistant."""
+    for message in transcript.messages:
+        if message.blocks and message.blocks[-1].kind is BlockKind.THINKING:
+            said = "Item of type 'reasoning' was provided without its required following item."
+            yield Violation("reasoning_is_followed", message.index, str(message.blocks[-1].place), said)
+
+
+RULES: Final[dict[Family, tuple[Rule, ...]]] = {
+    Family.ANTHROPIC: (
+        first_message_from_user,
+        calls_answered_next,
+        results_follow_calls,
+        one_result_per_call,
+        call_ids_unique,
+        results_come_first,
+        texts_not_blank,
+        messages_not_empty,
+        server_calls_answered,
+        documents_not_from_assistant,
+        compaction_comes_first,
+        at_most_four_cache_marks,
+        thinking_bound_to_prefix,
+    ),
+    Family.OPENAI_CHAT: (
+        tool_calls_answered,
+        tool_messages_follow_calls,
+        one_result_per_call,
+        call_ids_unique,
+        content_beside_no_calls,
+    ),
+    Family.OPENAI_RESPONSES: (
+        outputs_have_calls,
+        calls_have_outputs,
+        one_result_per_call,
+        call_ids_unique,
+        reasoning_is_followed,
+    ),
+}
+
+_MENDED_BY_CLAUDE_CODE: Final = (
+    texts_not_blank,
+    messages_not_empty,
+    first_message_from_user,
+    at_most_four_cache_marks,
+)
+TIDIED_BY_CLIENT: Final = {
+    "claude-code": frozenset(rule.__name__ for rule in _MENDED_BY_CLAUDE_CODE),
+    "codex": frozenset({"outputs_have_calls", "calls_have_outputs"}),
+    "claude-stream-json": frozenset({"first_message_from_user"}),
+}
+"""Rules whose violations a client mends before it sends: Claude Code leaves blank texts out and marks itself what to
+cache; Codex leaves out results without a call, and sends "aborted" for a call without a result. What Claude Code prints
+begins behind the prompt."""
+
+
+def validate(transcript: Transcript) -> list[Violation]:
+    """Every violation of the rules of the transcript's family, in the order of the rules."""
+    tidied = TIDIED_BY_CLIENT.get(transcript.format, frozenset())
+    rules = [rule for rule in RULES[transcript.family] if rule.__name__ not in tidied]
+    return [violation for rule in rules for violation in rule(transcript)]

@@ -1,0 +1,1 @@
+"""Files: whole or not at all, compressed, in place with a backup; caches and processes."""

@@ -1,0 +1,233 @@
+"""Replacing a file by its condensed version with a backup beside it, and bringing the backup back.
+
+The backup is the old file itself under a second name, so a program that still holds it open and writes
+loses nothing: its lines are in the backup. Where the file system knows no second names it is a copy.
+
+The name of a backup says when it was made and, by size and digest, what took its place:
+
+    session.jsonl.20261121T033000.123456Z.8229-5f2c91d8a1b2.condense-backup
+
+so `undo` can tell whether the session went on since, from the names in the folder alone. No name ends in
+`.jsonl` or `.json`: clients list such files as sessions. What `undo` takes away, if it is more than what
+`condense` wrote, is kept in the same way as `….condense-undone`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Literal, cast, get_args
+
+from msgspec import Struct
+
+from ..core.plurals import plural
+from ..errors import OutputError, UnreadableError, UsageError
+from .files import (
+    STDIO,
+    Stamp,
+    check_replaceable,
+    create_bytes,
+    holds,
+    output_errors,
+    stamp,
+    sync_folder,
+    write_bytes,
+)
+from .open_files import writers
+
+_TIME: Final = "%Y%m%dT%H%M%S.%fZ"
+_DIGITS: Final = 12
+Kind = Literal["backup", "undone"]
+_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_TAIL: Final = re.compile(rf"\.(\d{{8}}T\d{{6}}\.\d{{6}}Z)\.(\d+)-([0-9a-f]{{12}})\.condense-({'|'.join(_KINDS)})")
+
+
+class Backup(Struct, frozen=True):
+    """An older content of a file; `successor_size` and `successor_digest` are of what took its place.
+
+    A `backup` gave way to what condense wrote, an `undone` one to a backup.
+    """
+
+    path: Path
+    kind: Kind
+    made: datetime
+    size: int
+    successor_size: int
+    successor_digest: str
+
+
+class Undone(Struct, frozen=True):
+    """What `undo` did: the backup that is the file again, and the name under which the other content is kept."""
+
+    file: Path
+    restored: Backup
+    kept: Path | None
+
+
+def replace_in_place(path: Path, data: bytes, *, read: bytes, seen: Stamp, now: datetime, force: bool = False) -> Path:
+    """Replace a file, or what a link leads to, by its condensed version; gives the path of the backup.
+
+    `read` are the bytes that were condensed, `seen` the stamp of the file from before they were read, `now` the time.
+    Raises OutputError, and changes nothing, when the file is not as it was read or a process holds it open for
+    writing; `force` replaces it all the same.
+    """
+    target = _real(path)
+
+    def check() -> None:
+        if not (force or (holds(target, read) and stamp(target) == seen)):
+            raise OutputError(
+                f"{path} changed while it was condensed.", "Nothing was changed. Close the client that uses it first."
+            )
+
+    with output_errors(path):
+        check_replaceable(target)
+        check()
+        if not force:
+            _check_unused(path, target)
+        backup = _keep(target, data, "backup", now)
+        try:
+            write_bytes(target, data, last_check=check)
+        except BaseException:
+            _drop(backup, target)
+            raise
+        late = backup.stat().st_size - len(read)
+        if late and not force:
+            raise OutputError(
+                f"{path} was condensed, but a program wrote {late:,} bytes to it in that moment.",
+                f"They are in {backup.name} only; condense undo brings it back.",
+            )
+    return backup
+
+
+def backups_of(path: Path) -> list[Backup]:
+    """The backups of a file, the newest first. Raises UsageError for what is no file, such as standard input."""
+    target = _real(path)
+    return sorted(_found(target), key=lambda backup: (backup.made, backup.path.name), reverse=True)
+
+
+def undo(path: Path, *, now: datetime, name: str | None = None, force: bool = False) -> Undone:
+    """Bring back the newest backup of a file, or the one of that name.
+
+    The backup becomes the file again, and is no backup any more. What it replaces goes only when it is exactly what
+    condense wrote. When it is anything else, OutputError is raised; with `force` it is kept as `….condense-undone`.
+    Raises UnreadableError when there is no backup, UsageError when none has the name.
+    """
+    target = _real(path)
+    found = backups_of(path)
+    chosen = _chosen(path, found, name)
+    with output_errors(path):
+        before = stamp(target)
+        check_replaceable(target)
+        content = target.read_bytes() if before.size is not None else b""
+        new = _not_by_condense(content, found)
+        if not force:
+            if new:
+                raise OutputError(
+                    f"{path} holds {new} that condense did not write: it went on, or was changed.",
+                    "Nothing was changed. With --force the backup comes back, and the present file is kept beside it.",
+                )
+            _check_unused(path, target)
+        kept = _keep(target, chosen.path.read_bytes(), "undone", now) if before.size is not None else None
+        try:
+            if stamp(target) != before and not force:
+                raise OutputError(f"{path} changed just now.", "Nothing was changed. Try again.")
+            chosen.path.replace(target)
+        except BaseException:
+            if kept is not None:
+                _drop(kept, target)
+            raise
+        if kept is not None and not new and holds(kept, content):  # Otherwise a program wrote to it in the last moment.
+            kept.unlink()
+            kept = None
+        sync_folder(target.parent)
+    return Undone(target, chosen, kept)
+
+
+def _real(path: Path) -> Path:
+    if str(path) == STDIO or (path.exists() and not path.is_file()):
+        raise UsageError(f"{path} is no file that could be replaced.", "Name the file of a transcript.")
+    return Path(os.path.realpath(path))
+
+
+def _check_unused(path: Path, target: Path) -> None:
+    found = writers(target)
+    if found:
+        raise OutputError(
+            f"{path} is open for writing in {', '.join(map(str, found))}.", "Nothing was changed. Close it there first."
+        )
+
+
+def _keep(target: Path, successor: bytes, kind: Kind, now: datetime) -> Path:
+    """Give a file a second name before something takes its place. Raises OSError."""
+    digest = sha256(successor).hexdigest()[:_DIGITS]
+    time = now.astimezone(UTC).strftime(_TIME)
+    backup = target.with_name(f"{target.name}.{time}.{len(successor)}-{digest}.condense-{kind}")
+    with contextlib.suppress(OSError), target.open("rb") as file:
+        os.fsync(file.fileno())  # Windows flushes only what is open for writing.
+    try:
+        os.link(target, backup)
+    except FileExistsError:
+        raise
+    except OSError:
+        create_bytes(backup, target.read_bytes(), like=target)
+    sync_folder(target.parent)
+    return backup
+
+
+def _drop(backup: Path, target: Path) -> None:
+    """Remove a backup of what is still in its place."""
+    with contextlib.suppress(OSError):
+        if backup.samefile(target) or holds(target, backup.read_bytes()):
+            backup.unlink()
+
+
+def _found(target: Path) -> Iterator[Backup]:
+    with output_errors(target.parent), contextlib.suppress(FileNotFoundError):
+        for path in target.parent.iterdir():
+            backup = _backup_of(target, path)
+            if backup is not None:
+                yield backup
+
+
+def _backup_of(target: Path, path: Path) -> Backup | None:
+    """The backup of a file that a path names; None where that is something else, or gone by now. Raises OSError."""
+    tail = _TAIL.fullmatch(path.name.removeprefix(target.name))
+    if tail is None or not path.name.startswith(target.name) or path.is_symlink():  # No backup is made as a link.
+        return None
+    time, size, digest, kind = tail.groups()
+    try:
+        made = datetime.strptime(time, _TIME).replace(tzinfo=UTC)
+        # A run that was killed before the replacement leaves a second name of the file itself.
+        if target.exists() and path.samefile(target):
+            return None
+        return Backup(path, cast("Kind", kind), made, path.stat().st_size, int(size), digest)
+    except (ValueError, FileNotFoundError):
+        return None
+
+
+def _chosen(path: Path, found: Sequence[Backup], name: str | None) -> Backup:
+    if name is None:
+        made_by_condense = [backup for backup in found if backup.kind == "backup"]
+        if not made_by_condense:
+            raise UnreadableError(f"There is no backup of {path}.", "condense run FILE --in-place makes one.")
+        return made_by_condense[0]
+    for backup in found:
+        if backup.path.name == Path(name).name:
+            return backup
+    raise UsageError(f"There is no backup {name} of {path}.", "condense undo FILE --list shows what there is.")
+
+
+def _not_by_condense(content: bytes, found: Sequence[Backup]) -> str:
+    """What of a file's content condense did not write, in words; "" when it wrote all of it."""
+    for backup in found:
+        written = content[: backup.successor_size]
+        if backup.kind == "backup" and sha256(written).hexdigest()[:_DIGITS] == backup.successor_digest:
+            rest = content[backup.successor_size :]
+            lines = rest.count(b"\n") + (not rest.endswith(b"\n"))
+            return f"{plural(lines, 'line')} ({len(rest):,} bytes)" if rest else ""
+    return f"{len(content):,} bytes" if content else ""

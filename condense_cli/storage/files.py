@@ -1,0 +1,240 @@
+"""Reading input and writing output: whole or not at all, with errors that name the file."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from msgspec import Struct
+
+from ..errors import OutputError, UnreadableError, UsageError
+
+STDIO: Final = "-"
+LARGEST_STREAM: Final = 1 << 30
+"""Bytes that are read of a pipe or a device, which may have no end; a file of any size is read."""
+_PIECE: Final = 1 << 20
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Bytes of a file, or of standard input for "-". Raises UnreadableError, also for a pipe that gives too much."""
+    if not str(path):
+        raise UnreadableError("The name of the file is empty.", "Name a transcript, or use - for standard input.")
+    if str(path) == STDIO:
+        return _read_stream(sys.stdin.buffer, "Standard input")
+    with input_errors(path), Path(path).open("rb") as file:
+        has_an_end = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        return file.read() if has_an_end else _read_stream(file, str(path))
+
+
+def _read_stream(stream: BinaryIO, name: str) -> bytes:
+    whole = io.BytesIO()
+    while piece := stream.read(_PIECE):
+        whole.write(piece)
+        if whole.tell() > LARGEST_STREAM:
+            raise UnreadableError(
+                f"{name} gives more than {LARGEST_STREAM:,} bytes, and may have no end.", "Save it, and name the file."
+            )
+    return whole.getvalue()
+
+
+@contextlib.contextmanager
+def input_errors(path: str | Path) -> Iterator[None]:
+    """Turn errors of the system inside into one that says what could not be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise UnreadableError(f"There is no file {path}.", "Check the path, or use - for standard input.") from None
+    except IsADirectoryError:
+        raise UnreadableError(f"{path} is a folder.", "Name one transcript file in it.") from None
+    except OSError as error:
+        raise UnreadableError(f"Cannot read {path}: {error.strerror or error}.") from None
+
+
+def write_bytes(path: Path, data: bytes, *, last_check: Callable[[], None] | None = None) -> None:
+    """Write a file whole or not at all: to a neighbour first, then renamed over it. Raises OutputError.
+
+    An existing file keeps its permissions and, where the system lets it, its owner; a device or pipe is written to
+    as it is. `last_check` is called right before the renaming, and may raise to leave everything as it is.
+    """
+    with written_whole(path, last_check=last_check) as file:
+        file.write(data)
+
+
+def create_bytes(path: Path, data: bytes, *, like: Path) -> bool:
+    """Write a new file whole or not at all, with the permissions of another one. Raises OutputError.
+
+    False when the file is there already with these very bytes. A file that differs is an error, never overwritten.
+    """
+    with output_errors(path):
+        if not path.exists():
+            with _neighbour(path, like) as (file, finish):
+                file.write(data)
+                name_new(finish(), path)
+            sync_folder(path.parent)
+            return True
+        if holds(path, data):
+            return False
+    raise OutputError(f"There is a file {path} already, and it holds something else.", "It was left as it is.")
+
+
+def name_new(existing: Path, new: Path) -> None:
+    """Give a file a second name; where the file system knows no second names, move it. Raises FileExistsError."""
+    try:
+        os.link(existing, new)
+    except FileExistsError:
+        raise
+    except OSError:
+        if new.exists():
+            raise FileExistsError(0, "it exists") from None
+        existing.rename(new)
+
+
+@contextlib.contextmanager
+def written_whole(path: Path, *, last_check: Callable[[], None] | None = None) -> Iterator[BinaryIO]:
+    """A file to write to piece by piece, which takes the place of `path` when the block ends without an error.
+
+    Otherwise nothing is there that was not there before. As `write_bytes` for the rest. Raises OutputError.
+    """
+    with output_errors(path):
+        if path.exists() and not path.is_file():
+            if path.is_dir():
+                raise IsADirectoryError(0, "it is a folder")
+            with path.open("wb") as device:
+                yield device
+            return
+        target = Path(os.path.realpath(path))
+        check_replaceable(target)
+        with _neighbour(target, target if target.exists() else None) as (file, finish):
+            yield file
+            temporary = finish()
+            if last_check is not None:
+                last_check()
+            temporary.replace(target)
+        sync_folder(target.parent)
+
+
+@contextlib.contextmanager
+def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Callable[[], Path]]]:
+    """A hidden file beside another one, open to write, and what puts it on disk and gives its path.
+
+    It has the permissions of a third one, if there is one. It is gone afterwards, or has another name.
+    """
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
+    # Without another file it gets what every new file gets; otherwise nobody else may read it before it has those.
+    mode = 0o666 if like is None else 0o600
+    file = open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115 - closed below
+
+    def finish() -> Path:
+        with file:
+            file.flush()
+            os.fsync(file.fileno())
+        if like is not None:
+            status = like.stat()
+            with contextlib.suppress(OSError, AttributeError):  # Only root may give files away; Windows has no owners.
+                os.chown(temporary, status.st_uid, status.st_gid)
+            temporary.chmod(status.st_mode & 0o7777)  # After the owner: changing that takes bits away.
+        return temporary
+
+    try:
+        yield file, finish
+    finally:
+        with contextlib.suppress(OSError):
+            file.close()
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def check_replaceable(path: Path) -> None:
+    """Raises PermissionError for a file that exists and is read-only: renaming over it would ignore that."""
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(0, "the file is read-only")
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on disk, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def output_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the system inside into one that says what could not be written."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"Cannot write {path}: {error.strerror or error}.", "Nothing was written there.") from None
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it where they are missing. Raises OutputError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"Cannot make the folder {path}: {error.strerror or error}.") from None
+
+
+def check_no_links(folder: Path, below: str | Path) -> None:
+    """Raises OutputError where a name on the way from a folder to a file below it is a link.
+
+    The user named the folder; whatever stands in it may be anybody's, and a link would lead out of it.
+    """
+    path = folder
+    for name in Path(below).parts:
+        path /= name
+        if path.is_symlink():
+            raise OutputError(f"{path} is a link, and is not written through.", "Remove it, or name another folder.")
+
+
+def holds(path: Path, data: bytes) -> bool:
+    """Whether a file has exactly these bytes."""
+    view = memoryview(data)
+    try:
+        with path.open("rb") as file:
+            position = 0
+            while piece := file.read(_PIECE):
+                if piece != view[position : position + len(piece)]:
+                    return False
+                position += len(piece)
+    except FileNotFoundError:
+        return False
+    return position == len(data)
+
+
+class Stamp(Struct, frozen=True):
+    """What changes when a file is written to or exchanged; None in all for a file that is not there, or hidden."""
+
+    device: int | None = None
+    inode: int | None = None
+    size: int | None = None
+    mtime_ns: int | None = None
+
+
+def stamp(path: Path) -> Stamp:
+    try:
+        status = path.stat()
+    except OSError:
+        return Stamp()
+    return Stamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def check_output(source: str, output: Path, hint: str = "Write to another file.") -> None:
+    """Refuse an output that is the input. Raises UsageError with the hint."""
+    if source != STDIO and is_same_file(source, output):
+        raise UsageError(f"The output {output} is the input file.", hint)
+
+
+def is_same_file(one: str, other: Path) -> bool:
+    """Whether two names are those of one file that is there."""
+    with contextlib.suppress(OSError):
+        return os.path.samefile(one, other)
+    return False
