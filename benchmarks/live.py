@@ -71,7 +71,7 @@ def cleared(keep: int, above: int = 0) -> Way:
     return clear
 
 
-def rewritten(preset: str) -> Way:
+def rewritten(preset: str | None) -> Way:
     """All is condensed at each turn."""
 
     def rewrite(messages: list[Any], now: float, used: int) -> list[Any]:
@@ -81,7 +81,7 @@ def rewritten(preset: str) -> Way:
     return rewrite
 
 
-def live(policy: str | Policy, model: str | None, preset: str, keep_recent: int) -> Way:
+def live(policy: str | Policy, model: str | None, preset: str | None, keep_recent: int) -> Way:
     fitting = Live(preset=preset, model=model, policy=policy, format="anthropic", keep_recent=keep_recent)
     system = [{"type": "text", "text": "system", **MARK}]
 
@@ -94,7 +94,7 @@ def live(policy: str | Policy, model: str | None, preset: str, keep_recent: int)
     return fit
 
 
-WAYS: dict[str, Callable[[str | None, str, int], Way]] = {
+WAYS: dict[str, Callable[[str | None, str | None, int], Way]] = {
     "untouched": lambda model, preset, keep: untouched,
     "cleared, keep 3": lambda model, preset, keep: cleared(3),
     "cleared, keep 10": lambda model, preset, keep: cleared(10),
@@ -190,14 +190,14 @@ def main() -> None:
     parser.add_argument("--ways", nargs="*", default=[name for name in WAYS if "rewritten" not in name])
     parser.add_argument("--regime", choices=REGIMES, default="anthropic")
     parser.add_argument("--model", help="whose prices Live reckons with, in place of the recorded model's")
-    parser.add_argument("--preset", default="balanced")
+    parser.add_argument("--preset", help="in place of what Live uses by itself")
     parser.add_argument("--keep-recent", type=int, default=5)
     parser.add_argument("--every", type=int, default=3, help="ask what is needed at each so manieth request")
     parser.add_argument("-v", action="store_true", help="print each decision")
     options = parser.parse_args()
     regime = REGIMES[options.regime]
     found: dict[str, list[tuple[float, float | None, float | None]]] = {}
-    print(f"{regime.name}; {options.preset}; keep recent {options.keep_recent}")
+    print(f"{regime.name}; {options.preset or 'as Live comes'}; keep recent {options.keep_recent}")
     for path in options.sessions:
         messages, model, factor = session(path)
         sizes, kept = Sizes(factor), Kept(messages, options.every)

@@ -27,7 +27,7 @@ BESIDE, SECONDS = 12_000, 20.0
 def costs(path: Path, name: str) -> list[float]:
     """The cost of all input so far after each request, in tokens at the input price."""
     messages, model, factor = session(path)
-    way, sizes, cache = WAYS[name](model, "balanced", 5), Sizes(factor), Cache(REGIMES["anthropic"], BESIDE)
+    way, sizes, cache = WAYS[name](model, None, 5), Sizes(factor), Cache(REGIMES["anthropic"], BESIDE)
     each, used = [], 0
     for number, (_, request) in enumerate(requests_of(messages)):
         billed = cache.bill(sizes.pieces(way(request, SECONDS * number, used)), SECONDS * number)

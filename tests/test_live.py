@@ -29,7 +29,7 @@ def long_conversation(turns: int = 10) -> list[Any]:
 
 
 def eager(**more: Any) -> Live:
-    return Live(**{"policy": Eager(), "keep_recent": 2, "format": "anthropic", **more})
+    return Live(**{"preset": "cost", "policy": Eager(), "keep_recent": 2, "format": "anthropic", **more})
 
 
 def test_a_small_conversation_is_sent_as_it_came() -> None:
@@ -232,7 +232,7 @@ def test_a_state_that_cannot_be_used_is_no_obstacle(tmp_path: Path) -> None:
 
 
 def test_a_cold_cache_renews() -> None:
-    live, messages = Live(policy="economic:1000", keep_recent=2, format="anthropic"), long_conversation()
+    live, messages = Live(preset="cost", policy="economic:1000", keep_recent=2, format="anthropic"), long_conversation()
     assert live.fit(messages, now=0).decision.kind is Kind.SEGMENT
     messages += [message for n in range(5) for message in read_turn(f"n{n}", f"n{n}.py", lines(f"n{n}"))]
     warm = copy.deepcopy(live).fit(messages, now=200)
@@ -241,7 +241,7 @@ def test_a_cold_cache_renews() -> None:
 
 
 def test_the_limit_is_a_reason_for_every_policy() -> None:
-    live = Live(policy="tokens:900000", context_window=30_000, keep_recent=2, format="anthropic")
+    live = Live(preset="cost", policy="tokens:900000", context_window=30_000, keep_recent=2, format="anthropic")
     fitted = live.fit(long_conversation())
     assert fitted.decision.is_change
     assert fitted.tokens < 27_000
@@ -249,14 +249,14 @@ def test_the_limit_is_a_reason_for_every_policy() -> None:
 
 # A try that did not pay is not made again at every request.
 def test_a_declined_decision_waits_until_more_came() -> None:
-    live, messages = Live(policy="economic:0", keep_recent=2, format="anthropic"), long_conversation()
+    live, messages = Live(preset="cost", policy="economic:0", keep_recent=2, format="anthropic"), long_conversation()
     live.fit(messages, now=0, decide=False)
     kinds = [live.fit(messages, now=0).decision.kind for _ in range(3)]
     assert kinds == [Kind.DECLINED, Kind.NONE, Kind.NONE]
 
 
 def test_reported_usage_counts() -> None:
-    live, messages = Live(policy="tokens:150000", keep_recent=2, format="anthropic"), long_conversation()
+    live, messages = Live(preset="cost", policy="tokens:150000", keep_recent=2, format="anthropic"), long_conversation()
     assert live.fit(messages).decision.kind is Kind.NONE
     usage = {"input_tokens": 10, "cache_read_input_tokens": 149_000, "cache_creation_input_tokens": 2_000}
     messages += [assistant("Yes."), user("Go on.")]

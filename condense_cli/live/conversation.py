@@ -57,7 +57,7 @@ class Live:
     """One conversation that goes on. Several may share a `state`.
 
     `configuration` or `preset` is as for `condense_cli.condense`; without either it is `balanced` with a `min_worth` of
-    0.8, as a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
+    0.4, as a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
     default: when it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
     a value of `condense_cli.live.policies`; each also decides before the window is full. `state` is a path for what
     has to survive a restart, a `StateFile`, or None for memory. `keep_recent` turns at the end stay whole.

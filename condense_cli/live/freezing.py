@@ -40,7 +40,7 @@ class Frozen(Struct, frozen=True):
     tokens: int
 
 
-_WORTH: Final = 0.8
+_WORTH: Final = 0.4
 """What 1,000 tokens have to be worth to stay. Milder cuts do not always pay for the cache that they rewrite."""
 
 
