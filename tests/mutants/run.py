@@ -54,7 +54,12 @@ Change = tuple[str, str, str]
 def table() -> dict[str, list[str]]:
     """The modules that guard, each with its tests, by their names without `condense_cli/` and `.py`."""
     modules = tomllib.loads((HERE / "modules.toml").read_text())
-    return {module: [f"tests/test_{name}.py" for name in names] for module, names in modules.items()}
+    return {module: [_place(f"test_{name}.py") for name in names] for module, names in modules.items()}
+
+
+def _place(file: str) -> str:
+    [path] = HERE.parent.rglob(file)
+    return path.relative_to(PROJECT).as_posix()
 
 
 def excused() -> dict[str, dict[Change, str]]:

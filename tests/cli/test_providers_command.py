@@ -1,0 +1,144 @@
+"""`condense providers`: the comparison, its figures, and one provider with its settings."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import msgspec
+import pytest
+from helpers import condense, condense_on_terminal
+from provided import Package
+from real import PROJECT
+
+from condense_cli.config.models import TruncationConfig
+from condense_cli.errors import ExitStatus
+from condense_cli.providers.base import Capabilities, Provider
+from condense_cli.providers.registry import BUILT_IN, Registry
+from condense_cli.report.lists.provider_options import options_of
+from condense_cli.report.lists.providers import comparison, description, facts_of, measured
+
+BENCHMARKS = PROJECT / "benchmarks"
+IDS = [provider.id for provider in BUILT_IN]
+FEATURES = (
+    "speed",
+    "token reduction",
+    "information loss",
+    "API cost",
+    "lossless phase",
+    "threshold-based",
+    "summaries",
+    "multi-pass",
+    "fallback",
+)
+
+
+@pytest.mark.parametrize("arguments", [[], ["list"]])
+def test_the_table_compares_every_provider(arguments: list[str]) -> None:
+    done = condense("providers", *arguments)
+    assert (done.status, done.stderr) == (ExitStatus.DONE, "")
+    header, *lines = done.text.splitlines()
+    assert header.split() == IDS
+    assert tuple(line[:17].rstrip() for line in lines[: len(FEATURES)]) == FEATURES
+    assert "information loss  0–32 %" in done.text
+    printed = " ".join(done.text.split())
+    for provider in BUILT_IN:
+        assert f"{provider.name}. Best for {provider.best_for}." in printed
+    assert f"Measured on {measured().date} on {measured().transcripts} sample transcripts" in printed
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_the_table_fits(columns: int) -> None:
+    for arguments in ([], ["show", "smart"]) if columns >= 80 else ([],):
+        done = condense_on_terminal("providers", *arguments, columns=columns)
+        assert done.status == ExitStatus.DONE
+        assert b"\x1b[2m" in done.stdout
+        assert max(map(len, done.plain.splitlines())) <= columns
+        assert "…" not in done.plain
+
+
+def test_the_list_as_json() -> None:
+    found = json.loads(condense("providers", "list", "--json").stdout)
+    assert found["version"] == 1
+    assert found["measured"]["transcripts"] == measured().transcripts
+    assert [entry["id"] for entry in found["providers"]] == IDS
+    assert [entry["id"] for entry in found["providers"] if entry["default"]] == ["smart"]
+    for entry, provider in zip(found["providers"], BUILT_IN, strict=True):
+        assert entry["capabilities"] == msgspec.to_builtins(provider.capabilities)
+        assert entry["origin"] == "built in"
+        assert entry["measured"]["saved_percent"][0] > 0
+
+
+@pytest.mark.parametrize("provider", BUILT_IN, ids=lambda provider: provider.id)
+def test_show_names_every_setting(provider: Any) -> None:
+    done = condense("providers", "show", provider.id)
+    words = done.text.split()
+    for option in options_of(provider.settings):
+        assert option.key.rpartition(".")[2] in words
+    assert f"condense run FILE --provider {provider.id} --set {provider.example}" in done.text
+    found = json.loads(condense("providers", "show", provider.id, "--json").stdout)
+    assert [option["key"] for option in found["options"]] == [option.key for option in options_of(provider.settings)]
+    assert found["schema"] == json.loads(json.dumps(provider.schema()))
+
+
+def test_settings_have_their_defaults_and_what_they_take() -> None:
+    options = {option.key: (option.default, option.takes) for option in options_of(TruncationConfig)}
+    assert options["truncation_mode"] == ("truncate", "suppress or truncate")
+    assert options["max_tool_result_lines"] == (5, "whole number, 1 or more")
+    assert options["preserve_user_messages"] == (True, "true or false")
+    smart = {option.key: (option.default, option.takes) for option in options_of(BUILT_IN[0].settings)}
+    assert smart["lossless_prelude.enabled"] == (False, "true or false")
+    assert smart["lossy_phase.target_reduction_percent"] == (50, "number above 0 and below 100")
+    assert smart["fallback_phase.multi_pass.max_passes"] == (3, "whole number from 1 to 20")
+
+
+# A package may say little of its provider, and its settings may all be long.
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_provider_of_a_package(width: int) -> None:
+    class Named(msgspec.Struct, frozen=True):
+        pattern: str = "^(error|warning)"
+
+    class Quiet(Provider[Named]):
+        id = "quiet"
+        name = "Says little"
+        description = "Cuts results."
+        capabilities = Capabilities(lossy=True)
+        settings = Named
+
+    entry = Registry(installed=Package({"quiet": Quiet})).entry("quiet")
+    facts = facts_of(entry, measured(), "smart")
+    shown = [line.plain for line in description(entry, facts, width)]
+    assert "pattern" in " ".join(shown)
+    assert "by default ^(error|warning)" in " ".join(" ".join(shown).split())
+    listed = [line.plain for line in comparison([facts], measured(), width)]
+    assert "quiet  Says little." in listed
+    assert not any("est for" in line for line in [*shown, *listed])
+
+
+# What an example shows works.
+@pytest.mark.parametrize("provider", BUILT_IN, ids=lambda provider: provider.id)
+def test_examples_work(provider: Any) -> None:
+    sample = BENCHMARKS.parent / "sample_transcripts" / "bugfix-session.jsonl"
+    done = condense("run", sample, "--provider", provider.id, "--set", provider.example, "--json", "--no-config")
+    assert done.status == ExitStatus.DONE, done.stderr
+
+
+def test_an_unknown_provider() -> None:
+    done = condense("providers", "show", "smrt")
+    assert done.status == ExitStatus.USAGE
+    assert "Did you mean smart?" in done.message
+
+
+# The figures are those that the benchmark gives, but for times and prices.
+def test_the_figures_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import providers as benchmark
+
+    found, stored = benchmark.measure(rounds=1), measured()
+    assert found.transcripts == stored.transcripts, "there are new samples: run benchmarks/providers.py --write"
+    assert found.providers.keys() == stored.providers.keys()
+    for id, figures in found.providers.items():
+        assert figures.saved_percent == stored.providers[id].saved_percent
+        assert figures.lost_percent == stored.providers[id].lost_percent
+    sys.modules.pop("providers")

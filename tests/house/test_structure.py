@@ -1,0 +1,266 @@
+"""The shape of the house: imports point one way, files stay small, presets travel with the package."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent.parent
+PACKAGE = TESTS.parent / "condense_cli"
+FLOORS = [
+    {"errors"},
+    {"core"},
+    {"toolcalls"},
+    {"money", "rules"},
+    {"formats", "config"},
+    {"lossless"},
+    {"ledger", "extractive"},
+    {"passes", "quality"},
+    {"storage"},
+    {"llm"},
+    {"providers"},
+    {"report"},
+    {
+        "plugins",
+        "extending",
+        "proven",
+        "api",
+        "measuring",
+        "estimating",
+        "judging",
+        "comparing",
+        "sessions",
+        "rows",
+        "many",
+    },
+    {"live"},
+    {"cli", "__init__", "__main__"},
+]
+"""From the ground up: a module may import from its own floor and those below."""
+
+FLOOR_OF = {name: level for level, names in enumerate(FLOORS) for name in names}
+TOP = FLOOR_OF["api"]
+OUTSIDE = {
+    "fcntl", "os", "pathlib", "platformdirs", "random", "rich", "shutil", "signal", "socket", "sqlite3", "subprocess",
+    "sys", "tempfile", "threading", "time", "typer",
+}  # fmt: skip
+"""Modules that reach files, clock, terminal or environment. In `report/` Rich makes what `cli/` prints."""
+
+CALLS = {"print", "input", "open", "breakpoint"}
+CLOCKS = {"now", "today", "utcnow"}
+AT_THE_EDGE = {
+    "config/files.py": {"pathlib", "platformdirs"},
+    "config/loading.py": {"pathlib"},
+    "config/packaged.py": {"pathlib"},
+    "config/preset_folders.py": {"pathlib"},
+    "config/user.py": {"os", "pathlib"},
+    "llm/cache.py": {"os", "pathlib", "platformdirs", "sqlite3"},
+    "llm/calls.py": {"threading", "time"},
+    "llm/redaction.py": {"pathlib"},
+    "core/patterns.py": {"time"},
+    "quality/paired.py": {"random"},  # With a seed: a function of its arguments.
+    "report/page/document.py": {"pathlib"},
+    "report/lists/providers.py": {"pathlib"},
+    "core/tiktoken_counter.py": {"os", "pathlib", "tempfile"},
+    "report/estimate/typical.py": {"pathlib"},
+}
+"""The files below the topmost floors that reach outside, and how."""
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Everything in the code of a file."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
+def room(path: Path) -> str:
+    """The top-level module or package that a file belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def reached(path: Path) -> set[str]:
+    """What of the world outside a file uses."""
+    found = set()
+    for node in nodes(path):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found |= {node.func.id} & CALLS
+        elif isinstance(node, ast.Attribute):
+            found |= {node.attr} & CLOCKS
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names} & OUTSIDE
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found |= {(node.module or "").split(".")[0]} & OUTSIDE
+    return found - {"rich"} if room(path) == "report" else found
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Rooms of this package that a file imports from, at any depth of its code."""
+    rooms = set()
+    depth = len(path.relative_to(PACKAGE).parts)
+    for node in nodes(path):
+        if isinstance(node, ast.ImportFrom) and node.level and node.level == depth:
+            names = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
+            rooms |= {name for name in names if name != "__version__"}
+    return rooms
+
+
+def patterns(path: Path) -> dict[str, str]:
+    """The regular expressions that a file names."""
+    found = {}
+    for node in nodes(path):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(node.value, ast.Call):
+            call = ast.unparse(node.value.func)
+            pattern = node.value.args[0] if node.value.args else None
+            if call == "re.compile" and isinstance(pattern, ast.Constant):
+                found[node.target.id] = str(pattern.value)
+    return found
+
+
+def searched(path: Path) -> set[str]:
+    """Names of which a file uses a method that tries a pattern at every character."""
+    return {
+        node.value.id
+        for node in nodes(path)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if node.attr in ("search", "finditer", "findall", "sub", "split")
+    }
+
+
+# A run of blanks takes the square of its length where a pattern begins anew at each of them, or where two neighbouring
+# repeats can share them in many ways.
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_patterns_take_a_run_of_blanks_once(path: Path) -> None:
+    for name, pattern in patterns(path).items():
+        assert not (name in searched(path) and re.match(r"\\[sW][*+]", pattern)), name
+        assert not re.search(r"[*+]\?\)?\\s\*", pattern), name
+        assert len(re.findall(r"\\W\*(?!\+)", pattern)) < 2, name
+
+
+def imports(path: Path) -> Iterator[tuple[Path, ast.ImportFrom]]:
+    """The files of the package that a file imports when it runs, or at its start, and not for type checkers alone."""
+    for_types = {
+        id(inner)
+        for node in nodes(path)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in nodes(path):
+        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in for_types:
+            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            for alias in node.names:
+                for found in (
+                    folder / f"{alias.name}.py",
+                    folder / alias.name / "__init__.py",
+                    folder.with_suffix(".py"),
+                ):
+                    if found.is_file():
+                        yield found, node
+                        break
+
+
+def circles() -> list[list[str]]:
+    """Files that import each other, however far around."""
+    graph = {path: {found for found, _ in imports(path)} for path in modules()}
+    reach = {path: graph[path] - {path} for path in graph}
+    changed = True
+    while changed:
+        changed = False
+        for path, found in reach.items():
+            more = found.union(*(reach[other] for other in found))
+            if more != found:
+                reach[path], changed = more, True
+    together = {
+        frozenset(other for other in found if path in reach[other]) for path, found in reach.items() if path in found
+    }
+    return sorted(sorted(str(path.relative_to(PACKAGE)) for path in group) for group in together)
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    assert circles() == []
+
+
+MOST_FILES = 28
+"""In one folder, beside its `__init__`: with more of them nobody finds a room."""
+
+
+def test_no_folder_is_without_streets() -> None:
+    folders = {path.parent for path in modules()}
+    sizes = {str(folder.relative_to(PACKAGE)): len([*folder.glob("*.py")]) - 1 for folder in folders}
+    assert {name: size for name, size in sizes.items() if size > MOST_FILES} == {}
+
+
+def test_every_room_has_a_floor() -> None:
+    assert {room(path) for path in modules()} == set(FLOOR_OF)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    # The package's own __init__ names the API for type checkers; everything may know the version in it.
+    for name in imported_rooms(path):
+        assert FLOOR_OF[name] <= FLOOR_OF[room(path)], f"{path.name} imports {name} from a floor above"
+
+
+# Below the topmost floors and beside the storage there are values alone: no files, clock, terminal or environment, but
+# for what is listed.
+def test_what_reaches_outside_is_listed() -> None:
+    below = {
+        str(path.relative_to(PACKAGE)): reached(path)
+        for path in modules()
+        if FLOOR_OF[room(path)] < TOP and room(path) != "storage"
+    }
+    assert {name: found for name, found in below.items() if found} == AT_THE_EDGE
+
+
+def test_files_hold_one_idea_each() -> None:
+    files = [*modules(), *TESTS.rglob("*.py")]
+    sizes = {str(path.relative_to(PACKAGE.parent)): len(path.read_text().splitlines()) for path in files}
+    assert {name: size for name, size in sizes.items() if size > 350} == {}
+
+
+# What the API promises is what the package gives.
+def test_the_public_names_exist() -> None:
+    import condense_cli
+
+    assert sorted(condense_cli.__all__) == condense_cli.__all__
+    for name in condense_cli.__all__:
+        assert getattr(condense_cli, name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = condense_cli.nothing
+
+
+# The layout of an installed wheel: presets inside the package, nothing beside it.
+def test_presets_work_in_the_layout_of_a_wheel(tmp_path: Path) -> None:
+    import shutil
+    import subprocess
+    import sys
+
+    shutil.copytree(PACKAGE, tmp_path / "condense_cli")
+    shutil.copytree(PACKAGE.parent / "presets", tmp_path / "condense_cli" / "presets")
+    code = (
+        "from condense_cli.config import preset_folders, presets\n"
+        "print(preset_folders.presets_folder()); presets.load_preset('speed')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()) == (tmp_path / "condense_cli" / "presets").resolve()
+
+
+# Presets are found beside the package in a source tree, and inside it in a wheel.
+def test_presets_are_in_the_wheel(tmp_path: Path) -> None:
+    import tomllib
+
+    from condense_cli.config.preset_folders import preset_names, presets_folder
+
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())
+    shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert shipped == {"presets": "condense_cli/presets"}
+    assert presets_folder() == PACKAGE.parent / "presets"
+    assert preset_names() == ["balanced", "cost", "lossless", "max", "quality", "speed"]
