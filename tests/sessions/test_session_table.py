@@ -112,10 +112,10 @@ def test_here_and_project_exclude_each_other(machine: Machine) -> None:
     assert "--here and --project" in outcome.message
 
 
-def test_the_readme_shows_the_columns_that_are_printed(machine: Machine) -> None:
+def test_the_page_shows_the_columns_that_are_printed(machine: Machine) -> None:
     """Its example cannot be run: it would be another one on every machine."""
-    readme = (real.PROJECT / "README.md").read_text()
-    (example,) = re.findall(r"\$ condense sessions --limit 3\n(.*?)```", readme, re.DOTALL)
+    page = (real.PROJECT / "docs" / "sessions.md").read_text()
+    (example,) = re.findall(r"\$ condense sessions --limit 3\n(.*?)```", page, re.DOTALL)
     machine.claude_code("a")
     assert machine.sessions().text.splitlines()[0].split() == example.splitlines()[0].split()
     assert max(map(len, example.splitlines())) <= 80
