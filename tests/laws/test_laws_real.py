@@ -69,8 +69,7 @@ def test_laws_hold_for_each_provider(path: Path, provider: Provider[Any], count:
 
 
 # Every law holds when everything that may be cut is cut, for a model that binds thinking too.
-@pytest.mark.parametrize("model", [None, "claude-opus-5-5"])
-@pytest.mark.parametrize("path", real.all_files(), ids=_id)
+@pytest.mark.parametrize(("path", "model"), real.spread(real.all_files(), [None, "claude-opus-5-5"]), ids=_id)
 def test_laws_hold_for_the_strictest_configuration(
     path: Path, model: str | None, count: Counter, tmp_path: Path
 ) -> None:
