@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,28 +24,39 @@ settings.register_profile(
     "default",
     deadline=None,
     derandomize=True,
-    max_examples=40,
+    max_examples=30,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=3_000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+# Many tests start the command, which takes twice as long where each start compiles the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # A script that runs the tests in the background ignores Ctrl-C for them and all that they start, which some interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
 @pytest.fixture(autouse=True)
-def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    home = tmp_path_factory.mktemp("home")
+def isolated_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         monkeypatch.setenv(name, str(home))
     for name in list(os.environ):
         if name.startswith("CONDENSE_") or name.endswith("_API_KEY") or name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS"):
             monkeypatch.delenv(name)
     yield home
-    assert not list(home.iterdir()), "something was written into the user's home"
+    written = [path.name for path in home.iterdir()]
+    for name in written:
+        shutil.rmtree(home / name) if (home / name).is_dir() else (home / name).unlink()
+    assert not written, "something was written into the user's home"
 
 
 @pytest.fixture
@@ -95,3 +108,23 @@ def count() -> Counter:
     from condense_cli.core.tokens import Counter
 
     return Counter()
+
+
+@pytest.fixture(scope="session")
+def masking_rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The detector's compiled rules, which take some seconds to make."""
+    from condense_cli.llm.redaction import Redactor
+
+    pytest.importorskip("kingfisher_sdk")
+    folder = tmp_path_factory.mktemp("rules")
+    Redactor(folder)
+    return folder
+
+
+@pytest.fixture
+def masking(masking_rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--redact` finds the detector's rules compiled, whatever the folder of its cache."""
+    from condense_cli.llm import redaction
+
+    redactor = redaction.Redactor
+    monkeypatch.setattr(redaction, "Redactor", lambda folder: redactor(masking_rules))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from ..errors import UsageError
-from .commands.profiles import complete_profile
+from ..errors import CondenseError, UsageError
 
 if TYPE_CHECKING:
     from ..config.overrides import Overrides
@@ -53,6 +52,17 @@ def complete_preset(incomplete: str) -> list[str]:
     from .running.settings import preset_names_here
 
     return [name for name in preset_names_here() if name.startswith(incomplete)]
+
+
+def complete_profile(incomplete: str) -> list[str]:
+    """Names of profiles that begin so."""
+    from ..config.user import load_user_configuration
+
+    try:
+        names = load_user_configuration().profiles
+    except CondenseError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def complete_format(incomplete: str) -> list[str]:

@@ -72,7 +72,9 @@ def parse(data: bytes, *, name: str = "input", format: str | None = None, lenien
         # A list of no messages says so by itself, and so does an empty session.
         if not transcript.messages and not transcript.warnings and transcript.source.listed:
             raise _nothing_understood(form)
-        return replace(transcript, messages=recognised(transcript.messages))
+        if any(message.stands_apart for message in transcript.messages):
+            transcript = replace(transcript, messages=recognised(transcript.messages))
+        return transcript
     except UnknownFormatError as error:
         raise UnknownFormatError(f"{name}: {error.message}", error.hint) from None
 

@@ -11,7 +11,6 @@ from ..core.transcript import Block, BlockKind, Message
 from ..extractive.answers import words_in
 from ..extractive.pasted import Address, is_typed, own_units
 from ..extractive.units import split
-from ..ledger.written import parse
 from .prelude import key_of
 from .receipts import Receipt
 
@@ -76,7 +75,11 @@ def lost(before: Sequence[Message], after: Sequence[Message]) -> list[Address]:
 
 def _quoted(block: Block) -> Iterator[str]:
     """What the user said, as the ledger of a summary quotes it."""
-    ledger = parse(block.text) if block.summarizes else None
+    if not block.summarizes:
+        return
+    from ..ledger.written import parse  # Most conversations have no summary to read.
+
+    ledger = parse(block.text)
     yield from (request.text for request in ledger.requests) if ledger else ()
 
 

@@ -14,7 +14,7 @@ from ..core import json_text
 from ..errors import UnreadableError
 from ..formats.engine.container import BOM, open_document
 from ..storage.files import LARGEST_STREAM, STDIO
-from .reading import Lines, beginning, is_readable_twice, opened
+from .reading import Lines, beginning, begins_as_array, is_readable_twice, opened
 
 _HEAD: Final = 8 << 20
 """Bytes in which the first elements of an array have to end."""
@@ -22,13 +22,11 @@ _FEW: Final = 8
 
 
 def first_elements(file: str, lines: list[bytes]) -> list[bytes]:
-    """Elements at the beginning of a file that is an array, whose first lines these are; none for any other file.
+    """Elements at the beginning of a file that is an array, whose first lines these are.
 
     Raises UnreadableError.
     """
     start = b"".join(lines).removeprefix(BOM).lstrip()
-    if not start.startswith(b"["):
-        return []
     if file != STDIO:
         with opened(file) as stream:
             start = stream.read(_HEAD).removeprefix(BOM).lstrip()
@@ -53,7 +51,7 @@ def is_array(file: str) -> bool:
     """Whether a file begins as an array does; a pipe begins only once, and holds lines. Raises UnreadableError."""
     if file != STDIO and not is_readable_twice(file):
         return False
-    return b"".join(beginning(file)[:1]).removeprefix(BOM).lstrip().startswith(b"[")
+    return begins_as_array(beginning(file)[:1])
 
 
 class ArrayRows:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Final, TextIO, cast
 from msgspec import Struct
 
 from ..errors import UnreadableError
+from ..formats.engine.container import BOM
 from ..storage.compressed import ZSTD, is_compressed, reading
 from ..storage.files import LARGEST_STREAM, STDIO, input_errors
 
@@ -70,6 +71,11 @@ def beginning(file: str) -> list[bytes]:
     lines = _first_lines(cast("BinaryIO", sys.stdin.buffer))
     put_back(b"".join(lines))
     return lines
+
+
+def begins_as_array(lines: list[bytes]) -> bool:
+    """Whether a file whose first lines these are is an array of rows, if it holds rows."""
+    return b"".join(lines).removeprefix(BOM).lstrip().startswith(b"[")
 
 
 def _first_lines(stream: BinaryIO) -> list[bytes]:

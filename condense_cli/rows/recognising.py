@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from ..errors import NotJsonError
+from ..core import json_text
 from ..formats.engine.container import BOM
 from ..formats.table import TABLE, keys_of
 from ..storage.files import STDIO, input_errors
 from .arrays import first_elements, is_whole_conversation
-from .reading import beginning, is_readable_twice
-from .row import Kind, find, named_kind, parse_row
+from .reading import beginning, begins_as_array, is_readable_twice
+from .row import Kind, find, named_kind
 
 _PARQUET: Final = b"PAR1"
 
@@ -21,9 +21,11 @@ def rows_in(file: str, format: str | None) -> Kind | None:
 
     `format` is the name that the user gave, if any.
     """
-    named = named_kind(format)
-    if named is None and format is not None:
-        return None
+    named = None
+    if format is not None:
+        named = named_kind(format)
+        if named is None:
+            return None
     if is_parquet(file):
         return named or Kind()
     if named is not None and named.is_named:
@@ -31,10 +33,12 @@ def rows_in(file: str, format: str | None) -> Kind | None:
     if file != STDIO and not is_readable_twice(file):
         return named
     lines = beginning(file)
-    elements = first_elements(file, lines)
-    if len(elements) == 1 and not is_whole_conversation(elements[0]):
-        elements *= 2  # One is as good as several.
-    return kind_of(elements or lines) or named
+    if begins_as_array(lines):
+        elements = first_elements(file, lines)
+        if len(elements) == 1 and not is_whole_conversation(elements[0]):
+            elements *= 2  # One is as good as several.
+        lines = elements or lines
+    return kind_of(lines) or named
 
 
 def is_parquet(file: str) -> bool:
@@ -57,7 +61,10 @@ def kind_of(lines: list[bytes]) -> Kind | None:
     kind = Kind()
     fitting = others = 0
     for line in lines:
-        value = _value(line)
+        try:
+            value = json_text.parse(line.removeprefix(BOM))
+        except (ValueError, RecursionError):
+            continue
         if value is None:
             continue
         keys = keys_of(value)
@@ -70,10 +77,3 @@ def kind_of(lines: list[bytes]) -> Kind | None:
             fitting += 1
             kind = Kind(*found) if kind.format is None else kind
     return kind if fitting >= max(others, 1) and kind.format is not None else None
-
-
-def _value(line: bytes) -> Any:
-    try:
-        return parse_row(line.removeprefix(BOM), "")
-    except NotJsonError:
-        return None

@@ -160,6 +160,7 @@ def test_a_second_run_changes_nothing(desk: Desk) -> None:
 
 
 # `speed` has summaries of no model: the one call that is made counts.
+@pytest.mark.usefixtures("masking")
 def test_secrets_are_masked_before_they_are_sent(desk: Desk) -> None:
     records = session()
     records[0]["content"] = "The password: hunter2hunter2"

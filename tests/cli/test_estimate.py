@@ -183,13 +183,13 @@ def test_the_overhead_before_a_summary_is_known_behind_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_table_fits_the_terminal(tmp_path: Path, columns: int) -> None:
     path = tmp_path / "long.jsonl"
-    path.write_bytes(as_lines(session(["a word and another\n" * 60_000] * 9)))
+    path.write_bytes(as_lines(session(["a word and another\n" * 20_000] * 9)))
     done = condense_on_terminal("estimate", path, "speed", "quality", *OPUS, columns=columns)
     assert done.status == ExitStatus.DONE
     lines = done.plain.splitlines()
     assert max(map(cell_len, lines)) <= columns
     (row,) = [line for line in lines if line.startswith("speed ")]
-    assert re.match(r"speed (\* )? *(3,\d{3},\d{3} → )?\d", row)
+    assert re.match(r"speed (\* )? *(1,\d{3},\d{3} → )?\d", row)
     assert "$" in row
     assert row.endswith(("turns", "turn")), "a column was cut off"
 

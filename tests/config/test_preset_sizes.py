@@ -37,8 +37,8 @@ def test_lossless_leaves_the_most_and_max_the_least(data: bytes, model: str | No
     check_order(replace(parse(data), model=model), Counter())
 
 
-# Every file with HYPOTHESIS_PROFILE=thorough, which takes minutes; otherwise one of three.
-REAL = [path for path, part in real.spread(real.readable_files() + real.more_files(), range(3)) if part == 0]
+# Every file with HYPOTHESIS_PROFILE=thorough, which takes minutes; otherwise one of six.
+REAL = [path for path, part in real.spread(real.readable_files() + real.more_files(), range(6)) if part == 0]
 
 
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[-40:])

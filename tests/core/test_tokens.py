@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 
 import pytest
 import real
@@ -16,6 +17,10 @@ from condense_cli.core import tiktoken_counter, tokens
 from condense_cli.core.tokens import COUNTERS, Counter, CounterName, chunks, count_text, encoding_for
 
 NAMES = ("o200k_base", "cl100k_base", "o200k_harmony")
+
+
+splintr_tokenizer = cache(splintr.Tokenizer.from_pretrained)
+"""A tenth of a second a vocabulary."""
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -54,7 +59,7 @@ def test_special_tokens_are_ordinary_text(reference: tiktoken.Encoding) -> None:
 def test_every_way_of_counting_agrees(name: str, text: str) -> None:
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     plain = tokens._splintr_counter(name)(whole)
-    assert count_text(text, name) == plain == len(splintr.Tokenizer.from_pretrained(name).encode_ordinary(whole))
+    assert count_text(text, name) == plain == len(splintr_tokenizer(name).encode_ordinary(whole))
     fast = tokens._fast_counter(name)
     if fast:
         assert fast(whole) == plain

@@ -143,8 +143,11 @@ def test_laws_hold(
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("least", [0.1, 2.0])
-@pytest.mark.parametrize("path", real.all_files(), ids=lambda path: path.name[-40:])
+@pytest.mark.parametrize(
+    ("path", "least"),
+    real.spread(real.all_files(), [0.1, 2.0]),
+    ids=lambda value: value.name[-40:] if isinstance(value, Path) else None,
+)
 def test_laws_hold_on_real_transcripts(path: Path, least: float) -> None:
     prelude = load_preset("balanced").lossless_prelude
     laws.check_all(real.transcript(path), replace(configuration(worth(min_worth=least)), lossless_prelude=prelude))

@@ -183,7 +183,7 @@ def test_an_escape_is_taken_away_where_the_mark_would_count(escapes: str) -> Non
 
 def test_messages_without_marks_are_themselves() -> None:
     messages = (REQUEST, SAID)
-    assert recognised(messages) is messages
+    assert recognised(messages) == messages
     assert [*with_escapes(messages)] == [*messages]
 
 

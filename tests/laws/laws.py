@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from zlib import crc32
 
 from build import compiled
 from msgspec.structs import replace
+from real import IS_THOROUGH
 from references import is_escaped, named_lines_stay, plain_line
 from summary_laws import branch_stays, hidden_stays
 from sums import references_are_those_of_restore, savings_add_up
@@ -67,7 +69,8 @@ def check_all(
     links_stay_whole(result, data)
     references_are_those_of_restore(result, data, count)
     check_content(result, configuration, count)
-    deterministic(transcript, configuration, data, summarizer)
+    if IS_THOROUGH or crc32(data) % 3 == 0:  # One of three, and the same ones each time.
+        deterministic(transcript, configuration, data, summarizer)
     if not any(receipt.kept is Kept.NO_SUMMARY for receipt in result.receipts):
         idempotent(result, configuration, data, summarizer)
     return result

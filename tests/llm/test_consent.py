@@ -65,6 +65,7 @@ def test_an_unknown_profile_is_refused_with_the_nearest(desk: Desk, way: str) ->
     assert "Did you mean openai?" in done.message
 
 
+@pytest.mark.usefixtures("masking")
 @pytest.mark.parametrize("way", WAYS)
 def test_secrets_are_masked_before_they_are_sent(desk: Desk, way: str) -> None:
     secret = "sk-ant-api03-" + "Zq8R3kfT0vYw7LmN" * 5

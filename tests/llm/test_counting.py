@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import model_server as played
@@ -166,14 +167,14 @@ def opened(told: Told, access: Access) -> Told:
     return told
 
 
-def test_secrets_are_masked_wherever_they_stand() -> None:
+def test_secrets_are_masked_wherever_they_stand(masking_rules: Path) -> None:
     secret = "hunter2hunter2"
     transcript = of(
         {"role": "user", "content": f"I use {secret} everywhere."},
         {"role": "assistant", "content": [call("toolu_1", command=f"login --password={secret}")]},
         {"role": "user", "content": [result("toolu_1", f"password: {secret}")]},
     )
-    redactor = Redactor()  # Which takes seconds to load.
+    redactor = Redactor(masking_rules)
     for api in APIS:
         said = json.dumps(sent_of(transcript, api, redactor))
         assert secret not in said

@@ -29,9 +29,13 @@ def test_decoding_undoes_encoding_of_anything(data: bytes) -> None:
 
 
 # The same on real transcripts, of formats too that are only read.
-@pytest.mark.parametrize(("finders", "keep"), VARIETIES)
-@pytest.mark.parametrize("path", [*real.all_files(), *real.files_of("swe-agent")], ids=lambda path: path.name[-40:])
-def test_decoding_undoes_encoding_of_real_transcripts(path: Path, finders: str, keep: Keep) -> None:
+@pytest.mark.parametrize(
+    ("path", "variety"),
+    real.spread(real.all_files(), VARIETIES),
+    ids=lambda value: value.name[-40:] if isinstance(value, Path) else "-".join(value),
+)
+def test_decoding_undoes_encoding_of_real_transcripts(path: Path, variety: tuple[str, Keep]) -> None:
+    finders, keep = variety
     check(real.transcript(path).messages, EACH[finders], keep)
 
 

@@ -114,9 +114,9 @@ def test_what_was_spent_is_told_whatever_comes_last(folder: Path) -> None:
         assert spent(done.json) == CALL * server.calls > 0
 
 
+@pytest.mark.usefixtures("masking")
 @pytest.mark.parametrize("files", ["rows.jsonl -o small.jsonl", "in --out-dir out"])
 def test_how_many_secrets_were_masked_is_told(folder: Path, files: str) -> None:
-    pytest.importorskip("kingfisher_sdk")
     (folder / "in").mkdir()
     secret = b"password=hunter2hunter2"
     (folder / "in/a.jsonl").write_bytes(as_lines(session()).replace(b"listing", secret))

@@ -13,6 +13,7 @@ from condense_cli.errors import CondenseError
 from condense_cli.formats import parse
 
 T = TypeVar("T")
+IS_THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 PROJECT = Path(__file__).resolve().parent.parent.parent
 FOLDER = PROJECT.parent / "shared" / "transcripts"
 MORE = PROJECT.parent / "shared" / "more-transcripts"
@@ -146,7 +147,7 @@ def spread(files: list[Path], ways: Sequence[T]) -> list[tuple[Path, T]]:
 
     With HYPOTHESIS_PROFILE=thorough every way for every file, which takes several times as long.
     """
-    if os.environ.get("HYPOTHESIS_PROFILE") == "thorough":
+    if IS_THOROUGH:
         return [(file, way) for file in files for way in ways]
     whole = set(largest())
     return [

@@ -22,11 +22,11 @@ from ..options import (
     OverheadTokens,
     Redact,
     Session,
+    complete_profile,
 )
 from ..reading import input_file, name_of, read_transcript
 from ..running.needing import Above, ContextWindow, Threshold, check_thresholds
 from ..running.settings import settings_if_any
-from .profiles import complete_profile
 
 EXAMPLES = (
     "Examples:\n\n\b\n"

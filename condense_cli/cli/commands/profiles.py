@@ -10,6 +10,7 @@ from ...errors import ExitStatus
 from ...report.text.visible import visible
 from ..console import console, exits, say, write_text
 from ..named_things import group_of
+from ..options import complete_profile
 
 if TYPE_CHECKING:
     from ...config.profiles import Access
@@ -24,18 +25,6 @@ profiles_app = typer.Typer(
     epilog="Examples:\n\n\b\ncondense profiles\ncondense profiles show gpt-4o-mini\ncondense profiles test gpt-4o-mini",
     rich_markup_mode=None,
 )
-
-
-def complete_profile(incomplete: str) -> list[str]:
-    """Names of profiles that begin so."""
-    from ...config.user import load_user_configuration
-    from ...errors import CondenseError
-
-    try:
-        names = load_user_configuration().profiles
-    except CondenseError:
-        return []
-    return [name for name in names if name.startswith(incomplete)]
 
 
 _SHORTEST_MODEL = 10

@@ -49,8 +49,10 @@ def run(
     """
     with exits():
         check_targets(doing.target_tokens, doing.target_percent)
-        check_thresholds(doing.threshold, doing.above, if_needed=doing.if_needed)
-        converting.check(writing)
+        if not (doing.threshold is None and doing.above is None):
+            check_thresholds(doing.threshold, doing.above, if_needed=doing.if_needed)
+        if writing.to_format is not None:
+            converting.check(writing.to_format, writing)
         overrides = overrides_of(
             doing.keep_recent, doing.only_tools, doing.except_tools, doing.range, doing.pin,
             lossless_only=doing.lossless_only, drop_thinking=doing.drop_thinking,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...errors import UsageError
 
 if TYPE_CHECKING:
-    from ...passes.condensation import Condensation
     from .options import Writing
 
 NAMES = ("anthropic", "openai-chat", "openai-responses")
@@ -26,21 +25,8 @@ To = Annotated[
 ]
 
 
-class Output(NamedTuple):
-    """The bytes to write, None where the format is only read; and what the report warns of.
-
-    No Struct: a shell that completes a flag of `run` imports this module, and waits.
-    """
-
-    data: bytes | None
-    warnings: tuple[str, ...] = ()
-
-
-def check(writing: Writing) -> None:
+def check(to: str, writing: Writing) -> None:
     """Raises UsageError when --to cannot be meant."""
-    to = writing.to_format
-    if to is None:
-        return
     if to not in NAMES:
         raise UsageError(f"--to has no format {to!r}.", f"Name one of {', '.join(NAMES)}.")
     for option, is_given in (("--in-place", writing.in_place), ("--new-session", writing.new_session)):
@@ -49,14 +35,3 @@ def check(writing: Writing) -> None:
                 f"{option} and --to cannot be used together: what is written is no session of the client.",
                 "Write it to a file with -o FILE.",
             )
-
-
-def output(result: Condensation, to: str | None) -> Output:
-    """The result in its own format, or in that of --to. Raises BrokenOutputError."""
-    from ... import api, formats
-
-    if to is not None:
-        conversion = api.convert(result, to)
-        return Output(conversion.data, conversion.notes)
-    is_writable = formats.format_named(result.transcript.format).is_writable
-    return Output(api.dump(result) if is_writable else None)

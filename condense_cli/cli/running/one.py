@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from ...config.overrides import NO_OVERRIDES
 from ...core.tokens import Counter, encoding_for
 from ...passes.condensation import Condensation
 from ...passes.explained import explained
@@ -19,15 +20,13 @@ from ...report.text.shares import percent
 from ...report.text.visible import visible
 from ..console import console, say, tell
 from ..reading import name_of, read_transcript
-from . import converting
-from .counting import factor_for
 from .destination import Delivery, Destination, Where, proposal
 from .log import log_run
 from .providing import say_error
 from .report import cost_of_run, show_run, shows_money
 from .summarizing import Told, summaries_for, told_of
 from .telling import is_silent, tell_report
-from .work import Condenser, Treatment, status_of_result
+from .work import Condenser, Output, Treatment, output_of, status_of_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +48,7 @@ class Ran(Struct, frozen=True):
     file: str
     result: Condensation
     count: Counter
-    output: converting.Output
+    output: Output
     written: Delivery
     told: Told
 
@@ -61,11 +60,16 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
     if treatment.to is None:
         to.check(transcript)
     count = Counter.of(transcript, work.configuration.counter)
-    factor = factor_for(work.count, transcript, count, treatment.calls)
+    factor = None
+    if work.count == "exact":
+        from .counting import factor_for
+
+        factor = factor_for(work.count, transcript, count, treatment.calls)
     with summaries_for(work.configuration, count, treatment.calls) as summaries:
         result = Condenser(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count, factor)
-    result = name_flags(result, work.overrides)
-    output = converting.output(result, treatment.to)
+    if work.overrides != NO_OVERRIDES:
+        result = name_flags(result, work.overrides)
+    output = output_of(result, treatment.to)
     written = to.write(output.data or b"", transcript)
     status = status_of_result(result, summaries, treatment)
     if not showing.log_json:  # Its line names the error.
@@ -124,7 +128,7 @@ def _write_page(path: Path, ran: Ran, report: facts.Report) -> None:
 def _warnings(ran: Ran, *, is_converted: bool) -> Iterator[str]:
     """What there is to warn of besides what the passes did."""
     yield from ran.output.warnings
-    if ran.output.data is not None and not is_converted:
+    if ran.output.data is not None and not is_converted and ran.result.transcript.has_new_summary:
         yield from growth(ran.result.transcript, len(ran.output.data))
     yield from ran.written.warnings
     yield from ran.told.warnings

@@ -24,9 +24,8 @@ from ...storage.files import check_no_links, make_folder, write_bytes
 from ..reading import read_transcript
 from ..rows.condensing import RowsTask, condense_rows, may_call
 from ..rows.running import status_of_rows
-from . import converting
 from .summarizing import OnDemand, Told, summaries_for, told_of, was_interrupted
-from .work import Condenser, Treatment, status_of_result
+from .work import Condenser, Treatment, output_of, status_of_result
 
 if TYPE_CHECKING:
     from ...passes.condensation import Condensation
@@ -121,7 +120,8 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     result = Condenser(treatment.work, treatment.calls, summaries)(transcript, count)
     if was_interrupted(summaries):
         raise KeyboardInterrupt
-    data, notes = converting.output(result, treatment.to)
+    written = output_of(result, treatment.to)
+    data = written.data
     assert data is not None, "the format can be written"
     output = job.ready_output()
     if output is not None:
@@ -130,7 +130,7 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     end = Status.UNCHANGED if data == transcript.source.data else Status.DONE
     status = status_of_result(result, summaries, treatment)
     finished = _finished(job, end, entry, status, _shortcoming(result, status))
-    warnings = (*(result.warnings if result.is_needed else ()), *notes)
+    warnings = (*(result.warnings if result.is_needed else ()), *written.warnings)
     return replace(finished, result=replace(finished.result, warnings=warnings))
 
 

@@ -48,17 +48,22 @@ def show_run(
         return
     unit = unit_of(report)
     if is_brief:
-        from ...report.costs.text import cost_figures
         from ...report.run.facts import summary
-        from ...report.run.slimming import slim_line
-        from ...report.run.summaries import sentences
 
         say(f"condense: {summary(report)}")
         if report.slim:
+            from ...report.run.slimming import slim_line
+
             say(f"condense: {slim_line(report, report.slim, unit)}")
-        figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
-        for sentence in (*sentences(report.summaries), *([figures] if figures else ())):
-            say(f"condense: {sentence}")
+        if report.summaries:
+            from ...report.run.summaries import sentences
+
+            for sentence in sentences(report.summaries):
+                say(f"condense: {sentence}")
+        if report.cost.prices is not None:
+            from ...report.costs.text import cost_figures
+
+            say(f"condense: {cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))}")
         for warning in report.warnings:
             say(f"condense: warning: {warning}")
         return

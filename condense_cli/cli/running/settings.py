@@ -26,13 +26,15 @@ def settings_for(
     """
     if preset is not None and config is not None:
         raise UsageError("--preset and --config cannot be used together.", "Name one configuration.")
-    from ...config.environment import read_variables
     from ...config.layers import settle
     from ...config.loading import load_with_positions
-    from ...config.variables import unknown_in
 
-    for warning in unknown_in(os.environ):
-        say(f"condense: warning: {warning}")
+    has_variables = any(name.startswith("CONDENSE_") for name in os.environ)
+    if has_variables:
+        from ...config.variables import unknown_in
+
+        for warning in unknown_in(os.environ):
+            say(f"condense: warning: {warning}")
     presets = presets_here()
     named: Layer | None = None
     if config is not None:
@@ -43,7 +45,12 @@ def settings_for(
         named = presets.named(preset)
     else:
         named = flags
-    layers = [*_files(no_config, presets), read_variables(os.environ, presets), named]
+    layers = _files(no_config, presets)
+    if has_variables:
+        from ...config.environment import read_variables
+
+        layers.append(read_variables(os.environ, presets))
+    layers.append(named)
     return settle([layer for layer in layers if layer is not None], named, presets=presets)
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ... import api
+from ...api import condense, convert, dump
 from ...config.models import Configuration
 from ...config.overrides import NO_OVERRIDES, Overrides, without_passes
 from ...config.preset_folders import DEFAULT_PRESET
 from ...config.provider_settings import ProviderSettings
 from ...core.factor import CountName, Factor, factor_as
 from ...errors import ExitStatus, UsageError
+from ...formats import format_named
 from ...money.windows import signs_of
 from ...passes.limits import target_of
 from ...plugins import Installed
@@ -23,7 +24,6 @@ from ...providers.manager import Sizing
 from ...providers.registry import Registry
 from ...providers.window import Asked, Window, window_of
 from ...report.costs.usage import beside_messages
-from .counting import count_of
 from .summarizing import Calls, OnDemand, calls_of, status_of, was_interrupted
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def treatment_of(options: RunOptions, overrides: Overrides, settings: Settings, 
         if_needed=doing.if_needed,
         asked=Asked(None, doing.context_window, doing.threshold, doing.above),
         overhead_tokens=doing.overhead_tokens,
-        count=count_of(doing.count_as, settings),
+        count=doing.count_as or configuration.count,
     )
     work = _with_own_target(work, settings)
     if doing.strict:
@@ -141,6 +141,22 @@ def status_of_result(result: Condensation, summaries: OnDemand, treatment: Treat
     return status_of(summaries, otherwise, allow_partial=treatment.allow_partial)
 
 
+class Output(Struct, frozen=True):
+    """The bytes to write, None where the format is only read; and what the report warns of."""
+
+    data: bytes | None
+    warnings: tuple[str, ...] = ()
+
+
+def output_of(result: Condensation, to: str | None) -> Output:
+    """The result in its own format, or as messages of the API in `--to`. Raises BrokenOutputError."""
+    if to is not None:
+        conversion = convert(result, to)
+        return Output(conversion.data, conversion.notes)
+    is_writable = format_named(result.transcript.format).is_writable
+    return Output(dump(result) if is_writable else None)
+
+
 class Condenser:
     """Does the work to one conversation after the other, in one process."""
 
@@ -167,7 +183,7 @@ class Condenser:
         target = work.target_tokens
         if work.target_percent is not None:
             target = int(factor.shown(count.transcript(transcript)) * work.target_percent / 100)
-        return api.condense(
+        return condense(
             transcript,
             work.configuration,
             target_tokens=target,

@@ -48,13 +48,11 @@ def _uuid(value: Any) -> str | None:
 def after_compaction(tree: Tree) -> tuple[Tree, bool]:
     """The tree without what the last boundary cut off, and whether preserved messages were joined to it.
 
-    Only where some boundary preserves anything; otherwise the tree is left as it is, because
-    the conversation then begins at the last boundary on its path. A list that names a missing record is void.
+    Only for a tree of which some boundary preserves anything: any other conversation begins at the last boundary on
+    its path. A list that names a missing record is void.
     """
     boundaries = [node for node in tree.values() if node.is_boundary]
     preserving = [node for node in boundaries if node.preserved]
-    if not preserving:
-        return tree, False
     kept: tuple[str, ...] = ()
     said = preserving[-1].preserved
     if said and preserving[-1] is boundaries[-1]:

@@ -74,7 +74,9 @@ def live_chain(nodes: Sequence[Node], ending: Ending = NOTHING_NAMED) -> list[No
     main = [node for node in written if not node.is_sidechain] or written
     if not main or ending.is_cleared:
         return []
-    tree, is_joined = after_compaction({node.uuid: node for node in written})
+    tree, is_joined = {node.uuid: node for node in written}, False
+    if any(node.is_boundary and node.preserved for node in written):
+        tree, is_joined = after_compaction(tree)
     last = last_message(tree, main[-1], ending, is_joined=is_joined)
     if last is None:
         return []

@@ -20,8 +20,6 @@ Notes = Mapping[int, Mapping[str, Any]]
 
 def as_cut(lines: Sequence[Line], notes: Notes) -> list[Line]:
     """The lines of a conversation without what its notes say was cut."""
-    if not notes:
-        return list(lines)
     stripped = _stripped(lines, notes)
     cut = dict(stand_ins(notes[line.node.record] for line in lines if line.node.record in notes))
     return [

@@ -83,7 +83,8 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         nodes.append(_node(value, record, blocks[record]))
         if value["type"] == "attachment":
             noted.take(value, record, is_sent=bool(blocks[record]))
-        retracted |= claude_retracted.uuids(value)
+        if value.get("subtype") == claude_retracted.SUBTYPE:
+            retracted |= claude_retracted.uuids(value)
         if value["type"] == "assistant":
             message = value.get("message")
             message = message if isinstance(message, dict) else {}
@@ -95,9 +96,9 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     model = _last_model([facts[node.record] for node in chain if node.record in facts])
     lines = [
         Line(node, blocks[node.record], facts.get(node.record, {}).get("model"))
-        for node in claude_retracted.without(chain, retracted)
+        for node in (claude_retracted.without(chain, retracted) if retracted else chain)
     ]
-    sent = conversation(cut.as_cut(lines, noted.cuts), model)
+    sent = conversation(cut.as_cut(lines, noted.cuts) if noted.cuts else lines, model)
     messages = tuple(Message(index, turn.role, turn.blocks) for index, turn in enumerate(sent.turns))
     is_cut_off = any(node.is_boundary for node in chain)
     prompt = noted.prompt(node.record for node in beside)
@@ -164,7 +165,7 @@ def _node(value: dict[str, Any], record: int, blocks: Sequence[Block]) -> Node:
         reply_id=reply if isinstance(reply, str) else None,
         calls=tuple(block.call_id for block in blocks if block.kind is BlockKind.TOOL_CALL and block.call_id),
         answers=tuple(dict.fromkeys(block.answers for block in blocks if block.answers)),
-        preserved=preserved(value.get("compactMetadata")),
+        preserved=preserved(value["compactMetadata"]) if "compactMetadata" in value else None,
         is_meta=value.get("isMeta") is True,
     )
 

@@ -7,15 +7,14 @@ from typing import Any, Final
 
 from .chain import Node
 
+SUBTYPE: Final = "model_refusal_fallback"
 _KNOWN_BY: Final = 24
 """Characters of a uuid that the client compares."""
 
 
 def uuids(value: Mapping[str, Any]) -> set[str]:
-    """Beginnings of the uuids that a record takes back."""
-    if value.get("type") != "system" or value.get("subtype") != "model_refusal_fallback":
-        return set()
-    named = value.get("retractedMessageUuids")
+    """Beginnings of the uuids that a record of this subtype takes back."""
+    named = value.get("retractedMessageUuids") if value.get("type") == "system" else None
     return {uuid[:_KNOWN_BY] for uuid in named if isinstance(uuid, str)} if isinstance(named, list) else set()
 
 

@@ -29,8 +29,6 @@ NO_REQUEST: Final = short_hash("")
 
 def recognised(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """Messages as they were read, with the summaries among them that are ours, and escapes taken away."""
-    if not any(message.stands_apart for message in messages):
-        return messages
     marks = _Marks()
     found = []
     for message, following in zip_longest(messages, messages[1:]):

@@ -56,10 +56,10 @@ def slim_of(transcript: Transcript) -> Slim:
 
 
 def growth(after: Transcript, size: int) -> list[str]:
-    """That the file of a smaller conversation is larger than before, as clients keep what a summary stands for."""
+    """That the file of a conversation with a new summary grew, as clients keep what the summary stands for."""
     before = len(after.source.data)
     form = format_named(after.format)
-    if size <= before or form.compaction is None or not after.has_new_summary:
+    if size <= before or form.compaction is None:
         return []
     hint = "; --slim leaves out what only the client shows" if form.display and not after.slimmed else ""
     said = f"The file grows from {before:,} to {size:,} bytes, as the client keeps what a summary stands for"

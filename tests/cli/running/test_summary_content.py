@@ -173,6 +173,7 @@ def test_a_dry_run_prices_the_second_request(desk: Desk, server: ModelServer) ->
     assert cost_of(summarized(desk, server, BANANA, "batch", "--dry-run")) == 0
 
 
+@pytest.mark.usefixtures("masking")
 def test_secrets_are_not_in_what_is_asked_for_again(desk: Desk, server: ModelServer) -> None:
     secret = "hunter2/" + "correct_horse_battery_" * 5
     key = "Zq8R3kfT0vYw7LmN" * 5
