@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from ..config.profiles import INSTALLED, Access
 from ..core.plurals import plural
 from ..core.tokens import Counter
-from ..core.transcript import ContentType, Message
+from ..core.transcript import ContentType, Message, Transcript
 from ..errors import ConfigurationError
 from ..ledger.checklist import of_messages, of_text
 from ..passes.offline import NAME as OFFLINE
 from ..passes.offline import Offline
 from ..passes.summaries import Outcome, Refused, Summarizer, Task, TextTask, Written
 from .access import Choice
+from .accounts import Accounts, conversation_of
 from .calls import Caller
 from .flatten import flattened
 from .planning import planned
@@ -71,8 +72,8 @@ class Summaries:
 
     `choose` gives the profile for the name that a task carries (or None), `caller` what its calls are made with.
     Where it `is_planned`, nothing is called: requests are priced with answers as long as they are expected to be at
-    most, unless the cache has the answer. `installed` finds the summarizers of installed packages, `redactor` is the
-    one that the callers use.
+    most, unless the cache has the answer. `installed` finds the summarizers of installed packages, `redactor` and
+    `accounts` are those that the callers use.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Summaries:
         is_planned: bool = False,
         installed: Installed = none_installed,
         redactor: Redactor | None = None,
+        accounts: Accounts | None = None,
     ) -> None:
         self.count = count
         self.is_planned = is_planned
@@ -96,12 +98,15 @@ class Summaries:
         self._callers: dict[str, Caller] = {}
         self._installed = installed
         self._redactor = redactor
+        self._accounts = accounts
         self._installed_made: dict[str, Summarizer] = {}
         self._used: dict[str, Used] = {}
         self._notes: dict[str, None] = {}
 
-    def count_with(self, count: Counter) -> None:
-        """Count with this from now on, as the model of another conversation does."""
+    def begin(self, transcript: Transcript, count: Counter) -> None:
+        """Work on this conversation from now on, and count as its model does."""
+        if self._accounts is not None:
+            self._accounts.conversation = conversation_of(transcript)
         if count is not self.count:
             self.count, self._offline = count, Offline(count)
             self._installed_made.clear()

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import api
+from ...calling import Calls, OnDemand
 from ...config.models import Configuration
 from ...config.overrides import NO_OVERRIDES, Overrides, without_passes
 from ...config.preset_folders import DEFAULT_PRESET
@@ -24,7 +25,7 @@ from ...providers.registry import Registry
 from ...providers.window import Asked, Window, window_of
 from ...report.costs.usage import beside_messages
 from .counting import count_of
-from .summarizing import Calls, OnDemand, calls_of, status_of, was_interrupted
+from .summarizing import calls_of, status_of, was_interrupted
 
 if TYPE_CHECKING:
     from ...config.layers import Settings
@@ -162,7 +163,7 @@ class Worker:
         `factor` is that of the transcript, where it takes a call to know it.
         """
         work = self._work
-        self._summaries.count_with(count)
+        self._summaries.begin(transcript, count)
         factor = factor or factor_as(work.count, transcript, count)
         target = work.target_tokens
         if work.target_percent is not None:
