@@ -27,10 +27,13 @@ from .prompts import PromptTask, Subject
 from .reasons import Failure, Names, Reason, failure
 from .redaction import Redactor
 from .spending import Spent
-from .summaries import summarize
+from .summaries import summarize, window_of
 
 _USUAL_LIMIT: Final = 4_000
 """Tokens of a batch summary where neither the configuration nor the profile says how long it may get."""
+_OF_WINDOW: Final = 8
+"""Such a summary takes at most one part of so many of the window: the parts of a long text and their summaries, joined,
+have to find room as well."""
 
 _SUBJECTS: Final = {
     ContentType.TOOL_PARAMETERS: Subject.TOOL_PARAMETERS,
@@ -192,6 +195,12 @@ class Summaries:
             self._callers[access.name] = self._caller(access)
         summarized = planned if self.is_planned else summarize
         at_once = [task.max_parallel_calls for task in tasks if isinstance(task, TextTask) and task.max_parallel_calls]
+        allowed = access.profile.max_parallel_calls
+        if min(at_once, default=0) > allowed:
+            self._note(
+                f"max_parallel_calls {min(at_once)} of the configuration is more than the {allowed} of the profile "
+                f"{access.name}, which holds."
+            )
         caller = replace(self._callers[access.name], max_parallel_calls=min(at_once, default=None))
         asked_for = [self._task(task, access) for task in tasks]
         done = summarized(asked_for, caller)
@@ -229,7 +238,7 @@ class Summaries:
                 replaced=tokens,
                 checklist=of_text(task.text, task.min_facts, task.max_tokens),
             )
-        limit = task.max_tokens or min(access.profile.max_tokens, _USUAL_LIMIT)
+        limit = task.max_tokens or min(access.profile.max_tokens, _USUAL_LIMIT, window_of(access) // _OF_WINDOW)
         replaced = sum(map(self.count.message, task.messages)) + self.count(task.previous)
         return PromptTask(
             Subject.CONVERSATION,
