@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Condensation", "Condenser", "Configuration", "Conversion", "Diff", "Live", "Restoration", "Transcript",
-    "__version__", "condense", "convert", "diff", "dump", "dump_messages", "estimate", "evaluate", "judge_recorded",
-    "load", "loads", "overrides_from", "restore",
+    "Condensation", "CondensationManager", "Condenser", "Configuration", "Conversion", "Diff", "Live", "Managed",
+    "Restoration", "Transcript", "__version__", "condense", "convert", "diff", "dump", "dump_messages", "estimate",
+    "evaluate", "judge_recorded", "load", "loads", "overrides_from", "restore",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .formats.convert.converting import Conversion
     from .judging import judge_recorded
     from .live.conversation import Live
+    from .managing import CondensationManager, Managed
     from .measuring import evaluate
     from .passes.condensation import Condensation
     from .report.difference.facts import Diff
@@ -39,6 +40,8 @@ _HOMES = {
     "evaluate": ".measuring",
     "judge_recorded": ".judging",
     "overrides_from": ".config.overrides",
+    "CondensationManager": ".managing",
+    "Managed": ".managing",
     "Condenser": ".rows.condenser",
     "Conversion": ".formats.convert.converting",
     "Diff": ".report.difference.facts",

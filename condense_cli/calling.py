@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from .config.limits import Limits, limits_in
+from .core.arguments import having
 from .errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .llm.calls import Caller, Progress
     from .llm.redaction import Redactor
     from .llm.summarizer import Summaries
+    from .passes.condensation import Condensation
     from .passes.summaries import Outcome, Summarizer, Task
 
 Showing = Callable[[], AbstractContextManager["Callable[[Progress], None] | None"]]
@@ -59,6 +61,43 @@ class Calls(Struct, frozen=True):
         day = datetime.now().astimezone().strftime("%Y-%m-%d")
         accounts = None if lasting == Spendable() else Accounts(cache_path().with_name(FILE_NAME), day, lasting)
         return Budget(limits.max_cost, limits.max_summary_tokens, accounts)
+
+
+SUMMARIZER: Final = having("summarize", "Give an object with summarize(tasks, messages).")
+
+
+def calls_of(
+    profile: str | None,
+    allow_calls: bool,
+    max_cost: Decimal | float | str | None,
+    max_summary_tokens: int | None,
+    redact: bool,
+    summarizer: Summarizer | None,
+) -> Calls | None:
+    """The arguments of a function of the API; None where nothing permits a call. Raises UsageError."""
+    limits = Limits(dollars_of(max_cost, "max_cost"), max_summary_tokens=max_summary_tokens, redact=redact)
+    if profile is None and not allow_calls:
+        if limits.is_any:
+            raise UsageError("max_cost, max_summary_tokens and redact are for calls.", "Give profile or allow_calls.")
+        return None
+    if summarizer is not None:
+        raise UsageError("A summarizer and a profile cannot be used together.", "Give one of them.")
+    if profile is not None:
+        check_profile(profile)
+    return Calls(profile, allow_calls, limits)
+
+
+def with_calls(result: Condensation, summaries: OnDemand) -> Condensation:
+    """A result with what its summaries used, and what is to be said of them."""
+    from msgspec.structs import replace
+
+    from .llm.spending import Spent
+
+    made = summaries.made
+    if made is None:
+        return result
+    spent = sum((used.spent for used in made.used), Spent())
+    return replace(result, calls=spent.calls, cost=spent.cost, warnings=(*result.warnings, *made.notes))
 
 
 def dollars_of(value: Any, name: str) -> Decimal | None:

@@ -11,7 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from .. import __version__, api
+from ..calling import SUMMARIZER
 from ..config.models import Configuration
+from ..core.arguments import COUNT, NUMBER, POSITIVE, PRESET, TEXT, Expected, having, is_number, with_arguments
 from ..errors import UsageError
 from ..passes.summaries import Summarizer
 from .breakpoints import BESIDE, marks_in, with_breakpoints
@@ -37,6 +39,10 @@ _SMALL: Final = 8_000
 
 _LONG_LIFE: Final = 3_600.0
 """From here on entries are those that are dearer to write."""
+
+
+_POLICY: Final = having("due pays", "Give a name such as economic:20, or a value of condense_cli.live.policies.")
+_STATE: Final = having("lists remember", "Give a path, or a condense_cli.live.state.StateFile.")
 
 
 class _Sent(Struct, frozen=True):
@@ -65,6 +71,19 @@ class Live:
     Raises ConfigurationError and UsageError for what cannot be; `fit` raises nothing for any list.
     """
 
+    @with_arguments(
+        preset=PRESET,
+        policy=Expected(lambda value: isinstance(value, str) or _POLICY.fits(value), _POLICY.hint),
+        state=Expected(lambda value: isinstance(value, str | Path) or _STATE.fits(value), _STATE.hint),
+        model=TEXT,
+        keep_recent=COUNT,
+        context_window=POSITIVE,
+        cache_life=NUMBER,
+        format=TEXT,
+        summarizer=SUMMARIZER,
+        timeout=NUMBER,
+        ahead=Expected(lambda value: is_number(value) and 0 < value < 1, "Give a part of the threshold, such as 0.8."),
+    )
     def __init__(
         self,
         configuration: Configuration | Mapping[str, Any] | None = None,
@@ -83,7 +102,6 @@ class Live:
     ) -> None:
         if configuration is None and preset is None:
             configuration = usual_configuration()
-        _check(keep_recent, context_window, cache_life, timeout, ahead)
         if summarizer is not None and (isinstance(state, str | Path) or _forgets(state)):
             raise UsageError(
                 "What a model wrote cannot be computed again after a restart.", "Give state=StateFile(path, keep=True)."
@@ -104,6 +122,7 @@ class Live:
             is_long_lived=cache_life >= _LONG_LIFE,
         )
 
+    @with_arguments(now=NUMBER, model=TEXT)
     def fit(
         self,
         messages: Sequence[Any] | str,
@@ -213,23 +232,6 @@ def _listed(messages: Any) -> list[Any]:
             f"A list of messages is needed, not a {type(messages).__name__}.", "Give the messages of the request."
         )
     return [*messages]
-
-
-def _check(keep_recent: Any, context_window: Any, cache_life: Any, timeout: Any, ahead: Any) -> None:
-    """Raises UsageError for numbers that are none, or that nothing can be."""
-    numbers = {
-        "keep_recent": keep_recent,
-        "context_window": context_window,
-        "cache_life": cache_life,
-        "timeout": timeout,
-    }
-    for name, value in {**numbers, "ahead": ahead}.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        is_needed = name in ("keep_recent", "cache_life")
-        if (value is not None or is_needed) and not (is_number and value >= 0):
-            raise UsageError(f"{name} is {value!r}.", "Give a number from 0.")
-    if ahead is not None and not 0 < ahead < 1:
-        raise UsageError(f"ahead is {ahead}.", "Give a part of the threshold, such as 0.8.")
 
 
 def _forgets(state: Any) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..core.arguments import POSITIVE, PRESET, TEXT, with_arguments
+
 if TYPE_CHECKING:
     from ..config.models import Configuration
 
@@ -30,6 +32,7 @@ class Condenser:
     Raises ConfigurationError and UsageError for what cannot be, and in a call for a batch that cannot be used.
     """
 
+    @with_arguments(preset=PRESET, column=TEXT, max_tokens=POSITIVE, model=TEXT, format=TEXT, prefix=TEXT)
     def __init__(
         self,
         preset: str | None = None,

@@ -55,8 +55,6 @@ def row_work(
     format: str | None,
 ) -> RowWork:
     """Raises ConfigurationError, UsageError."""
-    if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
-        raise UsageError(f"max_tokens is {max_tokens!r}.", "Give a number from 1, or None.")
     return RowWork(api.configuration_from(configuration, preset), column, max_tokens, model, format)
 
 
