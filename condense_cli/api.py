@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from . import formats
+from .calling import SUMMARIZER, calls_of, summaries_for, with_calls
 from .config.loading import parse_configuration
 from .config.models import Configuration
 from .config.overrides import NO_OVERRIDES, Overrides, without_passes
@@ -20,6 +23,7 @@ from .config.preset_folders import DEFAULT_PRESET
 from .config.presets import load_preset
 from .config.user import UserConfiguration
 from .core import json_text
+from .core.arguments import CALLABLE, COUNT, PATH, POSITIVE, PRESET, SELECTORS, TEXT, made_by, with_arguments
 from .core.factor import Factor, factor_of
 from .core.tokens import BUILT_IN, Counter, CounterName
 from .core.transcript import Container, Transcript
@@ -31,6 +35,7 @@ from .money.windows import signs_of
 from .passes.condensation import Condensation
 from .passes.context import Context
 from .passes.offline import Offline
+from .passes.predicates import Predicate
 from .passes.summaries import Summarizer
 from .plugins import Installed, parse
 from .proven import REPORT, Gentler, checked, proven
@@ -46,6 +51,7 @@ if TYPE_CHECKING:
     from .formats.convert.converting import Conversion
     from .report.difference.facts import Diff
 
+_FACTOR = made_by("Factor", "Give a condense_cli.core.factor.Factor.")
 _MESSAGE_LISTS = ("anthropic", "openai-chat", "openai-responses", "mini-swe-agent")
 
 __all__ = [
@@ -54,6 +60,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@with_arguments(path=PATH, format=TEXT)
 def load(path: str | Path, *, format: str | None = None, lenient: bool = False) -> Transcript:
     """Transcript in a file, which may be compressed (gzip, Zstandard); the format is recognised from its content.
 
@@ -63,6 +70,7 @@ def load(path: str | Path, *, format: str | None = None, lenient: bool = False) 
     return parse(unpacked(read_bytes(path), str(path)), name=str(path), format=format, lenient=lenient)
 
 
+@with_arguments(format=TEXT)
 def loads(data: bytes | str | Sequence[Any], *, format: str | None = None, lenient: bool = False) -> Transcript:
     """Transcript in the bytes of a file, compressed or not, in its text, or in a list of messages as an API takes them.
 
@@ -86,6 +94,21 @@ def _as_json(value: Any) -> Any:
     raise UsageError(f"A message holds a {type(value).__name__}, which is no JSON.", "Give dicts, lists and strings.")
 
 
+@with_arguments(
+    preset=PRESET,
+    target_tokens=COUNT,
+    model=TEXT,
+    summarizer=SUMMARIZER,
+    clock=CALLABLE,
+    overrides=made_by("Overrides", "overrides_from() makes them."),
+    registry=made_by("Registry", "Give a condense_cli.providers.registry.Registry."),
+    context_window=POSITIVE,
+    sizing=made_by("Sizing", "Give a condense_cli.providers.manager.Sizing."),
+    factor=_FACTOR,
+    profile=TEXT,
+    max_summary_tokens=COUNT,
+    selectors=SELECTORS,
+)
 def condense(
     transcript: Transcript,
     configuration: Configuration | Mapping[str, Any] | None = None,
@@ -104,6 +127,12 @@ def condense(
     sizing: Sizing | None = None,
     factor: Factor | None = None,
     proves: bool = True,
+    profile: str | None = None,
+    allow_calls: bool = False,
+    max_cost: Decimal | float | str | None = None,
+    max_summary_tokens: int | None = None,
+    redact: bool = False,
+    selectors: Mapping[str, Predicate] | None = None,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
@@ -118,14 +147,18 @@ def condense(
     With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
     too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
     the place of both. What would not read back is left alone, with a warning, unless nothing `proves` the result: then
-    `dump` raises. Raises ConfigurationError, and UsageError for what cannot be, or where the window would decide
+    `dump` raises.
+    Summaries are those of a `summarizer`, else of the model of a `profile`, or with `allow_calls` of the profiles that
+    the configuration names; else the offline one makes them. Calls cost at most `max_cost` dollars, and read and write
+    at most `max_summary_tokens`; `redact` masks secrets. Where these say nothing, the user's own configuration does.
+    `selectors` are functions of a message and a block, by the names that the configuration selects with.
+    Raises ConfigurationError, and UsageError for what cannot be, or where the window would decide
     and is not known; an error inside a provider is the result's `error`.
     """
     transcript = a_transcript(transcript)
     configuration = configuration_from(configuration, preset)
+    calls = calls_of(profile, allow_calls, max_cost, max_summary_tokens, redact, summarizer)
     if target_tokens is not None:
-        if target_tokens < 0:
-            raise UsageError(f"target_tokens is {target_tokens}, and nothing has fewer than 0.")
         configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
         transcript = replace(transcript, model=model)
@@ -141,18 +174,25 @@ def condense(
         clock=clock,
         overrides=overrides,
         stop_at_target=target_tokens is not None,
-        selectors=installed.selector,
+        selectors=installed.selectors(selectors) if selectors else installed.selector,
         factor=factor,
     )
     sizing = sizing or _sizing(transcript, configuration, counter, factor, context_window, if_needed=if_needed)
 
-    def run(gentler: Gentler) -> Condensation:
+    def run(gentler: Gentler, context: Context = context) -> Condensation:
         result = Manager(registry).condense(transcript, gentler.applied(configuration), context, sizing)
         if slim and result.is_needed:
             return replace(result, transcript=formats.slim(result.transcript, decode(transcript.messages).messages))
         return result
 
-    return proven(run) if proves else run(Gentler())
+    def proven_run(context: Context = context) -> Condensation:
+        return proven(partial(run, context=context)) if proves else run(Gentler(), context)
+
+    if calls is None:
+        return proven_run()
+    with summaries_for(configuration, counter, calls) as summaries:
+        summaries.begin(transcript, counter)
+        return with_calls(proven_run(replace(context, summarizer=summaries)), summaries)
 
 
 def _counter(given: Counter | CounterName, transcript: Transcript) -> Counter:
@@ -215,6 +255,7 @@ class Restoration(Struct, frozen=True):
     elsewhere: int
 
 
+@with_arguments()
 def restore(transcript: Transcript) -> Restoration:
     """Undo every reference of a condensed transcript, from the transcript alone."""
     found = decode(a_transcript(transcript).messages)
@@ -227,6 +268,7 @@ def restore(transcript: Transcript) -> Restoration:
     return Restoration(transcript, restored, found.resolved, found.unresolved, count_gaps(found.messages), elsewhere)
 
 
+@with_arguments()
 def dump(result: Condensation | Restoration | Transcript) -> bytes:
     """Bytes of the new transcript in the format of the input, read back and checked before they are returned.
 
@@ -256,6 +298,7 @@ def a_transcript(given: Any) -> Transcript:
     )
 
 
+@with_arguments(to=TEXT)
 def convert(result: Condensation | Restoration | Transcript, to: str) -> Conversion:
     """The conversation as messages of an API, whatever format it was read from.
 
@@ -274,6 +317,7 @@ def convert(result: Condensation | Restoration | Transcript, to: str) -> Convers
     return conversion
 
 
+@with_arguments()
 def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
     """The messages of the new transcript as a list, where the input was one. Raises as `dump` does, and UsageError."""
     transcript = _transcript_of(result)
@@ -283,6 +327,7 @@ def dump_messages(result: Condensation | Restoration | Transcript) -> list[Any]:
     raise UsageError("The input was no list of messages.", "Take its bytes from dump().")
 
 
+@with_arguments(factor=_FACTOR)
 def diff(
     before: Transcript,
     after: Transcript,

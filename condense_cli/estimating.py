@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from . import api
 from .config.preset_folders import preset_names
 from .config.presets import load_preset
+from .core.arguments import COUNT, COUNTER, TEXT, TEXTS, with_arguments
 from .core.factor import factor_of
 from .core.tokens import BUILT_IN, Counter, CounterName, encoding_for
 from .core.transcript import Transcript
@@ -20,6 +21,7 @@ from .report.estimate import facts as facts
 from .report.estimate.typical import typical_of
 
 
+@with_arguments(presets=TEXTS, model=TEXT, overhead_tokens=COUNT, counter=COUNTER)
 def estimate(
     transcript: Transcript,
     *,

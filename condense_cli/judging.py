@@ -10,6 +10,7 @@ from typing import Final
 from . import api
 from .config.models import Configuration
 from .config.presets import load_preset
+from .core.arguments import CONFIGURATIONS, COUNTER, TEXTS, with_arguments
 from .core.factor import factor_of
 from .core.tokens import BUILT_IN, Counter, CounterName
 from .core.transcript import Transcript
@@ -27,6 +28,7 @@ BESIDE: Final = ("balanced",)
 """Presets that stand beside the client where nothing is named."""
 
 
+@with_arguments(presets=TEXTS, configurations=CONFIGURATIONS, counter=COUNTER)
 def judge_recorded(
     transcript: Transcript,
     *,

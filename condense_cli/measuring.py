@@ -15,6 +15,7 @@ from . import api
 from .config.models import Configuration
 from .config.preset_folders import preset_names
 from .config.presets import load_preset
+from .core.arguments import CONFIGURATIONS, COUNT, COUNTER, SHARES, TEXTS, with_arguments
 from .core.factor import Factor, factor_of
 from .core.tokens import BUILT_IN, Counter, CounterName
 from .core.transcript import Message, Transcript
@@ -92,6 +93,16 @@ def configured(
     return Way(name, to_target, ((AS_IS, as_is),))
 
 
+@with_arguments(
+    presets=TEXTS,
+    configurations=CONFIGURATIONS,
+    against=TEXTS,
+    budgets=SHARES,
+    cuts=SHARES,
+    smallest=COUNT,
+    witnesses=TEXTS,
+    counter=COUNTER,
+)
 def evaluate(
     transcript: Transcript,
     *,

@@ -6,7 +6,7 @@ is broken is told of and harms nothing else. No configuration can install one, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from .core.tokens import Counter
     from .core.transcript import Transcript
     from .formats.engine.base import Format
-    from .passes.selection import Selector
+    from .passes.predicates import Predicate
+    from .passes.selection import FindSelector, Selector
     from .passes.summaries import Summarizer
 
 PROVIDERS: Final = "condense.providers"
@@ -61,6 +62,15 @@ class Installed:
         """A function of the conversation and the counter that gives a test of blocks. Raises ConfigurationError."""
         selector: Selector = self._callable(SELECTORS, "selector", name)
         return selector
+
+    def selectors(self, given: Mapping[str, Predicate]) -> FindSelector:
+        """What finds those that are given as functions of a message and a block, and those of packages."""
+
+        def find(name: str) -> Selector:
+            test = given.get(name)
+            return self.selector(name) if test is None else lambda messages, count: test
+
+        return find
 
     def summarizer(self, name: str) -> Callable[[Counter], Summarizer]:
         """What makes a summarizer for a run. Raises ConfigurationError."""

@@ -255,6 +255,15 @@ AllowCalls = Annotated[
 MaxCost = Annotated[
     str | None, typer.Option("--max-cost", metavar="DOLLARS", help="Start no call that could exceed this sum.")
 ]
+MaxCostPerConversation = Annotated[
+    str | None,
+    typer.Option(
+        "--max-cost-per-conversation", metavar="DOLLARS", help="The same for all runs on this conversation together."
+    ),
+]
+MaxCostPerDay = Annotated[
+    str | None, typer.Option("--max-cost-per-day", metavar="DOLLARS", help="The same for all runs of a day together.")
+]
 MaxSummaryTokens = Annotated[
     int | None,
     typer.Option(

@@ -19,6 +19,7 @@ from .models import NOT_IN_FILES, Configuration, FileConfiguration
 from .packaged import values_in
 from .positions import KeyPath, Positions, is_at, value_at
 from .preset_folders import PACKAGE, PresetFolders, preset_names
+from .variables import LIMITS
 
 LARGEST: Final = 1_000_000
 """Characters of a configuration; a device or a pipe may have no end."""
@@ -49,6 +50,7 @@ _HINT_USER: Final = (
 )
 _OF_THE_USER: Final = {
     **dict.fromkeys(("profiles", "allow_calls", "base_url", "key_variable"), _HINT_USER),
+    **dict.fromkeys(LIMITS, "Limits of calls stand in your own configuration. See docs/models.md."),
     "providers": "It may name a provider, `provider: NAME`, with its settings. See docs/providers.md.",
 }
 _OF_ROO_CODE: Final = {

@@ -14,6 +14,7 @@ from typing import Final, assert_never
 
 from msgspec import Struct, structs
 
+from ..core.arguments import COUNT, NUMBER, TEXT, TEXTS, with_arguments
 from ..core.patterns import PatternError, searcher
 from ..errors import UsageError
 from .models import Configuration, Globs, IndexRange, PassConfig, Predicates, Selection
@@ -38,6 +39,15 @@ class Overrides(Struct, frozen=True):
 NO_OVERRIDES: Final = Overrides()
 
 
+@with_arguments(
+    keep_recent=COUNT,
+    only_tools=TEXTS,
+    except_tools=TEXTS,
+    range=TEXT,
+    pins=TEXTS,
+    target_tokens=COUNT,
+    target_percent=NUMBER,
+)
 def overrides_from(
     *,
     keep_recent: int | None = None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,9 +18,11 @@ from msgspec.structs import astuple
 
 from ..errors import ConfigurationError
 from .files import user_configuration_path
+from .limits import Limits, fault_of
 from .models import FileConfiguration
 from .profiles import BUILT_IN, INSTALLED, OFFLINE, Profile
 from .provider_settings import ProviderSettings
+from .variables import LIMITS
 
 if TYPE_CHECKING:
     from .loading import Loaded
@@ -44,12 +47,18 @@ class UserConfiguration(Struct, frozen=True):
     allow_calls: bool = False
     profiles: dict[str, KnownProfile] = field(default_factory=lambda: _built_in())
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
+    limits: Limits = Limits()
 
 
 class OwnFile(FileConfiguration, frozen=True, kw_only=True):
-    """What the user's own file may say: what any may, whether models may be called, profiles, and providers."""
+    """What the user's own file may say: what any may, whether calls may be made and what for, profiles, providers."""
 
     allow_calls: bool = False
+    max_cost: Decimal | None = None
+    max_cost_per_conversation: Decimal | None = None
+    max_cost_per_day: Decimal | None = None
+    max_summary_tokens: int | None = None
+    redact: bool = False
     profiles: dict[str, Any] = field(default_factory=dict)
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
 
@@ -91,7 +100,11 @@ def parse_user_configuration(text: str, name: str) -> UserConfiguration:
     if file.profile is not None and file.profile not in profiles:
         raise unknown_profile(file.profile, profiles, positions)
     providers = {positions.spelling(("providers", key)): given for key, given in file.providers.items()}
-    return UserConfiguration(file.profile, file.allow_calls, profiles, providers)
+    limits = Limits(**{key: getattr(file, key) for key in LIMITS})
+    for key in LIMITS:
+        if fault := fault_of(key, getattr(limits, key)):
+            raise positions.error((key,), fault, "Give an amount from 0.")
+    return UserConfiguration(file.profile, file.allow_calls, profiles, providers, limits)
 
 
 def _mapping(text: str, name: str) -> tuple[dict[str, Any], Positions]:

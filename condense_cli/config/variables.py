@@ -22,6 +22,15 @@ KEYS: Final = (
     "count",
 )
 
+LIMITS: Final = (
+    "max_cost",
+    "max_cost_per_conversation",
+    "max_cost_per_day",
+    "max_summary_tokens",
+    "redact",
+)
+"""What calls of models may use. These are read where one is made (`config/limits.py`)."""
+
 
 def variable_of(key: str) -> str:
     return f"CONDENSE_{key.upper()}"
@@ -34,7 +43,7 @@ def unknown_in(environment: Mapping[str, str]) -> list[str]:
     """A sentence for each variable that is nearly one of these, and none."""
     from ..core.nearest import nearest
 
-    known = [*map(variable_of, KEYS), *_OTHERS]
+    known = [*map(variable_of, (*KEYS, *LIMITS)), *_OTHERS]
     names = sorted(name for name in environment if name.startswith("CONDENSE_") and name not in known)
     near = ((name, nearest(name, known)) for name in names)
     return [f"There is no variable {name}. Did you mean {other}?" for name, other in near if other]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,18 +11,21 @@ import msgspec
 from msgspec import Struct
 
 from .. import __version__, api
+from ..calling import SUMMARIZER
 from ..config.models import Configuration
+from ..core.arguments import COUNT, NUMBER, POSITIVE, PRESET, TEXT, Expected, having, is_number, with_arguments
+from ..errors import UsageError
 from ..passes.summaries import Summarizer
-from ..providers.decision import RESERVED_TOKENS, limit_of
 from .breakpoints import BESIDE, marks_in, with_breakpoints
+from .deciding import Asked, Decider, Waiting
 from .decisions import Decision, Fitted, Kind
 from .freezing import Means, usual_configuration
-from .money import rates_of, window_of
-from .policies import GROWTH, Moment, Outcome, Policy, break_even, policy_named
+from .money import window_of
+from .policies import Moment, Policy, policy_named
 from .requests import Known, Request, as_bytes, digest_of
 from .segments import Segments, end_of, live_part, matching, sent_for
 from .state import STATE_ERRORS, Memory, State, StateFile
-from .steps import again, next_segment, renewed
+from .steps import again
 from .usage import tokens_of
 
 CACHE_LIFE: Final = 300.0
@@ -32,16 +34,15 @@ CACHE_LIFE: Final = 300.0
 KEEP_RECENT: Final = 5
 """Turns at the end that a decision leaves as they are."""
 
-_TOKENS_PER_CHARACTER: Final = 0.3
-"""Until something was counted."""
-
 _SMALL: Final = 8_000
 """Tokens that every window holds: below, nobody asks how large it is."""
 
-_ROOM: Final = 0.6
-"""At the limit the conversation is brought to this part of it where a segment alone does not help enough."""
+_LONG_LIFE: Final = 3_600.0
+"""From here on entries are those that are dearer to write."""
 
-_ENOUGH: Final = 0.9
+
+_POLICY: Final = having("due pays", "Give a name such as economic:20, or a value of condense_cli.live.policies.")
+_STATE: Final = having("lists remember", "Give a path, or a condense_cli.live.state.StateFile.")
 
 
 class _Sent(Struct, frozen=True):
@@ -61,11 +62,28 @@ class Live:
     default: when it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
     a value of `condense_cli.live.policies`; each also decides before the window is full. `state` is a path for what
     has to survive a restart, a `StateFile`, or None for memory. `keep_recent` turns at the end stay whole.
-    `cache_life` are the seconds after which the provider's cache is cold.
+    `cache_life` are the seconds after which the provider's cache is cold; with 3,600 writing to it is dearer.
 
-    Raises ConfigurationError and UsageError for what cannot be; `fit` raises nothing.
+    `timeout` are the seconds that a request waits for a decision; one that takes longer is worked on beside the
+    conversation, and taken with a later request. With `ahead`, 0.8 say, that begins at this part of each threshold, so
+    that none has to wait. Only a request that would not fit the window waits for as long as it takes.
+
+    Raises ConfigurationError and UsageError for what cannot be; `fit` raises nothing for any list.
     """
 
+    @with_arguments(
+        preset=PRESET,
+        policy=Expected(lambda value: isinstance(value, str) or _POLICY.fits(value), _POLICY.hint),
+        state=Expected(lambda value: isinstance(value, str | Path) or _STATE.fits(value), _STATE.hint),
+        model=TEXT,
+        keep_recent=COUNT,
+        context_window=POSITIVE,
+        cache_life=NUMBER,
+        format=TEXT,
+        summarizer=SUMMARIZER,
+        timeout=NUMBER,
+        ahead=Expected(lambda value: is_number(value) and 0 < value < 1, "Give a part of the threshold, such as 0.8."),
+    )
     def __init__(
         self,
         configuration: Configuration | Mapping[str, Any] | None = None,
@@ -79,22 +97,32 @@ class Live:
         cache_life: float = CACHE_LIFE,
         format: str | None = None,
         summarizer: Summarizer | None = None,
+        timeout: float | None = None,
+        ahead: float | None = None,
     ) -> None:
         if configuration is None and preset is None:
             configuration = usual_configuration()
+        if summarizer is not None and (isinstance(state, str | Path) or _forgets(state)):
+            raise UsageError(
+                "What a model wrote cannot be computed again after a restart.", "Give state=StateFile(path, keep=True)."
+            )
         self._means = Means(api.configuration_from(configuration, preset), max(1, keep_recent), summarizer)
         self._model = model
-        self._policy = policy_named(policy) if isinstance(policy, str) else policy
         self._state = StateFile(state) if isinstance(state, str | Path) else state or Memory()
         self._window = context_window
         self._life = cache_life
-        self._format = format
         self._fingerprint = _fingerprint(self._means)
         self._sent: _Sent | None = None
-        self._ratio = _TOKENS_PER_CHARACTER
         self._beside = 0
-        self._retry_at = 0.0
+        self._decider = Decider(
+            self._means,
+            policy_named(policy) if isinstance(policy, str) else policy,
+            format,
+            Waiting(timeout, ahead),
+            is_long_lived=cache_life >= _LONG_LIFE,
+        )
 
+    @with_arguments(now=NUMBER, model=TEXT)
     def fit(
         self,
         messages: Sequence[Any] | str,
@@ -110,24 +138,29 @@ class Live:
 
         `usage` is what the API reported for the request before, `now` the time in seconds, `model` the one of this
         request. `system` and `tools` are sent beside the messages; they are only looked at: a cache is cold when they
-        changed, and the cache marks in them count. Unless it may `decide`, what was decided before is sent.
+        changed, and the cache marks in them count. Unless it may `decide`, what was decided before is sent, where that
+        fits the window. Raises UsageError where `messages` is no list.
         """
-        messages = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
+        given = _listed(messages)
         try:
-            request = Request(messages, self._sent.known if self._sent else ())
+            request = Request(given, self._sent.known if self._sent else ())
             beside = digest_of(as_bytes([system, tools])) if system is not None or tools is not None else ""
         except Exception as error:
-            return Fitted(list(messages), Decision(Kind.FAILED, _said(error)), 0, 0, 0)
+            return Fitted(given, Decision(Kind.FAILED, _said(error)), 0, 0, 0)
         now = time.time() if now is None else now
         model = model or self._model
         segments, over, decision = self._found(request)
         before = segments
         moment = self._moment(request, segments, usage, now, model, beside)
-        if decide and decision.kind is Kind.NONE:
+        asked = Asked(request, segments, moment, model, now, self._beside)
+        # What is too large to send has to be decided about, whatever else was said or went wrong.
+        if (decide and decision.kind is Kind.NONE) or (asked.is_too_large and not decision.is_change):
             try:
-                segments, decision = self._decided(request, segments, moment, model, now)
+                segments, decision = self._decider.decided(asked)
+                if decision.is_change:
+                    self._remember(segments, () if decision.kind is Kind.RENEWAL else before)
             except Exception as error:
-                self._retry_at = self._older(request, segments) * GROWTH
+                self._decider.give_up(request, segments)
                 decision = Decision(Kind.FAILED, _said(error))
         self._sent = _Sent(request.known, now, model, beside)
         frozen = sent_for(segments)
@@ -160,8 +193,9 @@ class Live:
     def _moment(
         self, request: Request, segments: Segments, usage: Any, now: float, model: str | None, beside: str
     ) -> Moment:
-        suffix = self._tokens(request.characters(end_of(segments)))
-        older = self._tokens(self._older(request, segments))
+        tokens = self._decider.tokens
+        suffix = tokens(request.characters(end_of(segments)))
+        older = tokens(self._decider.older(request, segments))
         used = sum(segment.tokens for segment in segments) + suffix
         before = self._sent
         fresh = suffix
@@ -169,68 +203,15 @@ class Live:
         if before is not None:
             is_cold = now - before.at > self._life or model != before.model or beside != before.beside
             if not request.agrees(before.known):
-                self._retry_at = 0.0
+                self._decider.try_again()
             else:
-                fresh = self._tokens(request.characters(len(before.known)))
-                if usage is not None and before.known:
-                    reported = _reported(usage) + self._tokens(request.characters(len(before.known) + 1))
-                    self._beside = max(0, reported - used) if reported else self._beside
-        used += self._beside
+                fresh = tokens(request.characters(len(before.known)))
+                reported = _reported(usage) if usage is not None and before.known else 0
+                if reported:  # It goes before any estimate, whichever is larger.
+                    self._beside = reported + tokens(request.characters(len(before.known) + 1)) - used
+        used = max(0, used + self._beside)
         window = self._window or (window_of(model) if used > _SMALL else None)
         return Moment(used, suffix, older, min(fresh, suffix), request.answers, window, is_cold)
-
-    def _older(self, request: Request, segments: Segments) -> int:
-        """Characters between the frozen part and the newest turns, about."""
-        return request.characters(end_of(segments), max(0, len(request) - self._means.keep_recent))
-
-    def _tokens(self, characters: int) -> int:
-        return round(characters * self._ratio)
-
-    def _decided(
-        self, request: Request, segments: Segments, moment: Moment, model: str | None, now: float
-    ) -> tuple[Segments, Decision]:
-        limit = None if moment.window is None else limit_of(moment.window, min(RESERVED_TOKENS, moment.window // 10))
-        is_over = limit is not None and moment.used > limit
-        why = f"{moment.used:,} tokens are in use, and the limit is {limit:,}" if is_over else self._policy.due(moment)
-        if not why or (self._older(request, segments) < self._retry_at and not moment.is_cold):
-            return segments, Decision()
-        renews = bool(segments) and (moment.is_cold or self._policy.renews)
-        best, decision = self._tried(request, segments, moment, model, now, why, renews=renews, must=is_over)
-        if is_over and limit is not None and moment.used - _saved(decision) > _ENOUGH * limit:
-            target = max(1, int(_ROOM * limit) - self._beside)
-            other, smaller = self._tried(
-                request, segments, moment, model, now, why, renews=True, must=True, target=target
-            )
-            if _saved(smaller) > _saved(decision):
-                best, decision = other, smaller
-        if not decision.is_change:
-            self._retry_at = self._older(request, segments) * GROWTH
-            return segments, decision
-        self._retry_at = 0.0
-        self._remember(best, () if decision.kind is Kind.RENEWAL else segments)
-        return best, decision
-
-    def _tried(
-        self, request: Request, segments: Segments, moment: Moment, model: str | None, now: float, why: str,
-        *, renews: bool, must: bool, target: int | None = None,
-    ) -> tuple[Segments, Decision]:  # fmt: skip
-        """One try: the new list and what it is, or the list as it is and why."""
-        if renews:
-            step = renewed(request, segments, self._means, self._format, model, target)
-        else:
-            step = next_segment(request, segments, self._means, self._format, model, target)
-        if isinstance(step, str):
-            return segments, Decision(Kind.DECLINED, f"{why}; {step}")
-        self._ratio = step.original / max(1, step.characters)
-        kind = Kind.RENEWAL if renews and segments else Kind.SEGMENT
-        sent_now = sum(segment.tokens for segment in segments) + self._tokens(request.characters(end_of(segments)))
-        outcome = Outcome(sent_now if kind is Kind.RENEWAL else step.before, step.after, step.prefix)
-        turns = break_even(outcome, moment, rates_of(model, now))
-        decision = Decision(kind, why, outcome.before, outcome.after, turns)
-        if outcome.saved > 0 and (must or self._policy.pays(outcome, turns, moment)):
-            return step.segments, decision
-        saved = f"it would save {max(0, outcome.saved):,} tokens, and pay after {_requests(turns)}"
-        return segments, Decision(Kind.DECLINED, f"{why}; {saved}", outcome.before, outcome.before, turns)
 
     def _remember(self, segments: Segments, continues: Segments) -> None:
         try:
@@ -242,17 +223,25 @@ class Live:
                 self._state.remember(self._fingerprint, each, ())
 
 
+def _listed(messages: Any) -> list[Any]:
+    """Raises UsageError."""
+    if isinstance(messages, str):
+        return [{"role": "user", "content": messages}]
+    if isinstance(messages, Mapping | bytes) or not isinstance(messages, Iterable):
+        raise UsageError(
+            f"A list of messages is needed, not a {type(messages).__name__}.", "Give the messages of the request."
+        )
+    return [*messages]
+
+
+def _forgets(state: Any) -> bool:
+    """Whether a state survives a restart without what was sent."""
+    return isinstance(state, StateFile) and not state.keeps
+
+
 def _thought_over(lost: Segments) -> int | None:
     """From where on thinking was made over segments that are not sent, by a model that refuses it then."""
-    return lost[0].known if lost and lost[0].drops_thinking else None
-
-
-def _saved(decision: Decision) -> int:
-    return decision.tokens_before - decision.tokens_after if decision.is_change else 0
-
-
-def _requests(turns: Decimal) -> str:
-    return f"{turns:.0f} requests" if turns.is_finite() else "no number of requests"
+    return lost[0].sent_from if lost and lost[0].drops_thinking else None
 
 
 def _reported(usage: Any) -> int:

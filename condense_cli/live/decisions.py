@@ -18,6 +18,8 @@ class Kind(StrEnum):
     """The whole conversation was condensed anew, from the caller's messages."""
     DECLINED = "declined"
     """A try would not have paid, or saved too little."""
+    PENDING = "pending"
+    """The decision takes longer than the request may wait: it is taken with a later one."""
     FAILED = "failed"
     """An error came in between: what was frozen before is sent, with the new messages as they came."""
 

@@ -13,6 +13,9 @@ from ..money.prices import bare_name, context_window, price_of
 _USUAL: Final = Rates(Decimal("1.25"), Decimal("0.1"))
 """What Anthropic takes for writing and reading, for one of input: for models without a price."""
 
+_AN_HOUR: Final = 2
+"""What Anthropic takes for writing what lives for an hour, for one of input."""
+
 
 @cache
 def window_of(model: str | None) -> int | None:
@@ -20,13 +23,21 @@ def window_of(model: str | None) -> int | None:
     return context_window(model)
 
 
-def rates_of(model: str | None, now: float) -> Rates:
-    """Dollars per token of writing and reading the cache at a time, or what they usually are for one of input."""
-    return _rates_on(model and bare_name(model), datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d"))
+def rates_of(model: str | None, now: float, *, is_long_lived: bool = False) -> Rates:
+    """Dollars per token of writing and reading the cache at a time, or what they usually are for one of input.
+
+    `is_long_lived`: entries live for an hour and not for five minutes.
+    """
+    return _rates_on(model and bare_name(model), datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d"), is_long_lived)
 
 
 @cache
-def _rates_on(model: str | None, day: str) -> Rates:
+def _rates_on(model: str | None, day: str, is_long_lived: bool) -> Rates:
     price = price_of(model, datetime.fromisoformat(day).replace(tzinfo=UTC))
     found = None if price is None else Rates.of(price)
-    return _USUAL if found is None or found.write is None else found
+    rates = _USUAL if found is None or found.write is None else found
+    if not is_long_lived:
+        return rates
+    one = Decimal(1) if rates is _USUAL or price is None else price.input
+    is_dearer = rates.write is not None and rates.write > one  # Whoever writes for nothing has one life alone.
+    return Rates(_AN_HOUR * one, rates.read) if is_dearer else rates

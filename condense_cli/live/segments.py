@@ -18,7 +18,8 @@ class Segment(Struct, frozen=True):
     later. `output` is the JSON of the messages that are sent in their place, None where it has to be computed again,
     and `digest` its digest. With `drops_thinking` that of messages[end:known] stays away: it was bound to what changed.
     `target` are the tokens that it was brought to, if it was. The output has `tokens`, the model's, in `sent` messages,
-    and `model` is who it was meant for.
+    and `model` is who it was meant for. `taken` is how many messages there were when it was sent first, where that is
+    later than when it was decided.
     """
 
     start: int
@@ -34,6 +35,12 @@ class Segment(Struct, frozen=True):
     drops_thinking: bool = False
     target: int | None = None
     output: bytes | None = None
+    taken: int | None = None
+
+    @property
+    def sent_from(self) -> int:
+        """How many messages the conversation had when it was sent first."""
+        return self.taken or self.known
 
 
 Segments = tuple[Segment, ...]
@@ -61,7 +68,7 @@ def live_part(request: Request, segments: Segments, over: int | None = None) -> 
 
     From `over` on thinking was made over what is not sent any more, and goes too.
     """
-    stop = segments[-1].known if segments and segments[-1].drops_thinking else 0
+    stop = segments[-1].sent_from if segments and segments[-1].drops_thinking else 0
     start, end = end_of(segments), len(request)
     return without_thinking(
         request, start, lambda position: position < stop or position >= (end if over is None else over)

@@ -59,7 +59,7 @@ class StateFile:
 
     def __init__(self, path: str | Path, *, keep: bool = False) -> None:
         self._file = CacheFile(Path(path), _TABLE, _WAIT)
-        self._keep = keep
+        self.keeps = keep
         self._memory = Memory()
         self._read: set[str] = set()
 
@@ -96,7 +96,7 @@ class StateFile:
         return found
 
     def _written(self, segments: Segments) -> bytes:
-        kept = segments if self._keep else tuple(replace(segment, output=None) for segment in segments)
+        kept = segments if self.keeps else tuple(replace(segment, output=None) for segment in segments)
         return msgspec.json.encode(kept)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.models import binds_thinking
 from .breakpoints import last_marked, with_blocks
@@ -73,7 +74,7 @@ def _computed(request: Request, before: Segments, segment: Segment, means: Means
     else:
         rest = live_part(part, before)
     step = _step(part, before, rest, means, segment.format, segment.model, segment.target, end=segment.end)
-    return None if isinstance(step, str) else step.segments[-1]
+    return None if isinstance(step, str) else replace(step.segments[-1], taken=segment.taken)
 
 
 def _step(

@@ -6,6 +6,8 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from .accounts import Accounts
+
 
 class Worst(Struct, frozen=True):
     """The most that a call can use: tokens read and written, and dollars (None: the price is not known)."""
@@ -14,32 +16,58 @@ class Worst(Struct, frozen=True):
     cost: Decimal | None
 
 
+class Reserved(Struct, frozen=True):
+    """A call that was reserved, with its entry in the accounts."""
+
+    worst: Worst
+    entry: int | None = None
+
+
 class Budget:
     """Counts what calls have used and what those under way may still use. One budget serves a whole run.
 
     A call is reserved with its worst case when it starts, and settled with what it used when it ends. Where that
-    is not known, the worst case is taken as used.
+    is not known, the worst case is taken as used. `accounts` hold limits over all runs.
     """
 
-    def __init__(self, max_cost: Decimal | None = None, max_tokens: int | None = None) -> None:
+    def __init__(
+        self, max_cost: Decimal | None = None, max_tokens: int | None = None, accounts: Accounts | None = None
+    ) -> None:
         self.max_cost = max_cost
         self.max_tokens = max_tokens
+        self.accounts = accounts
         self._cost = Decimal(0)
         self._tokens = 0
 
+    @property
+    def is_in_money(self) -> bool:
+        return self.max_cost is not None or self.accounts is not None
+
     def covers(self, worst: Worst) -> bool:
-        """Whether a call with that worst case may start."""
+        """Whether a call with that worst case may start, as far as this run alone knows."""
         if self.max_tokens is not None and self._tokens + worst.tokens > self.max_tokens:
             return False
-        return self.max_cost is None or (worst.cost is not None and self._cost + worst.cost <= self.max_cost)
+        if self.is_in_money and worst.cost is None:
+            return False
+        return self.max_cost is None or self._cost + (worst.cost or 0) <= self.max_cost
 
-    def reserve(self, worst: Worst) -> None:
+    def reserve(self, worst: Worst) -> Reserved | None:
+        """Reserve a call that is covered; None where the accounts do not cover it."""
+        entry = None
+        if self.accounts is not None:
+            entry = self.accounts.book(worst.cost or Decimal(0))
+            if entry is None:
+                return None
         self._tokens += worst.tokens
         self._cost += worst.cost or 0
+        return Reserved(worst, entry)
 
-    def settle(self, worst: Worst, tokens: int | None, cost: Decimal | None) -> None:
+    def settle(self, reserved: Reserved, tokens: int | None, cost: Decimal | None) -> None:
         """Put what a call used in the place of its worst case; None is unknown, and the worst case stays."""
+        worst = reserved.worst
         if tokens is not None:
             self._tokens += tokens - worst.tokens
         if cost is not None:
             self._cost += cost - (worst.cost or 0)
+            if self.accounts is not None and reserved.entry is not None:
+                self.accounts.settle(reserved.entry, cost)

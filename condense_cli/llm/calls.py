@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from ..config.profiles import Access
 from ..money.economics import Accounting, CallUsage
-from .budget import Budget, Worst
+from .budget import Budget, Reserved, Worst
 from .cache import Cache, Stored, key_of
 from .client import Answer, CallError, Client, Request, max_output, names_of
 from .connecting import connect
@@ -148,7 +148,7 @@ def _judged(outcome: CallOutcome, request: Request, caller: Caller) -> CallOutco
 
 
 class _Call(Struct, frozen=True):
-    worst: Worst
+    reserved: Reserved
     deadline: float
 
 
@@ -194,7 +194,7 @@ class _Run:
         for key in self._asked:
             if key not in self.outcomes:
                 call = self._running.get(key)
-                self.outcomes[key] = CallOutcome(None, given_up, self._settle(call.worst, None) if call else Spent())
+                self.outcomes[key] = CallOutcome(None, given_up, self._settle(call.reserved, None) if call else Spent())
 
     def close(self) -> None:
         if self._client is not None:
@@ -217,21 +217,27 @@ class _Run:
         request, access = self._asked[key], self._caller.access
         worst = self._worst(request)
         if not self._budget.covers(worst):
-            if not self._running:  # Else one that ends may leave enough.
-                unpriced = self._budget.max_cost is not None and worst.cost is None
-                self.stop(failure(Reason.UNPRICED if unpriced else Reason.BUDGET_SPENT, self._names))
-            return False
+            return self._uncovered(worst)
         if self._client is None:
             try:
                 self._client = self._caller.opened(access)
             except CallError as error:
                 self.stop(error.failure)
                 return False
-        self._budget.reserve(worst)
-        self._running[key] = _Call(worst, self._caller.clock() + access.profile.total_seconds)
+        reserved = self._budget.reserve(worst)
+        if reserved is None:
+            return self._uncovered(worst)
+        self._running[key] = _Call(reserved, self._caller.clock() + access.profile.total_seconds)
         arguments = (self._client, key, request, self._results)
         threading.Thread(target=_call, args=arguments, daemon=True, name="condense-call").start()
         return True
+
+    def _uncovered(self, worst: Worst) -> bool:
+        """Nothing more can be called, unless a call that ends leaves enough. False."""
+        if not self._running:
+            unpriced = self._budget.is_in_money and worst.cost is None
+            self.stop(failure(Reason.UNPRICED if unpriced else Reason.BUDGET_SPENT, self._names))
+        return False
 
     def _listen(self) -> None:
         """Wait a moment for a call to end; give up those that take too long."""
@@ -247,7 +253,7 @@ class _Run:
 
     def _end(self, key: bytes, result: Answer | CallError) -> None:
         call = self._running.pop(key)
-        spent = self._settle(call.worst, result.usage)
+        spent = self._settle(call.reserved, result.usage)
         if isinstance(result, Answer):
             self.outcomes[key] = CallOutcome(result.text, spent=spent)
             self._store(key, Stored(result.text))
@@ -265,11 +271,11 @@ class _Run:
         if self._caller.patience.lost is not None:
             self.stop(self._caller.patience.lost)
 
-    def _settle(self, worst: Worst, usage: CallUsage | None) -> Spent:
+    def _settle(self, reserved: Reserved, usage: CallUsage | None) -> Spent:
         profile = self._caller.access.profile
         spent = spent_on(usage, profile, self._caller.when)
         is_known = usage is not None and usage.is_whole
-        self._budget.settle(worst, spent.tokens if is_known else None, None if spent.unknown else spent.cost)
+        self._budget.settle(reserved, spent.tokens if is_known else None, None if spent.unknown else spent.cost)
         self.spent += spent
         return spent
 
@@ -278,7 +284,7 @@ class _Run:
         profile = caller.access.profile
         read = worst_input(request, caller.count, exact=caller.exact)
         written = max_output(profile, request.limit)
-        price = price_for(profile, caller.when, read) if self._budget.max_cost is not None else None
+        price = price_for(profile, caller.when, read) if self._budget.is_in_money else None
         if price is None or price.output is None:
             return Worst(read + written, None)
         dearest = price.input

@@ -126,7 +126,8 @@ _TEXTS: Final = {
     Reason.NOT_SMALLER: ("The summary is not smaller than what it stands for.", "Nothing to do: the original stays."),
     Reason.BUDGET_SPENT: (
         "The budget does not cover another call.",
-        "Raise --max-cost or --max-summary-tokens; what succeeded comes from the cache.",
+        "Raise --max-cost, --max-summary-tokens or the limit of the day or the conversation; "
+        "what succeeded comes from the cache.",
     ),
     Reason.INSTALLED_FAILED: (
         "The summarizer of the profile {profile} failed.",

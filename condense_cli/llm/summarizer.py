@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from ..config.profiles import INSTALLED, Access
 from ..core.plurals import plural
 from ..core.tokens import Counter
-from ..core.transcript import ContentType, Message
+from ..core.transcript import ContentType, Message, Transcript
 from ..errors import ConfigurationError
 from ..ledger.checklist import of_messages, of_text
 from ..passes.offline import NAME as OFFLINE
 from ..passes.offline import Offline
 from ..passes.summaries import Outcome, Refused, Summarizer, Task, TextTask, Written
 from .access import Choice
+from .accounts import Accounts, conversation_of
 from .calls import Caller
 from .flatten import flattened
 from .planning import planned
@@ -26,10 +27,13 @@ from .prompts import PromptTask, Subject
 from .reasons import Failure, Names, Reason, failure
 from .redaction import Redactor
 from .spending import Spent
-from .summaries import summarize
+from .summaries import summarize, window_of
 
 _USUAL_LIMIT: Final = 4_000
 """Tokens of a batch summary where neither the configuration nor the profile says how long it may get."""
+_OF_WINDOW: Final = 8
+"""Such a summary takes at most one part of so many of the window: the parts of a long text and their summaries, joined,
+have to find room as well."""
 
 _SUBJECTS: Final = {
     ContentType.TOOL_PARAMETERS: Subject.TOOL_PARAMETERS,
@@ -71,8 +75,8 @@ class Summaries:
 
     `choose` gives the profile for the name that a task carries (or None), `caller` what its calls are made with.
     Where it `is_planned`, nothing is called: requests are priced with answers as long as they are expected to be at
-    most, unless the cache has the answer. `installed` finds the summarizers of installed packages, `redactor` is the
-    one that the callers use.
+    most, unless the cache has the answer. `installed` finds the summarizers of installed packages, `redactor` and
+    `accounts` are those that the callers use.
     """
 
     def __init__(
@@ -84,6 +88,7 @@ class Summaries:
         is_planned: bool = False,
         installed: Installed = none_installed,
         redactor: Redactor | None = None,
+        accounts: Accounts | None = None,
     ) -> None:
         self.count = count
         self.is_planned = is_planned
@@ -96,12 +101,15 @@ class Summaries:
         self._callers: dict[str, Caller] = {}
         self._installed = installed
         self._redactor = redactor
+        self._accounts = accounts
         self._installed_made: dict[str, Summarizer] = {}
         self._used: dict[str, Used] = {}
         self._notes: dict[str, None] = {}
 
-    def count_with(self, count: Counter) -> None:
-        """Count with this from now on, as the model of another conversation does."""
+    def begin(self, transcript: Transcript, count: Counter) -> None:
+        """Work on this conversation from now on, and count as its model does."""
+        if self._accounts is not None:
+            self._accounts.conversation = conversation_of(transcript)
         if count is not self.count:
             self.count, self._offline = count, Offline(count)
             self._installed_made.clear()
@@ -187,6 +195,12 @@ class Summaries:
             self._callers[access.name] = self._caller(access)
         summarized = planned if self.is_planned else summarize
         at_once = [task.max_parallel_calls for task in tasks if isinstance(task, TextTask) and task.max_parallel_calls]
+        allowed = access.profile.max_parallel_calls
+        if min(at_once, default=0) > allowed:
+            self._note(
+                f"max_parallel_calls {min(at_once)} of the configuration is more than the {allowed} of the profile "
+                f"{access.name}, which holds."
+            )
         caller = replace(self._callers[access.name], max_parallel_calls=min(at_once, default=None))
         asked_for = [self._task(task, access) for task in tasks]
         done = summarized(asked_for, caller)
@@ -224,7 +238,7 @@ class Summaries:
                 replaced=tokens,
                 checklist=of_text(task.text, task.min_facts, task.max_tokens),
             )
-        limit = task.max_tokens or min(access.profile.max_tokens, _USUAL_LIMIT)
+        limit = task.max_tokens or min(access.profile.max_tokens, _USUAL_LIMIT, window_of(access) // _OF_WINDOW)
         replaced = sum(map(self.count.message, task.messages)) + self.count(task.previous)
         return PromptTask(
             Subject.CONVERSATION,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property
 
 from msgspec import Struct
@@ -84,6 +85,10 @@ class Condensation(Struct, frozen=True, dict=True):
     """The target in the model's tokens, as it was asked for; None where there is none, or only a share."""
     lines: Mapping[tuple[int, int], Sequence[Line]] = {}
     """Why lines of a block went and others stayed, where somebody asked, by message and block as receipts name them."""
+    calls: int = 0
+    """Calls of models that wrote summaries."""
+    cost: Decimal = Decimal(0)
+    """Dollars that these cost, as far as that is known."""
     proof: Proof | None = None
     """None where nothing was changed or nobody checked yet."""
 

@@ -32,6 +32,7 @@ CHECK: Final = "check"
 SLIDING_WINDOW: Final = "sliding_window"
 
 _NAME: Final = "Whether it is needed"
+_OFF: Final = "Condensing is switched off (auto_condense_context is false)."
 
 
 class NoSettings(Struct, frozen=True):
@@ -67,8 +68,9 @@ class Manager:
     ) -> Condensation:
         """Condense a transcript; with `only_if_needed` one that does not need it comes back as it was.
 
-        Where the configuration says so, and the provider failed and left a conversation over its limit, the sliding
-        window drops the older half of that. Raises CondenseError; UsageError where an unknown window would decide.
+        Where the configuration says so, and the provider failed and left a conversation over its limit, or automatic
+        condensing is switched off and it is over that, the sliding window drops the older half of it.
+        Raises CondenseError; UsageError where an unknown window would decide.
         """
         provider = self.registry.get(configuration.provider)
         configuration = self.registry.configured(configuration)
@@ -78,6 +80,10 @@ class Manager:
                 raise sizing.window().unknown
             if not decision.should_condense:
                 run = Run(transcript, configuration, NoSettings(), context)
+                if decision.reason is Reason.SWITCHED_OFF and decision.is_over_limit:
+                    slid = self._slid_without_being_asked(run, decision, sizing)
+                    if slid is not None:
+                        return _warned(slid, *sizing.window().warnings)
                 return _warned(_not_needed(run, decision), *sizing.window().warnings)
         result = provider.condense(transcript, configuration, context)
         if sizing.only_if_needed:
@@ -89,6 +95,19 @@ class Manager:
         if result.error is None:
             compiled = provider.compiled(configuration, provider.settings_of(configuration))
         return self._fallen_back(result, failure, compiled, context, sizing)
+
+    def _slid_without_being_asked(
+        self, run: Run[NoSettings], decision: Decision, sizing: Sizing
+    ) -> Condensation | None:
+        """A conversation over its limit where nothing else may be done, with the older half of its exchanges dropped.
+
+        None where the configuration does not say so, or nothing may go.
+        """
+        if not _slides(run.configuration) or not sizing.may_fall_back():
+            return None
+        before = run.unchanged(_skipped(run, decision))
+        result = self._fallen_back(before, _OFF, run.configuration, run.context, sizing)
+        return result if result.changes else None
 
     def _fallen_back(
         self, result: Condensation, failure: str, configuration: Configuration, context: Context, sizing: Sizing
@@ -148,9 +167,13 @@ def _can_be_written(result: Condensation) -> bool:
 
 
 def _not_needed(run: Run[NoSettings], decision: Decision) -> Condensation:
-    tokens = run.context.count.transcript(run.transcript)
-    receipt = PassReceipt(CHECK, _NAME, Status.SKIPPED, str(decision), tokens, tokens)
+    receipt = _skipped(run, decision)
     return replace(run.unchanged(receipt, warning=f"Nothing was done: {decision}"), is_needed=False)
+
+
+def _skipped(run: Run[NoSettings], decision: Decision) -> PassReceipt:
+    tokens = run.context.count.transcript(run.transcript)
+    return PassReceipt(CHECK, _NAME, Status.SKIPPED, str(decision), tokens, tokens)
 
 
 def _warned(result: Condensation, *warnings: str) -> Condensation:

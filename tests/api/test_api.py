@@ -108,7 +108,7 @@ def test_a_configuration_is_checked_as_a_file_is() -> None:
         ({"configuration": {"keep_first": 3}, "preset": "speed"}, "the preset speed cannot be used together"),
         ({"configuration": {"passes": {"a"}}}, "no JSON .*set"),
         ({"configuration": {"passes": [object()]}}, "no JSON .*object"),
-        ({"target_tokens": -5}, "target_tokens is -5"),
+        ({"target_tokens": -5}, "target_tokens cannot be -5"),
     ],
 )
 def test_what_cannot_be_asked_for_is_refused(given: dict[str, Any], said: str) -> None:

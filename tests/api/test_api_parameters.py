@@ -155,7 +155,7 @@ def test_a_target_takes_the_place_of_that_of_the_configuration(asked: Asked) -> 
     assert asked.context.stop_at_target is True
     with pytest.raises(UsageError) as caught:
         api.condense(talk(), target_tokens=-1)
-    assert caught.value.message == "target_tokens is -1, and nothing has fewer than 0."
+    assert caught.value.message == "target_tokens cannot be -1."
 
 
 def test_model_counter_summarizer_clock_and_factor_are_those_that_are_given(asked: Asked) -> None:

@@ -90,8 +90,11 @@ def test_what_a_client_changes_without_meaning_it_is_no_change() -> None:
         lambda messages: messages[1]["content"][0]["input"].update(file_path="other.py"),
         lambda messages: messages.insert(1, assistant("Hm.")),
         lambda messages: messages.__setitem__(slice(0, 12), [user("This is what happened so far: nothing.")]),
+        lambda messages: messages.__setitem__(0, user("Please find the bug.\n\nAnd hurry up.")),
+        lambda messages: messages.insert(1, {"role": "system", "content": "Be brief."}),
+        lambda messages: messages.__delitem__(slice(1, 3)),
     ],
-    ids=["an edit", "a changed call", "a message more", "a compaction"],
+    ids=["an edit", "a changed call", "a message more", "a compaction", "merged prompts", "a system message", "a fork"],
 )
 def test_a_changed_history_is_sent_as_it_came(change: Any) -> None:
     live, messages = eager(), long_conversation()

@@ -78,10 +78,11 @@ def test_a_limit_may_be_reached_and_not_crossed() -> None:
 def test_what_is_reserved_is_gone_and_comes_back_with_what_was_not_used() -> None:
     budget = Budget(Decimal("0.5"), 100)
     first = worst(60, "0.3")
-    budget.reserve(first)
+    reserved = budget.reserve(first)
+    assert reserved is not None
     assert not budget.covers(worst(41, "0.1"))
     assert not budget.covers(worst(1, "0.21"))
-    budget.settle(first, 10, Decimal("0.1"))
+    budget.settle(reserved, 10, Decimal("0.1"))
     assert budget.covers(worst(90, "0.4"))
     assert not budget.covers(worst(91, "0.4"))
     assert not budget.covers(worst(90, "0.41"))
@@ -90,9 +91,10 @@ def test_what_is_reserved_is_gone_and_comes_back_with_what_was_not_used() -> Non
 # A call without a price takes no money and gives none back; one of unknown use keeps its worst case.
 def test_what_is_not_known() -> None:
     budget = Budget(Decimal("0.5"), 100)
-    budget.reserve(worst(60, None))
+    reserved = budget.reserve(worst(60, None))
+    assert reserved is not None
     assert budget.covers(worst(40, "0.5"))
-    budget.settle(worst(60, None), None, Decimal("0.2"))
+    budget.settle(reserved, None, Decimal("0.2"))
     assert budget.covers(worst(40, "0.3"))
     assert not budget.covers(worst(41, "0.3"))
     assert not budget.covers(worst(40, "0.31"))

@@ -32,9 +32,9 @@ from ..options import (
 from ..running.providing import complete_provider
 
 if TYPE_CHECKING:
+    from ...calling import Calls
     from ...config.models import Configuration
     from ...report.evaluation.facts import Evaluation
-    from ..running.summarizing import Calls
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -171,7 +171,15 @@ def evaluate(
         from ..running.options import Spending
         from ..running.summarizing import calls_of
 
-        calls = calls_of(Spending(None, allow_calls, max_cost, max_summary_tokens, no_cache, redact))
+        calls = calls_of(
+            Spending(
+                allow_calls=allow_calls,
+                max_cost=max_cost,
+                max_summary_tokens=max_summary_tokens,
+                no_cache=no_cache,
+                redact=redact,
+            )
+        )
         with_models = bool(profile or prompt or allow_calls)
         _check_calls(calls, with_models=with_models, recorded=recorded, jobs=jobs)
         if recorded:
@@ -286,7 +294,7 @@ def _check_calls(calls: Calls, *, with_models: bool, recorded: bool, jobs: int |
         raise UsageError("--recorded calls no model.", "Leave --profile, --prompt and --allow-calls out.")
     if with_models and jobs is not None:
         raise UsageError("--jobs cannot be used where models are called.", "One process keeps to the budget.")
-    if not with_models and (calls.is_limited or calls.no_cache):
+    if not with_models and (calls.limits.is_any or calls.no_cache):
         raise UsageError(
             "--max-cost, --max-summary-tokens, --no-cache and --redact are for calls of models.",
             "No model is called without --profile NAME or --allow-calls.",

@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...calling import Calls, OnDemand, check_profile
 from ...comparing import Contender, compare_files
 from ...config.models import Configuration
 from ...core.tokens import Counter
@@ -21,7 +22,7 @@ from ...quality.evaluation import Evaluated
 from ...report.evaluation.comparison import ModelWay, model_way
 from ...storage.files import read_bytes
 from ..rows.condensing import may_call
-from ..running.summarizing import Calls, OnDemand, check_profile, summaries_for
+from ..running.summarizing import summaries_for
 
 _OWN_PROMPT: Final = "default"
 _OFFLINE: Final = "offline"

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, assert_never
 
 from msgspec import Struct
 
+from ...calling import Calls, OnDemand
 from ...errors import ExitStatus, UsageError
 from ...report.costs.text import digits
 from ...report.run.facts import Summarized
@@ -23,8 +24,8 @@ from ...rows.working import flow, results
 from ..console import write_out
 from ..reading import name_of
 from ..running.destination import Destination, Where
-from ..running.summarizing import Calls, OnDemand, Told, status_of, summaries_for, told_of
-from ..running.work import Condenser, Treatment
+from ..running.summarizing import Told, status_of, summaries_for, told_of
+from ..running.work import Treatment, Worker
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -159,7 +160,7 @@ def _condense_batch(
     task: RowsTask, kind: Kind, counters: Counters, summaries: OnDemand, batch: Lines
 ) -> tuple[Tally, list[bytes]]:
     work = task.treatment.work
-    condensed = Condenser(work, task.treatment.calls, summaries)
+    condensed = Worker(work, task.treatment.calls, summaries)
     tally = Tally()
 
     def condense(transcript: Transcript, line: int) -> bytes | None:

@@ -26,11 +26,11 @@ from .condensing import RowsTask, condense_rows
 from .running import bad_rows, report_of
 
 if TYPE_CHECKING:
+    from ...calling import Calls
     from ...config.models import Configuration
     from ...config.provider_settings import ProviderSettings
     from ...core.factor import CountName
     from ...rows.row import Kind
-    from ..running.summarizing import Calls
 
 
 class RowsEstimate(Struct, frozen=True):

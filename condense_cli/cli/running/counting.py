@@ -12,13 +12,13 @@ from ...errors import CallFailedError, UsageError
 from ..console import console
 
 if TYPE_CHECKING:
+    from ...calling import Calls
     from ...config.layers import Settings
     from ...config.profiles import Access, Profile
     from ...config.user import UserConfiguration
     from ...core.factor import CountName, Factor
     from ...core.tokens import Counter
     from ...core.transcript import Transcript
-    from .summarizing import Calls
 
 _WITHOUT: Final = "--count model calls nothing."
 
@@ -32,9 +32,10 @@ def count_asked(
     flag: CountName | None, settings: Settings | None, profile: str | None, allow_calls: bool, *, redact: bool
 ) -> tuple[CountName, Calls]:
     """In whose tokens a command counts that calls no model otherwise, and what its flags say about that call."""
-    from .summarizing import Calls
+    from ...calling import Calls
+    from ...config.limits import Limits
 
-    calls = Calls(profile, allow_calls, redact=redact, is_planned=True, is_count_asked=flag == "exact")
+    calls = Calls(profile, allow_calls, Limits(redact=redact), is_planned=True, is_count_asked=flag == "exact")
     return count_of(flag, settings), calls
 
 
@@ -53,10 +54,10 @@ def factor_for(how: CountName, transcript: Transcript, count: Counter, calls: Ca
 
     if how != "exact":
         return factor_as(how, transcript, count)
+    from ...calling import redactor_of
     from ...config.user import load_user_configuration
     from ...llm.client import CallError
     from ...llm.counting import counted_factor
-    from .summarizing import redactor_of
 
     access = _access(transcript.model, calls, load_user_configuration())
     try:

@@ -22,13 +22,14 @@ from ...storage.processes import in_order, usable_processors
 from ..console import console, say
 from ..rows.condensing import may_call, together
 from .one_of_many import Finished, Job, rules_of, work_apart, work_on
-from .summarizing import OnDemand, Told, summaries_for, told_of
+from .summarizing import Told, summaries_for, told_of
 from .telling import tell_report
 from .work import Treatment
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ...calling import OnDemand
     from ...core.factor import CountName
     from .options import RunOptions
 

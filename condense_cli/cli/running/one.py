@@ -26,7 +26,7 @@ from .providing import say_error
 from .report import cost_of_run, show_run, shows_money
 from .summarizing import Told, summaries_for, told_of
 from .telling import is_silent, tell_report
-from .work import Condenser, Output, Treatment, output_of, status_of_result
+from .work import Output, Treatment, Worker, output_of, status_of_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
 
         factor = factor_for(work.count, transcript, count, treatment.calls)
     with summaries_for(work.configuration, count, treatment.calls) as summaries:
-        result = Condenser(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count, factor)
+        result = Worker(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count, factor)
     if work.overrides != NO_OVERRIDES:
         result = name_flags(result, work.overrides)
     output = output_of(result, treatment.to)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import __version__, formats
+from ...calling import OnDemand
 from ...config.user import load_user_configuration
 from ...core.plurals import plural
 from ...core.tokens import Counter
@@ -24,8 +25,8 @@ from ...storage.files import check_no_links, make_folder, write_bytes
 from ..reading import read_transcript
 from ..rows.condensing import RowsTask, condense_rows, may_call
 from ..rows.running import status_of_rows
-from .summarizing import OnDemand, Told, summaries_for, told_of, was_interrupted
-from .work import Condenser, Treatment, output_of, status_of_result
+from .summarizing import Told, summaries_for, told_of, was_interrupted
+from .work import Treatment, Worker, output_of, status_of_result
 
 if TYPE_CHECKING:
     from ...passes.condensation import Condensation
@@ -91,7 +92,7 @@ def work_on(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
 def rules_of(treatment: Treatment) -> str:
     """A hash of what is the same for every file and decides what is written; how much may be spent does not."""
     profiles = {name: known.profile for name, known in load_user_configuration().profiles.items()}
-    models = (treatment.calls.profile, may_call(treatment.calls), treatment.calls.redact, profiles)
+    models = (treatment.calls.profile, may_call(treatment.calls), treatment.calls.settled().redact, profiles)
     rules = (RECORD, __version__, treatment.work, models, treatment.format, treatment.to, treatment.lenient)
     return hashlib.sha256(msgspec.json.encode(rules)).hexdigest()
 
@@ -117,7 +118,7 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     if treatment.to is None and not formats.format_named(transcript.format).is_writable:
         raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")
     count = Counter.of(transcript, treatment.work.configuration.counter)
-    result = Condenser(treatment.work, treatment.calls, summaries)(transcript, count)
+    result = Worker(treatment.work, treatment.calls, summaries)(transcript, count)
     if was_interrupted(summaries):
         raise KeyboardInterrupt
     written = output_of(result, treatment.to)

@@ -21,6 +21,8 @@ from ..options import (
     Lenient,
     LosslessOnly,
     MaxCost,
+    MaxCostPerConversation,
+    MaxCostPerDay,
     MaxSummaryTokens,
     Model,
     NoCache,
@@ -106,6 +108,8 @@ class Spending(NamedTuple):
     profile: Profile = None
     allow_calls: AllowCalls = False
     max_cost: MaxCost = None
+    max_cost_per_conversation: MaxCostPerConversation = None
+    max_cost_per_day: MaxCostPerDay = None
     max_summary_tokens: MaxSummaryTokens = None
     no_cache: NoCache = False
     redact: Redact = False

@@ -1,192 +1,46 @@
-"""Who writes the summaries of a run: what the flags permit, what calls are made with, and how they are shown."""
+"""Summaries of a run: what the flags permit, and how calls are shown."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from decimal import Decimal, InvalidOperation
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...errors import ConfigurationError, ExitStatus, UsageError
+from ... import calling
+from ...calling import Calls, OnDemand, dollars_of
+from ...config.limits import Limits
+from ...errors import ExitStatus
 
 if TYPE_CHECKING:
     from ...config.models import Configuration
-    from ...config.profiles import Access
     from ...core.tokens import Counter
-    from ...core.transcript import Message
     from ...llm.budget import Budget
-    from ...llm.calls import Caller, Progress
-    from ...llm.redaction import Redactor
-    from ...llm.summarizer import Summaries
-    from ...passes.summaries import Outcome, Summarizer, Task
+    from ...llm.calls import Progress
     from ...report.run.facts import Summarized
     from .options import Spending
 
 
-class Calls(Struct, frozen=True):
-    """What the flags of a command say about calls of models."""
-
-    profile: str | None = None
-    allow_calls: bool = False
-    max_cost: Decimal | None = None
-    max_tokens: int | None = None
-    no_cache: bool = False
-    redact: bool = False
-    is_planned: bool = False
-    """No call is made for a summary; each request is priced instead."""
-    is_count_asked: bool = False
-    """The command line says --count exact: then its flags permit that call, even where summaries are only planned."""
-
-    @property
-    def is_limited(self) -> bool:
-        return self.redact or self.max_cost is not None or self.max_tokens is not None
-
-    def budget(self) -> Budget:
-        """A new budget: what all calls together may use."""
-        from ...llm.budget import Budget
-
-        return Budget(self.max_cost, self.max_tokens)
-
-
 def calls_of(spending: Spending, *, is_planned: bool = False, is_count_asked: bool = False) -> Calls:
     """The flags as one checked value. Raises UsageError."""
-    return Calls(
-        spending.profile, spending.allow_calls, _dollars(spending.max_cost), spending.max_summary_tokens,
-        spending.no_cache, spending.redact, is_planned, is_count_asked,
-    )  # fmt: skip
+    limits = Limits(
+        dollars_of(spending.max_cost, "--max-cost"),
+        dollars_of(spending.max_cost_per_conversation, "--max-cost-per-conversation"),
+        dollars_of(spending.max_cost_per_day, "--max-cost-per-day"),
+        spending.max_summary_tokens,
+        spending.redact,
+    )
+    return Calls(spending.profile, spending.allow_calls, limits, spending.no_cache, is_planned, is_count_asked)
 
 
-def _dollars(text: str | None) -> Decimal | None:
-    if text is None:
-        return None
-    try:
-        amount = Decimal(text.removeprefix("$"))
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if not amount.is_finite() or amount < 0:
-        raise UsageError(f"--max-cost must be an amount of dollars, not {text!r}.", "For example --max-cost 0.50.")
-    return amount
-
-
-class OnDemand:
-    """A `Summarizer` that is made when a pass first asks for a summary: most runs ask for none."""
-
-    def __init__(
-        self, open: Callable[[Counter], AbstractContextManager[Summaries]], count: Counter, stack: ExitStack
-    ) -> None:
-        self.made: Summaries | None = None
-        self._open, self._count, self._stack = open, count, stack
-
-    def count_with(self, count: Counter) -> None:
-        """Count with this from now on: the next conversation may be of another model."""
-        self._count = count
-        if self.made is not None:
-            self.made.count_with(count)
-
-    def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> list[Outcome]:
-        return self._opened().summarize(tasks, messages)
-
-    def works_offline(self, profile: str | None) -> bool:
-        return self._opened().works_offline(profile)
-
-    def _opened(self) -> Summaries:
-        if self.made is None:
-            self.made = self._stack.enter_context(self._open(self._count))
-        return self.made
-
-
-@contextmanager
 def summaries_for(
     configuration: Configuration, count: Counter, calls: Calls, budget: Budget | None = None
-) -> Iterator[OnDemand]:
-    """The summarizer of a run. Raises CondenseError, also when it is first used.
-
-    `budget` is that of many runs, of which this is one; then it shows no progress of its own.
-    """
-    if calls.profile is not None:
-        check_profile(calls.profile)
-    with ExitStack() as stack:
-        yield OnDemand(lambda count: _opened(configuration, count, calls, budget), count, stack)
-
-
-@contextmanager
-def _opened(configuration: Configuration, count: Counter, calls: Calls, budget: Budget | None) -> Iterator[Summaries]:
-    from datetime import UTC, datetime
-
-    from ...config.user import load_user_configuration
-    from ...core.factor import typical_of
-    from ...core.tokens import encoding_for
-    from ...llm.access import Permission, choose
-    from ...llm.cache import Cache, cache_path
-    from ...llm.calls import Caller
-    from ...llm.summarizer import Summaries
-    from ...plugins import Installed
-
-    user = load_user_configuration()
-    permission = Permission(calls.profile, calls.allow_calls)
-    cache = None if calls.no_cache else Cache(cache_path())
-    own_budget = budget or calls.budget()
-    redactor = redactor_of(calls)
-    now = datetime.now(UTC)
-    with nullcontext() if budget else _progress() as progress:
-
-        def caller(access: Access) -> Caller:
-            encoding = encoding_for(access.profile.model)
-            own = count if encoding.name == count.encoding else type(count)(encoding.name)
-            return Caller(
-                access,
-                own,
-                now,
-                exact=encoding.exact,
-                factor=typical_of(access.profile.model),
-                budget=own_budget,
-                cache=cache,
-                redactor=redactor,
-                progress=progress,
-            )
-
-        summaries = Summaries(
-            count,
-            lambda dedicated: choose(
-                dedicated, configuration.profile, user, permission, os.environ, is_planned=calls.is_planned
-            ),
-            caller,
-            is_planned=calls.is_planned,
-            installed=_unbound if calls.is_limited else Installed().summarizer,
-            redactor=redactor,
-        )
-        try:
-            yield summaries
-        finally:
-            if cache is not None:
-                cache.close()
-
-
-def redactor_of(calls: Calls) -> Redactor | None:
-    """What masks secrets before anything is sent, where that was asked for. Raises CondenseError."""
-    if not calls.redact:
-        return None
-    from ...llm.cache import cache_path
-    from ...llm.redaction import Redactor
-
-    return Redactor(cache_path().parent)
-
-
-def _unbound(name: str) -> Callable[[Counter], Summarizer]:
-    raise ConfigurationError("--redact, --max-cost and --max-summary-tokens cannot bind it.")
-
-
-def check_profile(name: str) -> None:
-    """Raises ConfigurationError for a profile that is not there."""
-    from ...config.user import load_user_configuration, unknown_profile
-
-    profiles = load_user_configuration().profiles
-    if name not in profiles:
-        raise unknown_profile(name, profiles)
+) -> AbstractContextManager[OnDemand]:
+    """As `calling.summaries_for`, with the progress on the terminal."""
+    return calling.summaries_for(configuration, count, calls, budget, _progress)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...api import condense, convert, dump
+from ...calling import Calls, OnDemand
 from ...config.models import Configuration
 from ...config.overrides import NO_OVERRIDES, Overrides, without_passes
 from ...config.preset_folders import DEFAULT_PRESET
@@ -24,7 +25,7 @@ from ...providers.manager import Sizing
 from ...providers.registry import Registry
 from ...providers.window import Asked, Window, window_of
 from ...report.costs.usage import beside_messages
-from .summarizing import Calls, OnDemand, calls_of, status_of, was_interrupted
+from .summarizing import calls_of, status_of, was_interrupted
 
 if TYPE_CHECKING:
     from ...config.layers import Settings
@@ -157,7 +158,7 @@ def output_of(result: Condensation, to: str | None) -> Output:
     return Output(dump(result) if is_writable else None)
 
 
-class Condenser:
+class Worker:
     """Does the work to one conversation after the other, in one process."""
 
     def __init__(
@@ -178,7 +179,7 @@ class Condenser:
         `factor` is that of the transcript, where it takes a call to know it.
         """
         work = self._work
-        self._summaries.count_with(count)
+        self._summaries.begin(transcript, count)
         factor = factor or factor_as(work.count, transcript, count)
         target = work.target_tokens
         if work.target_percent is not None:

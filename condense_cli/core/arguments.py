@@ -1,0 +1,117 @@
+"""Arguments of the Python API, checked where they come in: what is wrong with one is said in a sentence with a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import wraps
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
+
+from ..errors import UsageError
+from .nearest import nearest
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_SHOWN: Final = 40
+
+
+class Expected(NamedTuple):
+    """What an argument has to be, and what to do where it is not."""
+
+    fits: Callable[[Any], bool]
+    hint: str
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are(values: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(values, Sequence | Set) and not isinstance(values, str | bytes) and all(map(fits, values))
+
+
+def having(names: str, hint: str) -> Expected:
+    """A value with all these methods."""
+    return Expected(lambda value: all(callable(getattr(value, name, None)) for name in names.split()), hint)
+
+
+def made_by(name: str, how: str) -> Expected:
+    """A value of the class of that name, which is not imported for it."""
+    return Expected(lambda value: any(each.__name__ == name for each in type(value).__mro__), how)
+
+
+TEXT: Final = Expected(lambda value: isinstance(value, str), "Give a text.")
+PATH: Final = Expected(
+    lambda value: isinstance(value, str) or hasattr(value, "__fspath__"), "Give a path, as a text or a Path."
+)
+PRESET: Final = Expected(PATH.fits, "Give the name of a preset, such as 'balanced', or the path of a file.")
+COUNT: Final = Expected(lambda value: _is_whole(value) and value >= 0, "Give a whole number from 0.")
+POSITIVE: Final = Expected(lambda value: _is_whole(value) and value >= 1, "Give a whole number from 1.")
+NUMBER: Final = Expected(lambda value: is_number(value) and value >= 0, "Give a number from 0.")
+COUNTER: Final = Expected(lambda value: value in ("built-in", "tiktoken"), "There are built-in and tiktoken.")
+TEXTS: Final = Expected(lambda value: _are(value, TEXT.fits), "Give a list of texts.")
+SHARES: Final = Expected(lambda value: _are(value, is_number), "Give a list of shares, such as [0.5, 0.3].")
+CONFIGURATIONS: Final = Expected(
+    lambda value: (
+        isinstance(value, Mapping)
+        and all(map(TEXT.fits, value))
+        and all(map(made_by("Configuration", "").fits, value.values()))
+    ),
+    "Give a dict from names to Configurations.",
+)
+MAPPING: Final = Expected(lambda value: isinstance(value, Mapping), "Give a dict.")
+SELECTORS: Final = Expected(
+    lambda value: isinstance(value, Mapping) and all(map(TEXT.fits, value)) and all(map(callable, value.values())),
+    "Give a dict from names to functions of a message and a block.",
+)
+CALLABLE: Final = Expected(callable, "Give a function.")
+
+
+def with_arguments(**kinds: Expected) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """A function that refuses arguments that are not of their kinds, that it has not, or that are missing.
+
+    None is taken where it is the default. Raises UsageError in place of TypeError.
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        code = function.__code__
+        positional = code.co_varnames[: code.co_argcount]
+        names = (*positional, *code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount])
+        defaults = dict(zip(reversed(positional), reversed(function.__defaults__ or ()), strict=False))
+        defaults.update(function.__kwdefaults__ or {})
+        called = function.__qualname__.removesuffix(".__init__")
+
+        @wraps(function)
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            if len(args) > len(positional):
+                raise UsageError(f"{called} takes no argument more than {positional[-1]} by place.", "Give its name.")
+            given = {**dict(zip(positional, args, strict=False)), **kwargs}
+            for name, value in given.items():
+                if name not in names:
+                    near = nearest(name, names)
+                    hint = f"Did you mean {near}?" if near else f"It has {', '.join(_shown(names))}."
+                    raise UsageError(f"{called} has no argument {name!r}.", hint)
+                kind = kinds.get(name)
+                is_default = value is None and name in defaults and defaults[name] is None
+                if kind is not None and not is_default and not kind.fits(value):
+                    raise UsageError(f"{name} cannot be {_short(value)}.", kind.hint)
+            missing = [name for name in names if name not in given and name not in defaults]
+            if missing:
+                raise UsageError(f"{called} needs {', '.join(missing)}.", "It has no default.")
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def _shown(names: Iterable[str]) -> Iterable[str]:
+    return (name for name in names if name != "self")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({type(value).__name__})"

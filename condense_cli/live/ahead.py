@@ -1,0 +1,64 @@
+"""A try to condense, worked on in a thread of its own: ahead of a threshold, or for longer than a request can wait."""
+
+from __future__ import annotations
+
+import threading
+
+from msgspec import Struct
+
+from .freezing import Means
+from .requests import Request
+from .segments import Segments
+from .steps import Step, next_segment, renewed
+
+
+class Attempt(Struct, frozen=True):
+    """What is to be tried: the whole anew (`renews`), or what came since the last of the segments."""
+
+    request: Request
+    segments: Segments
+    means: Means
+    format: str | None
+    model: str | None
+    target: int | None
+    renews: bool
+
+    def run(self) -> Step | str:
+        """What came of it, or why nothing did, in words."""
+        step = renewed if self.renews else next_segment
+        return step(self.request, self.segments, self.means, self.format, self.model, self.target)
+
+    def is_good_for(self, later: Attempt) -> bool:
+        """Whether what came of it can be sent in the place of what is tried later in the same conversation."""
+        length = len(self.request)
+        return (
+            (self.renews, self.target, self.model) == (later.renews, later.target, later.model)
+            and self.segments == later.segments
+            and length <= len(later.request)
+            and self.request.chain(length) == later.request.chain(length)
+        )
+
+
+class Work:
+    """An attempt that is worked on beside the conversation."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
+        self._done = threading.Event()
+        self._found: Step | str | Exception | None = None
+        threading.Thread(target=self._run, name="condense-live", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self._found = self.attempt.run()
+        except Exception as error:
+            self._found = error
+        self._done.set()
+
+    def result(self, seconds: float | None) -> Step | str | None:
+        """What came of it, None where it is not done after so many seconds. Raises what it raised."""
+        if not self._done.wait(seconds):
+            return None
+        if isinstance(self._found, Exception):
+            raise self._found
+        return self._found

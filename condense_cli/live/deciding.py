@@ -1,0 +1,192 @@
+"""Deciding: whether a try is due, what comes of it, and whether that is taken."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..providers.decision import RESERVED_TOKENS, limit_of
+from .ahead import Attempt, Work
+from .decisions import Decision, Kind
+from .freezing import Means
+from .money import rates_of
+from .policies import GROWTH, Moment, Outcome, Policy, break_even
+from .requests import Request
+from .segments import Segments, end_of
+from .steps import Step
+
+_TOKENS_PER_CHARACTER: Final = 0.3
+"""Until something was counted."""
+
+_ROOM: Final = 0.6
+"""At the limit the conversation is brought to this part of it where a segment alone does not help enough."""
+
+_ENOUGH: Final = 0.9
+
+
+class Waiting(Struct, frozen=True):
+    """How long a request waits for a decision, in seconds (None: until it is there), and from which part of a threshold
+    on one is prepared beside the conversation (None: never)."""
+
+    timeout: float | None = None
+    ahead: float | None = None
+
+    @property
+    def is_beside(self) -> bool:
+        return self.timeout is not None or self.ahead is not None
+
+
+class Asked(Struct, frozen=True):
+    """A request that it is decided about. `beside` are the tokens that are sent besides the messages."""
+
+    request: Request
+    segments: Segments
+    moment: Moment
+    model: str | None
+    now: float
+    beside: int
+
+    @property
+    def limit(self) -> int | None:
+        """The tokens from which on `condense check` says yes."""
+        window = self.moment.window
+        return None if window is None else limit_of(window, min(RESERVED_TOKENS, window // 10))
+
+    @property
+    def is_over(self) -> bool:
+        return self.limit is not None and self.moment.used > self.limit
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether the API would refuse it as it is."""
+        return self.moment.window is not None and self.moment.used > self.moment.window
+
+
+class Decider:
+    """Decides for one conversation. It remembers how many tokens a character has, and when a try came to nothing."""
+
+    def __init__(
+        self, means: Means, policy: Policy, format: str | None, waiting: Waiting, *, is_long_lived: bool
+    ) -> None:
+        self._means, self._policy, self._format, self._waiting = means, policy, format, waiting
+        self._is_long_lived = is_long_lived
+        self._ratio = _TOKENS_PER_CHARACTER
+        self._retry_at = 0.0
+        self._work: Work | None = None
+
+    def tokens(self, characters: int) -> int:
+        return round(characters * self._ratio)
+
+    def older(self, request: Request, segments: Segments) -> int:
+        """Characters between the frozen part and the newest turns, about."""
+        return request.characters(end_of(segments), max(0, len(request) - self._means.keep_recent))
+
+    def try_again(self) -> None:
+        """The conversation is another one."""
+        self._retry_at = 0.0
+
+    def give_up(self, request: Request, segments: Segments) -> None:
+        """No try until more came."""
+        self._retry_at = self.older(request, segments) * GROWTH
+
+    def decided(self, asked: Asked) -> tuple[Segments, Decision]:
+        """The segments to send, and what was decided. Raises whatever goes wrong."""
+        why = self._due(asked)
+        waits = self.older(asked.request, asked.segments) < self._retry_at
+        if not why or (waits and not asked.moment.is_cold and not asked.is_too_large):
+            self._prepare(asked)
+            return asked.segments, Decision()
+        best, decision = self._tried(asked, why, renews=self._renews(asked), must=asked.is_over)
+        if asked.is_over and asked.limit is not None and asked.moment.used - _saved(decision) > _ENOUGH * asked.limit:
+            target = max(1, int(_ROOM * asked.limit) - asked.beside)
+            other, smaller = self._tried(asked, why, renews=True, must=True, target=target)
+            if _saved(smaller) > _saved(decision):
+                best, decision = other, smaller
+        if decision.is_change:
+            self._retry_at = 0.0
+        elif decision.kind is not Kind.PENDING:
+            self.give_up(asked.request, asked.segments)
+        return best, decision
+
+    def _due(self, asked: Asked) -> str:
+        if asked.is_over:
+            return f"{asked.moment.used:,} tokens are in use, and the limit is {asked.limit:,}"
+        return self._policy.due(asked.moment)
+
+    def _renews(self, asked: Asked) -> bool:
+        return bool(asked.segments) and (asked.moment.is_cold or self._policy.renews)
+
+    def _prepare(self, asked: Asked) -> None:
+        """Begin with what is due soon."""
+        part = self._waiting.ahead
+        if part is None or (self._work is not None and self._work.result(0) is None):
+            return
+        moment = asked.moment
+        later = replace(moment, used=int(moment.used / part), older=int(moment.older / part))
+        if not self._due(replace(asked, moment=later)):
+            return
+        attempt = self._attempt(asked, renews=self._renews(asked))
+        work = self._work
+        if work is not None and work.attempt.is_good_for(attempt):
+            before = self.older(work.attempt.request, work.attempt.segments)
+            if self.older(asked.request, asked.segments) < before * GROWTH:
+                return
+        self._work = Work(attempt)
+
+    def _attempt(self, asked: Asked, *, renews: bool, target: int | None = None) -> Attempt:
+        return Attempt(asked.request, asked.segments, self._means, self._format, asked.model, target, renews)
+
+    def _tried(
+        self, asked: Asked, why: str, *, renews: bool, must: bool, target: int | None = None
+    ) -> tuple[Segments, Decision]:
+        """One try: the new list and what it is, or the list as it is and why."""
+        request, segments, moment = asked.request, asked.segments, asked.moment
+        step = self._step(self._attempt(asked, renews=renews, target=target), waits=asked.is_too_large)
+        if step is None:
+            return segments, Decision(Kind.PENDING, f"{why}; that takes longer than {self._waiting.timeout:g} s")
+        if isinstance(step, str):
+            return segments, Decision(Kind.DECLINED, f"{why}; {step}")
+        self._ratio = step.original / max(1, step.characters)
+        kind = Kind.RENEWAL if renews and segments else Kind.SEGMENT
+        since = self.tokens(request.characters(step.segments[-1].known))
+        sent_now = sum(segment.tokens for segment in segments) + self.tokens(request.characters(end_of(segments)))
+        before = sent_now if kind is Kind.RENEWAL else step.before + since
+        outcome = Outcome(before, step.after + since, step.prefix)
+        turns = break_even(outcome, moment, rates_of(asked.model, asked.now, is_long_lived=self._is_long_lived))
+        decision = Decision(kind, why, outcome.before, outcome.after, turns)
+        if outcome.saved > 0 and (must or self._policy.pays(outcome, turns, moment)):
+            return step.segments, decision
+        saved = f"it would save {max(0, outcome.saved):,} tokens, and pay after {_requests(turns)}"
+        return segments, Decision(Kind.DECLINED, f"{why}; {saved}", outcome.before, outcome.before, turns)
+
+    def _step(self, attempt: Attempt, *, waits: bool) -> Step | str | None:
+        """What came of an attempt, or of one that was prepared for it; None where it takes too long."""
+        if not self._waiting.is_beside:
+            return attempt.run()
+        work = self._work
+        if work is None or not work.attempt.is_good_for(attempt):
+            work = self._work = Work(attempt)
+        try:
+            found = work.result(None if waits else self._waiting.timeout)
+        except Exception:
+            self._work = None
+            raise
+        if found is None:
+            return None
+        self._work = None
+        if isinstance(found, str):
+            is_old = len(work.attempt.request) < len(attempt.request)
+            return self._step(attempt, waits=waits) if is_old else found
+        taken = replace(found.segments[-1], taken=len(attempt.request))
+        return replace(found, segments=(*found.segments[:-1], taken))
+
+
+def _saved(decision: Decision) -> int:
+    return decision.tokens_before - decision.tokens_after if decision.is_change else 0
+
+
+def _requests(turns: Decimal) -> str:
+    return f"{turns:.0f} requests" if turns.is_finite() else "no number of requests"

@@ -1,0 +1,162 @@
+"""A manager that stands before each request of a task: it decides, runs a provider, and falls back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from . import api
+from .calling import SUMMARIZER, calls_of
+from .config.models import Configuration
+from .config.user import UserConfiguration
+from .core.arguments import COUNT, POSITIVE, PRESET, TEXT, made_by, with_arguments
+from .core.factor import factor_of
+from .core.tokens import Counter
+from .core.transcript import Transcript
+from .live.usage import tokens_of
+from .passes.condensation import Condensation, RunError
+from .passes.summaries import Summarizer
+from .plugins import Installed
+from .providers.decision import Decision
+from .providers.manager import Manager, Sizing
+from .providers.registry import Registered, Registry
+from .providers.window import Asked, window_of
+
+_REPORTED: Final = "reported usage"
+_ESTIMATED: Final = "estimated"
+
+
+class Managed(Struct, frozen=True):
+    """What to go on with: `messages`, condensed or as they were, in the model's tokens, and what was decided.
+
+    `error` is why the provider failed; unless the sliding window acted, the messages are as they were. `cost` are
+    dollars that calls of models took. `result` says all the rest.
+    """
+
+    messages: list[Any]
+    decision: Decision
+    tokens_before: int
+    tokens_after: int
+    cost: Decimal
+    error: RunError | None
+    result: Condensation
+
+    @property
+    def is_condensed(self) -> bool:
+        return bool(self.result.changes)
+
+
+class CondensationManager:
+    """Decides before each request of a task whether its messages should be condensed, and does it.
+
+    What is done, when, and whether the sliding window acts where that failed is what the configuration says:
+    `auto_condense_context_percent` (of the context window, or what `auto_condense_context_above` says), `fallback:
+    sliding_window`. `provider` names one in its place. Who writes summaries, and for how much, is as for
+    `condense_cli.condense`. It keeps no messages: give what came back to the next call, with what was added.
+
+    Each condensing writes the provider's cache anew; `condense_cli.Live` keeps what was sent once.
+
+    Raises ConfigurationError and UsageError for what cannot be.
+    """
+
+    @with_arguments(
+        preset=PRESET,
+        provider=TEXT,
+        model=TEXT,
+        context_window=POSITIVE,
+        format=TEXT,
+        profile=TEXT,
+        max_summary_tokens=COUNT,
+        summarizer=SUMMARIZER,
+        registry=made_by("Registry", "Give a condense_cli.providers.registry.Registry."),
+    )
+    def __init__(
+        self,
+        configuration: Configuration | Mapping[str, Any] | None = None,
+        *,
+        preset: str | None = None,
+        provider: str | None = None,
+        model: str | None = None,
+        context_window: int | None = None,
+        format: str | None = None,
+        profile: str | None = None,
+        allow_calls: bool = False,
+        max_cost: Decimal | float | str | None = None,
+        max_summary_tokens: int | None = None,
+        redact: bool = False,
+        summarizer: Summarizer | None = None,
+        registry: Registry | None = None,
+    ) -> None:
+        calls_of(profile, allow_calls, max_cost, max_summary_tokens, redact, summarizer)
+        self.registry = registry or Registry(installed=Installed())
+        self._configuration = api.configuration_from(configuration, preset)
+        self._condense = partial(
+            api.condense,
+            profile=profile,
+            allow_calls=allow_calls,
+            max_cost=max_cost,
+            max_summary_tokens=max_summary_tokens,
+            redact=redact,
+            summarizer=summarizer,
+            registry=self.registry,
+        )
+        self._model, self._format = model, format
+        self._asked = Asked(window=context_window)
+        self._configuration = self._with(provider)
+
+    def list_providers(self) -> list[Registered]:
+        """Every provider there is, the highest priority first."""
+        return self.registry.all()
+
+    @with_arguments(tokens=COUNT, provider=TEXT)
+    def condense(
+        self,
+        messages: Sequence[Any],
+        *,
+        usage: Any = None,
+        tokens: int | None = None,
+        force: bool = False,
+        provider: str | None = None,
+    ) -> Managed:
+        """The messages of the next request, condensed where that is due, or where it is forced.
+
+        `usage` is what the API reported for the request before, as its SDK gives it; `tokens`, in its place, what this
+        one takes. Without either the messages alone are counted. `provider` names one for this call.
+
+        Raises CondenseError for messages that cannot be read, and where the window would decide and is not known. What
+        goes wrong in a provider is the `error` of what comes back.
+        """
+        transcript = self._read(messages)
+        count = Counter.of(transcript)
+        factor = factor_of(transcript, count)
+        counted = factor.shown(count.transcript(transcript))
+        configuration = self._with(provider)
+        window = window_of(transcript.model, configuration, UserConfiguration(), self._asked)
+        used = tokens if tokens is not None else tokens_of(usage) if usage is not None else counted
+        beside = (max(0, used - counted), _ESTIMATED if used == counted else _REPORTED)
+        sizing = Sizing(lambda: window, lambda: beside, only_if_needed=not force)
+        decision = Manager(self.registry).decide(counted, configuration, sizing)
+        result = self._condense(transcript, configuration, counter=count, factor=factor, sizing=sizing)
+        return Managed(
+            api.dump_messages(result) if result.transcript.is_changed else [*messages],
+            decision,
+            result.shown_before,
+            result.shown_after,
+            result.cost,
+            result.error,
+            result,
+        )
+
+    def _read(self, messages: Any) -> Transcript:
+        transcript = api.loads(messages, format=self._format)
+        return transcript if self._model is None else replace(transcript, model=self._model)
+
+    def _with(self, provider: str | None) -> Configuration:
+        """The configuration, with that provider in the place of its own. Raises ConfigurationError."""
+        provider = self.registry.get(provider or self._configuration.provider).id
+        return replace(self._configuration, provider=provider)
