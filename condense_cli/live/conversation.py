@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -61,7 +62,8 @@ class Live:
     default: when it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
     a value of `condense_cli.live.policies`; each also decides before the window is full. `state` is a path for what
     has to survive a restart, a `StateFile`, or None for memory. `keep_recent` turns at the end stay whole.
-    `cache_life` are the seconds after which the provider's cache is cold.
+    `cache_life` are the seconds after which the provider's cache is cold. A `turn` is entered while a decision is
+    worked out, so that many conversations take turns.
 
     Raises ConfigurationError and UsageError for what cannot be; `fit` raises nothing.
     """
@@ -79,6 +81,7 @@ class Live:
         cache_life: float = CACHE_LIFE,
         format: str | None = None,
         summarizer: Summarizer | None = None,
+        turn: AbstractContextManager[Any] | None = None,
     ) -> None:
         if configuration is None and preset is None:
             configuration = usual_configuration()
@@ -89,6 +92,7 @@ class Live:
         self._window = context_window
         self._life = cache_life
         self._format = format
+        self._turn = turn or nullcontext()
         self._fingerprint = _fingerprint(self._means)
         self._sent: _Sent | None = None
         self._ratio = _TOKENS_PER_CHARACTER
@@ -97,7 +101,7 @@ class Live:
 
     def fit(
         self,
-        messages: Sequence[Any] | str,
+        messages: Sequence[Any] | str | Request,
         *,
         usage: Any = None,
         now: float | None = None,
@@ -110,14 +114,19 @@ class Live:
 
         `usage` is what the API reported for the request before, `now` the time in seconds, `model` the one of this
         request. `system` and `tools` are sent beside the messages; they are only looked at: a cache is cold when they
-        changed, and the cache marks in them count. Unless it may `decide`, what was decided before is sent.
+        changed, and the cache marks in them count. Unless it may `decide`, what was decided before is sent. `messages`
+        may be a `Request` of them already.
         """
         messages = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
         try:
-            request = Request(messages, self._sent.known if self._sent else ())
+            if isinstance(messages, Request):
+                request = messages
+            else:
+                request = Request(messages, self._sent.known if self._sent else ())
             beside = digest_of(as_bytes([system, tools])) if system is not None or tools is not None else ""
         except Exception as error:
-            return Fitted(list(messages), Decision(Kind.FAILED, _said(error)), 0, 0, 0)
+            given = messages.given if isinstance(messages, Request) else messages
+            return Fitted(list(given), Decision(Kind.FAILED, _said(error)), 0, 0, 0)
         now = time.time() if now is None else now
         model = model or self._model
         segments, over, decision = self._found(request)
@@ -137,7 +146,7 @@ class Live:
             cached = sum(segment.sent for segment in before) if decision.kind is Kind.SEGMENT else 0
             sent = with_breakpoints(sent, [cached, len(frozen)] if cached else [len(frozen)], marks)
         tokens = decision.tokens_after + self._beside if decision.tokens_after and decision.is_change else moment.used
-        return Fitted(sent, decision, len(frozen), end_of(segments), tokens)
+        return Fitted(sent, decision, len(frozen), end_of(segments), tokens, sum(each.saved for each in segments))
 
     def _found(self, request: Request) -> tuple[Segments, int | None, Decision]:
         """The segments that apply; from where on thinking was made over others; and whether that is a decision."""
@@ -195,14 +204,15 @@ class Live:
         if not why or (self._older(request, segments) < self._retry_at and not moment.is_cold):
             return segments, Decision()
         renews = bool(segments) and (moment.is_cold or self._policy.renews)
-        best, decision = self._tried(request, segments, moment, model, now, why, renews=renews, must=is_over)
-        if is_over and limit is not None and moment.used - _saved(decision) > _ENOUGH * limit:
-            target = max(1, int(_ROOM * limit) - self._beside)
-            other, smaller = self._tried(
-                request, segments, moment, model, now, why, renews=True, must=True, target=target
-            )
-            if _saved(smaller) > _saved(decision):
-                best, decision = other, smaller
+        with self._turn:
+            best, decision = self._tried(request, segments, moment, model, now, why, renews=renews, must=is_over)
+            if is_over and limit is not None and moment.used - _saved(decision) > _ENOUGH * limit:
+                target = max(1, int(_ROOM * limit) - self._beside)
+                other, smaller = self._tried(
+                    request, segments, moment, model, now, why, renews=True, must=True, target=target
+                )
+                if _saved(smaller) > _saved(decision):
+                    best, decision = other, smaller
         if not decision.is_change:
             self._retry_at = self._older(request, segments) * GROWTH
             return segments, decision

@@ -18,7 +18,7 @@ class Segment(Struct, frozen=True):
     later. `output` is the JSON of the messages that are sent in their place, None where it has to be computed again,
     and `digest` its digest. With `drops_thinking` that of messages[end:known] stays away: it was bound to what changed.
     `target` are the tokens that it was brought to, if it was. The output has `tokens`, the model's, in `sent` messages,
-    and `model` is who it was meant for.
+    `saved` fewer than what it stands for, and `model` is who it was meant for.
     """
 
     start: int
@@ -34,6 +34,7 @@ class Segment(Struct, frozen=True):
     drops_thinking: bool = False
     target: int | None = None
     output: bytes | None = None
+    saved: int = 0
 
 
 Segments = tuple[Segment, ...]
