@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Final
 
 import httpx
 import msgspec
@@ -19,13 +20,13 @@ from starlette.types import Receive, Scope, Send
 from ..errors import CondenseError
 from ..live.conversation import Live
 from ..live.decisions import Fitted, Kind
-from ..live.state import State
+from ..live.state import Memory, State
 from ..money.economics import CallUsage
 from . import page
 from .answers import UsageReader
 from .apis import Api, api_of, target, usual_upstream
 from .bodies import LARGEST, Body, body_of
-from .compress import compressed, order_of
+from .compress import compressed, order_of, unchanged
 from .conversations import Conversation, Conversations
 from .fitting import REFUSALS, Fits
 from .forwarding import Passing, Upstream, refusal, unless_gone
@@ -33,6 +34,11 @@ from .headers import OFF, sent_on
 from .record import Decided, Record
 from .settings import Settings
 from .states import SharedState
+
+_ANYTHING: Final = [
+    {"role": role, "content": f"line {number}\n" * 4_000}
+    for number, role in enumerate(("user", "assistant", "user") * 3)
+]
 
 
 class Proxy:
@@ -44,6 +50,10 @@ class Proxy:
         self.conversations = Conversations(SharedState(state), partial(_live, settings))
         self._fits = Fits(settings.patience, settings.window)
         self._upstream = Upstream()
+
+    def warm(self) -> None:
+        """Import what a decision needs while nobody waits for one."""
+        self._fits.warm(lambda: _live(self.settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5"))
 
     async def close(self) -> None:
         self._fits.close()
@@ -112,9 +122,11 @@ class Proxy:
 
     def _judge(self, exchange: _Exchange, status: int) -> None:
         """A conversation whose condensed requests are refused again and again goes on as it came."""
+        if not exchange.is_changed:
+            return
         if status < 400:
             exchange.conversation.refused = 0
-        elif status == 400 and exchange.is_changed:
+        elif status == 400:
             exchange.conversation.refused += 1
             if exchange.conversation.refused == REFUSALS:
                 words = f"{exchange.conversation.label}: its condensed requests were refused, so it goes on as it came"
@@ -157,6 +169,9 @@ class Proxy:
             answer = await self._fits.beside(lambda: compressed(order))
         except CondenseError as error:
             return refusal(400, "invalid_request_error", error.message)
+        except Exception as error:  # The gateway goes on with what it sent.
+            self.record.failed(time.time(), f"rows stay as they came ({type(error).__name__})")
+            answer = unchanged(order)
         return Response(msgspec.json.encode(answer), media_type="application/json")
 
 
@@ -173,6 +188,7 @@ class _Exchange(msgspec.Struct, frozen=True):
 def application(proxy: Proxy) -> Starlette:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        proxy.warm()
         yield
         await proxy.close()
 

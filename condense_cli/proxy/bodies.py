@@ -7,7 +7,7 @@ it is.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -16,15 +16,16 @@ from msgspec import Raw, Struct
 from ..core import json_text
 from ..errors import UnreadableError
 from ..live.requests import CACHE_MARK, as_bytes, decoded
-from ..storage.compressed import ZSTD, packed, reading
+from ..storage.compressed import ZSTD, packed, reading, suffix_of
 from .apis import Api
 
 LARGEST: Final = 256 << 20
 """Bytes that are read of a body, and that it may unpack to; of what is larger nothing is condensed."""
 
-_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
-_elements: Final = msgspec.json.Decoder(list[Raw]).decode
-_ENDINGS: Final = {"": "", "identity": "", "gzip": ".gz", "x-gzip": ".gz", "zstd": ".zst"}
+_decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_elements: Final = msgspec.json.Decoder(list[Raw]).decode
+_FILES: Final = {"": "body", "identity": "body", "gzip": "body.gz", "x-gzip": "body.gz", "zstd": "body.zst"}
+"""What a file would be called that is packed so."""
 _MARK: Final = CACHE_MARK.encode()
 _HOUR: Final = b'"1h"'
 _ELSEWHERE: Final = ("previous_response_id", "conversation")
@@ -58,7 +59,7 @@ class Body(Struct, frozen=True):
             return None
         own = {id(message): raw for message, raw in zip(self.messages, self.raws, strict=True)}
         new = b"[" + b",".join(as_bytes(own.get(id(message), message)) for message in messages) + b"]"
-        return packed(self._exchanged(new), _ENDINGS[self.encoding])
+        return packed(self._exchanged(new), _FILES[self.encoding])
 
     def _exchanged(self, new: bytes) -> bytes:
         start = self.data.find(self.value[:_BEGINNING])
@@ -74,9 +75,9 @@ def body_of(data: bytes, encoding: str, api: Api) -> Body | None:
     encoding = encoding.strip().lower()
     try:
         plain = _plain(data, encoding)
-        members = _members(plain)
+        members = members_of(plain)
         value = bytes(members[api.key])
-        raws = _elements(value)
+        raws = elements_of(value)
         messages = [*map(_with_marks, raws)]
         model, key = (_text(members.get(name)) for name in ("model", "prompt_cache_key"))
         beside = [_with_marks(members.get(name)) for name in ("system", "instructions", "tools")]
@@ -92,14 +93,40 @@ def body_of(data: bytes, encoding: str, api: Api) -> Body | None:
     )  # fmt: skip
 
 
+def members_of(data: bytes) -> dict[str, Raw]:
+    """The JSON texts of an object's values. Raises ValueError, KeyError, RecursionError."""
+    try:
+        return _decode_members(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # Lone surrogates, large numbers.
+        return _apart(data)
+
+
+def elements_of(data: bytes) -> list[Raw]:
+    """The JSON texts of a list's values. Raises as `members_of` does."""
+    try:
+        return _decode_elements(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return [*_apart(data, list).values()]
+
+
+def _apart(data: bytes, kind: type[dict[str, Any]] | type[list[Any]] = dict) -> dict[Any, Raw]:
+    value = json_text.parse(data)
+    if not isinstance(value, kind):
+        raise ValueError("a value of another kind")
+    keys: Iterable[Any] = range(len(value)) if isinstance(value, list) else value
+    text = json_text.decode(data)
+    spans = json_text.locate(text, [(key,) for key in keys])
+    return {path[0]: Raw(json_text.encode(text[start:end])) for path, (start, end) in spans.items()}
+
+
 def _plain(data: bytes, encoding: str) -> bytes:
     """The unpacked bytes. Raises LookupError for what is packed in another way, UnreadableError where it is not."""
-    ending = _ENDINGS[encoding]
-    if not ending:
+    name = _FILES[encoding]
+    if not suffix_of(name):
         return data
     with reading(io.BytesIO(data), data[: len(ZSTD)], "The body") as stream:
         plain = stream.read(LARGEST + 1)
-    if len(plain) > LARGEST or not packed(b"", ending)[:2] == data[:2]:
+    if len(plain) > LARGEST or packed(b"", name)[:2] != data[:2]:
         raise UnreadableError("The body cannot be unpacked here.")
     return plain
 

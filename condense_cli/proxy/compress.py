@@ -21,6 +21,7 @@ from ..config.presets import load_preset
 from ..errors import UsageError
 
 _RESULTS: Final = ("tool", "function")
+_ROLES: Final = ("system", "developer", "user", "assistant", *_RESULTS)
 
 
 class Order(Struct, frozen=True):
@@ -50,8 +51,8 @@ def order_of(data: bytes) -> Order:
         words = str(error) if isinstance(error, msgspec.ValidationError) else "it is no JSON"
         raise UsageError(f"The body cannot be used: {words}.") from None
     for number, row in enumerate(order.messages):
-        if not isinstance(row.get("role"), str):
-            raise UsageError(f"Row {number} of messages has no role.")
+        if row.get("role") not in _ROLES:
+            raise UsageError(f"Row {number} of messages has no role of Chat Completions.")
     return order
 
 
@@ -72,6 +73,10 @@ def compressed(order: Order) -> Compressed:
         for row, position in zip(rows, positions, strict=True)
     ]
     return _answer(kept, result.tokens_before, result.tokens_after, name)
+
+
+def unchanged(order: Order) -> Compressed:
+    return _answer(order.messages, 0, 0, "")
 
 
 def _how(config: dict[str, Any]) -> tuple[str, Overrides]:

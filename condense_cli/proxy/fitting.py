@@ -80,6 +80,10 @@ class Fits:
             self._quick, lambda: Fitted(conversation.held.originals(request), Decision(), 0, 0, 0), request
         )
 
+    def warm(self, work: Callable[[], object]) -> None:
+        """Do this before anything is asked."""
+        self._deciding.submit(work)
+
     async def beside(self, work: Callable[[], _Result]) -> _Result:
         """Other work of some length. Raises what that raises."""
         return await asyncio.get_running_loop().run_in_executor(self._deciding, work)
