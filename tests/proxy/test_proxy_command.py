@@ -104,7 +104,8 @@ def test_a_version_is_there_once() -> None:
 
 CLIENT = """
 import os, sys, urllib.request
-request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", b'{"messages":[{"role":"user","content":"Hi."}]}')
+data = b'{"messages":[{"role":"user","content":"Hi."}]}'
+request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", data)
 print(urllib.request.urlopen(request).read().decode())
 sys.exit(7)
 """
@@ -159,5 +160,6 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith(("condense_cli.proxy.server", "uvicorn"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delattr("condense_cli.proxy.server", raising=False)
     ran = condense("proxy")
     assert (ran.status, "pip install 'condense-cli[proxy]'" in ran.stderr) == (1, True)
