@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "condense proxy -- claude                    Claude Code, through a proxy of its own\n"
+    "condense proxy -- claude             Claude Code, through a proxy of its own\n"
     "condense proxy -- codex resume --last\n"
-    "condense proxy --watch -- claude            change nothing, say what it would save\n"
-    "condense proxy -- python agent.py           anything that uses an SDK\n"
-    "condense proxy --port 8788                  for clients that you start yourself\n"
+    "condense proxy --watch -- claude     change nothing, say what it would save\n"
+    "condense proxy -- python agent.py    anything that uses an SDK\n"
+    "condense proxy --port 8788           for clients that you start yourself\n"
     "condense proxy --upstream https://openrouter.ai/api/v1"
 )
 
