@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "validate": "Check a transcript against the rules of its API.",
     "estimate": "Show what presets would save and cost.",
     "check": "Say whether a conversation should be condensed.",
+    "proxy": "Condense conversations on their way to an API.",
     "evaluate": "Measure what later work needed and still finds.",
     "presets": "List presets, show one, or write a configuration of your own.",
     "providers": "Compare the providers, or show one with its settings.",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
+from typing import Any
 
 from msgspec import Struct
 
@@ -40,17 +42,19 @@ class Attempt(Struct, frozen=True):
 
 
 class Work:
-    """An attempt that is worked on beside the conversation."""
+    """An attempt that is worked on beside the conversation, while it holds the `turn`."""
 
-    def __init__(self, attempt: Attempt) -> None:
+    def __init__(self, attempt: Attempt, turn: AbstractContextManager[Any]) -> None:
         self.attempt = attempt
+        self._turn = turn
         self._done = threading.Event()
         self._found: Step | str | Exception | None = None
         threading.Thread(target=self._run, name="condense-live", daemon=True).start()
 
     def _run(self) -> None:
         try:
-            self._found = self.attempt.run()
+            with self._turn:
+                self._found = self.attempt.run()
         except Exception as error:
             self._found = error
         self._done.set()

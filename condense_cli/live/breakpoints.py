@@ -38,8 +38,11 @@ def with_breakpoints(messages: list[Any], ends: Sequence[int], beside: int) -> l
         too_many = marked.count(position) - kept.count(position)
         if too_many:
             new[position] = _without_first(new[position], too_many)
+    # Marks that live longer may not follow shorter ones, so ours lives as long as those of the client that follow.
+    follows = (part[CACHE_MARK] for position in marked for part in marked_parts(messages[position]))
+    mark = next(follows, _EPHEMERAL)
     for end in ours:
-        new[end - 1] = _marked(new[end - 1])
+        new[end - 1] = _marked(new[end - 1], mark)
     return new
 
 
@@ -68,13 +71,13 @@ def with_blocks(message: Any) -> Any:
     return message
 
 
-def _marked(message: Any) -> Any:
+def _marked(message: Any, mark: dict[str, Any]) -> Any:
     """The message with a mark on the last of its blocks that may have one; no other has any."""
     changed = copy.deepcopy(message)
     last = next(_markable(changed), None)
     if last is None:
         return message
-    last[CACHE_MARK] = dict(_EPHEMERAL)
+    last[CACHE_MARK] = copy.deepcopy(mark)
     return changed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,7 +63,8 @@ class Live:
     default: when it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
     a value of `condense_cli.live.policies`; each also decides before the window is full. `state` is a path for what
     has to survive a restart, a `StateFile`, or None for memory. `keep_recent` turns at the end stay whole.
-    `cache_life` are the seconds after which the provider's cache is cold; with 3,600 writing to it is dearer.
+    `cache_life` are the seconds after which the provider's cache is cold; with 3,600 writing to it is dearer. A `turn`
+    is entered while a decision is worked out, so that many conversations take turns.
 
     `timeout` are the seconds that a request waits for a decision; one that takes longer is worked on beside the
     conversation, and taken with a later request. With `ahead`, 0.8 say, that begins at this part of each threshold, so
@@ -99,6 +101,7 @@ class Live:
         summarizer: Summarizer | None = None,
         timeout: float | None = None,
         ahead: float | None = None,
+        turn: AbstractContextManager[Any] | None = None,
     ) -> None:
         if configuration is None and preset is None:
             configuration = usual_configuration()
@@ -119,13 +122,14 @@ class Live:
             policy_named(policy) if isinstance(policy, str) else policy,
             format,
             Waiting(timeout, ahead),
+            turn or nullcontext(),
             is_long_lived=cache_life >= _LONG_LIFE,
         )
 
     @with_arguments(now=NUMBER, model=TEXT)
     def fit(
         self,
-        messages: Sequence[Any] | str,
+        messages: Sequence[Any] | str | Request,
         *,
         usage: Any = None,
         now: float | None = None,
@@ -139,14 +143,16 @@ class Live:
         `usage` is what the API reported for the request before, `now` the time in seconds, `model` the one of this
         request. `system` and `tools` are sent beside the messages; they are only looked at: a cache is cold when they
         changed, and the cache marks in them count. Unless it may `decide`, what was decided before is sent, where that
-        fits the window. Raises UsageError where `messages` is no list.
+        fits the window. `messages` may be a `Request` of them already. Raises UsageError where they are no list.
         """
-        given = _listed(messages)
+        given = messages if isinstance(messages, Request) else _listed(messages)
         try:
-            request = Request(given, self._sent.known if self._sent else ())
+            request = given if isinstance(given, Request) else Request(given, self._sent.known if self._sent else ())
             beside = digest_of(as_bytes([system, tools])) if system is not None or tools is not None else ""
         except Exception as error:
-            return Fitted(given, Decision(Kind.FAILED, _said(error)), 0, 0, 0)
+            return Fitted(
+                [*(given.given if isinstance(given, Request) else given)], Decision(Kind.FAILED, _said(error)), 0, 0, 0
+            )
         now = time.time() if now is None else now
         model = model or self._model
         segments, over, decision = self._found(request)
@@ -170,7 +176,7 @@ class Live:
             cached = sum(segment.sent for segment in before) if decision.kind is Kind.SEGMENT else 0
             sent = with_breakpoints(sent, [cached, len(frozen)] if cached else [len(frozen)], marks)
         tokens = decision.tokens_after + self._beside if decision.tokens_after and decision.is_change else moment.used
-        return Fitted(sent, decision, len(frozen), end_of(segments), tokens)
+        return Fitted(sent, decision, len(frozen), end_of(segments), tokens, sum(each.saved for each in segments))
 
     def _found(self, request: Request) -> tuple[Segments, int | None, Decision]:
         """The segments that apply; from where on thinking was made over others; and whether that is a decision."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -66,12 +67,23 @@ class Asked(Struct, frozen=True):
 
 
 class Decider:
-    """Decides for one conversation. It remembers how many tokens a character has, and when a try came to nothing."""
+    """Decides for one conversation. It remembers how many tokens a character has, and when a try came to nothing.
+
+    A `turn` is entered while an attempt is worked on.
+    """
 
     def __init__(
-        self, means: Means, policy: Policy, format: str | None, waiting: Waiting, *, is_long_lived: bool
+        self,
+        means: Means,
+        policy: Policy,
+        format: str | None,
+        waiting: Waiting,
+        turn: AbstractContextManager[Any],
+        *,
+        is_long_lived: bool,
     ) -> None:
         self._means, self._policy, self._format, self._waiting = means, policy, format, waiting
+        self._turn = turn
         self._is_long_lived = is_long_lived
         self._ratio = _TOKENS_PER_CHARACTER
         self._retry_at = 0.0
@@ -134,7 +146,7 @@ class Decider:
             before = self.older(work.attempt.request, work.attempt.segments)
             if self.older(asked.request, asked.segments) < before * GROWTH:
                 return
-        self._work = Work(attempt)
+        self._work = Work(attempt, self._turn)
 
     def _attempt(self, asked: Asked, *, renews: bool, target: int | None = None) -> Attempt:
         return Attempt(asked.request, asked.segments, self._means, self._format, asked.model, target, renews)
@@ -165,10 +177,11 @@ class Decider:
     def _step(self, attempt: Attempt, *, waits: bool) -> Step | str | None:
         """What came of an attempt, or of one that was prepared for it; None where it takes too long."""
         if not self._waiting.is_beside:
-            return attempt.run()
+            with self._turn:
+                return attempt.run()
         work = self._work
         if work is None or not work.attempt.is_good_for(attempt):
-            work = self._work = Work(attempt)
+            work = self._work = Work(attempt, self._turn)
         try:
             found = work.result(None if waits else self._waiting.timeout)
         except Exception:

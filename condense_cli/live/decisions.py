@@ -45,8 +45,8 @@ class Decision(Struct, frozen=True):
 class Fitted(Struct, frozen=True):
     """What to send out: `messages`, of which the first `frozen` will be the same until the next decision.
 
-    They stand for the first `covered` messages that were given. `tokens` is about what the request takes, system prompt
-    and tools included as far as they are known.
+    They stand for the first `covered` messages that were given, which had `saved` tokens more. `tokens` is about what
+    the request takes, system prompt and tools included as far as they are known.
     """
 
     messages: list[Any]
@@ -54,3 +54,4 @@ class Fitted(Struct, frozen=True):
     frozen: int
     covered: int
     tokens: int
+    saved: int = 0

@@ -18,8 +18,8 @@ class Segment(Struct, frozen=True):
     later. `output` is the JSON of the messages that are sent in their place, None where it has to be computed again,
     and `digest` its digest. With `drops_thinking` that of messages[end:known] stays away: it was bound to what changed.
     `target` are the tokens that it was brought to, if it was. The output has `tokens`, the model's, in `sent` messages,
-    and `model` is who it was meant for. `taken` is how many messages there were when it was sent first, where that is
-    later than when it was decided.
+    `saved` fewer than what it stands for, and `model` is who it was meant for. `taken` is how many messages there were
+    when it was sent first, where that is later than when it was decided.
     """
 
     start: int
@@ -36,6 +36,7 @@ class Segment(Struct, frozen=True):
     target: int | None = None
     output: bytes | None = None
     taken: int | None = None
+    saved: int = 0
 
     @property
     def sent_from(self) -> int:

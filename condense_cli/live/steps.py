@@ -105,6 +105,7 @@ def _step(
         before=request.chain(stop), then=request.chain(len(request)),
         digest=digest_of(output), tokens=found.tokens, sent=len(found.output),
         format=found.format, model=model, drops_thinking=binds_thinking(model), target=target, output=output,
+        saved=found.before - found.after,
     )  # fmt: skip
     characters = sum(request.known[position].characters for position in rest.positions)
     return Step((*segments, segment), found.before, found.after, found.prefix, found.before - found.prefix, characters)

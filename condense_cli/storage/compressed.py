@@ -74,13 +74,13 @@ def reading(stream: BinaryIO, start: bytes, name: str) -> Iterator[BinaryIO]:
     if start.startswith(GZIP):
         kind, opened = "gzip", cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb"))
     elif start.startswith(ZSTD):
-        kind, opened = "zstd", _zstd().ZstdFile(stream, "rb")
+        kind, opened = "zstd", zstd().ZstdFile(stream, "rb")
     else:
         yield stream
         return
     errors: tuple[type[Exception], ...] = (zlib.error, gzip.BadGzipFile)
     if kind == "zstd":
-        errors = (_zstd().ZstdError,)
+        errors = (zstd().ZstdError,)
     try:
         with io.BufferedReader(cast("Any", opened), _PIECE) as buffered:
             yield cast("BinaryIO", buffered)
@@ -104,13 +104,13 @@ def writing(stream: IO[bytes], name: str | Path) -> Iterator[IO[bytes]]:
         with gzip.GzipFile("", "wb", _LEVEL, stream, mtime=0) as packer:
             yield cast("IO[bytes]", packer)
     elif suffix == ".zst":
-        with _zstd().ZstdFile(stream, "wb") as packer:
+        with zstd().ZstdFile(stream, "wb") as packer:
             yield packer
     else:
         yield stream
 
 
-def _zstd() -> ModuleType:
+def zstd() -> ModuleType:
     """Python's own module since 3.14, and the same one for older Pythons from the package backports.zstd."""
     if sys.version_info >= (3, 14):
         from compression import zstd

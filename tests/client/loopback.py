@@ -19,15 +19,18 @@ class Request:
     path: str
     body: Any
     """The parsed JSON, or None where nothing was sent."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """Names in small letters."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Either one JSON value or, with `events`, a stream of server-sent events."""
+    """Either one JSON value or, with `events`, a stream of server-sent events; one that is `cut` has no end."""
 
     body: Any = None
     events: tuple[Json, ...] = ()
     status: int = 200
+    is_cut: bool = False
 
 
 Responder = Callable[[Request], Answer]
@@ -63,19 +66,22 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         service: Service = self.server.service  # type: ignore[attr-defined]
         data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        request = Request(self.command, self.path, json.loads(data) if data else None)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(self.command, self.path, json.loads(data) if data else None, headers)
         service.requests.append(request)
         answer = service.respond(request)
         if answer.events:
             lines = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in answer.events)
-            self._send(answer.status, "text/event-stream", "".join(lines).encode())
+            stream = "".join(lines).encode()
+            self._send(answer, "text/event-stream", stream[: len(stream) // 2] if answer.is_cut else stream)
         else:
-            self._send(answer.status, "application/json", json.dumps(answer.body).encode())
+            self._send(answer, "application/json", json.dumps(answer.body).encode())
 
-    def _send(self, status: int, kind: str, data: bytes) -> None:
-        self.send_response(status)
+    def _send(self, answer: Answer, kind: str, data: bytes) -> None:
+        self.send_response(answer.status)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Content-Length", str(len(data) + answer.is_cut))
+        self.close_connection = self.close_connection or answer.is_cut
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)

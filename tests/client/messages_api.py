@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
 from .loopback import Answer, Json, Request
@@ -25,10 +25,14 @@ def call(tool: str, **arguments: object) -> Json:
 
 
 class Script:
-    """Answers each request with the next of the planned turns, a list of content blocks; then with "Done."."""
+    """Answers each request with the next of the planned turns, a list of content blocks; then with "Done.".
 
-    def __init__(self, turns: Sequence[Sequence[Json]] = ()) -> None:
+    `tokens` of the input are reported for each request.
+    """
+
+    def __init__(self, turns: Sequence[Sequence[Json]] = (), tokens: Callable[[Request], int] = lambda _: 1000) -> None:
         self._turns = iter(turns)
+        self._tokens = tokens
         self._run = uuid.uuid4().hex[:8]
         self._numbers = count(1)
 
@@ -40,9 +44,10 @@ class Script:
             return Answer({})
         # Requests without tools are the client's own: titles, a probe of the quota.
         blocks = next(self._turns, [text("Done.")]) if request.body.get("tools") else [text("ok")]
-        return self._message(request.body["model"], blocks, stream=request.body.get("stream") is True)
+        stream = request.body.get("stream") is True
+        return self._message(request.body["model"], blocks, self._tokens(request), stream=stream)
 
-    def _message(self, model: str, blocks: Sequence[Json], *, stream: bool) -> Answer:
+    def _message(self, model: str, blocks: Sequence[Json], tokens: int, *, stream: bool) -> Answer:
         number = next(self._numbers)
         content = [
             block | {"id": f"toolu_{self._run}_{number:04}_{index}"} if block["type"] == "tool_use" else block
@@ -50,7 +55,7 @@ class Script:
         ]
         stop = "tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn"
         usage = {
-            "input_tokens": 1000,
+            "input_tokens": tokens,
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,
             "output_tokens": 10,

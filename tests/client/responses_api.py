@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
 from .loopback import Answer, Json, Request
@@ -35,10 +35,14 @@ def custom_call(tool: str, words: str) -> Json:
 
 
 class Script:
-    """Answers each request with the next of the planned turns, a list of items; then with "Done."."""
+    """Answers each request with the next of the planned turns, a list of items; then with "Done.".
 
-    def __init__(self, turns: Sequence[Sequence[Json]] = ()) -> None:
+    `tokens` of the input are reported for each request.
+    """
+
+    def __init__(self, turns: Sequence[Sequence[Json]] = (), tokens: Callable[[Request], int] = lambda _: 1000) -> None:
         self._turns = iter(turns)
+        self._tokens = tokens
         self._run = uuid.uuid4().hex[:8]
         self._numbers = count(1)
 
@@ -50,7 +54,7 @@ class Script:
             _named(item, f"{self._run}{number:04}{index}")
             for index, item in enumerate(next(self._turns, [text("Done.")]))
         ]
-        return Answer(events=tuple(_events(f"resp_{self._run}{number:04}", items)))
+        return Answer(events=tuple(_events(f"resp_{self._run}{number:04}", items, self._tokens(request))))
 
 
 def _named(item: Json, name: str) -> Json:
@@ -60,18 +64,18 @@ def _named(item: Json, name: str) -> Json:
     return item | ids | ({"call_id": f"call_{name}"} if kind in ("fc", "ctc") else {})
 
 
-def _events(name: str, items: Sequence[Json]) -> Iterator[Json]:
+def _events(name: str, items: Sequence[Json], tokens: int) -> Iterator[Json]:
     response = {"id": name, "object": "response", "status": "in_progress", "output": []}
     yield {"type": "response.created", "response": response}
     for index, item in enumerate(items):
         yield {"type": "response.output_item.added", "output_index": index, "item": item}
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
     usage = {
-        "input_tokens": 1000,
+        "input_tokens": tokens,
         "input_tokens_details": {"cached_tokens": 0},
         "output_tokens": 10,
         "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 1010,
+        "total_tokens": tokens + 10,
     }
     yield {
         "type": "response.completed",

@@ -1,0 +1,187 @@
+"""`condense proxy`: condense a conversation on its way from a client to its API."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...errors import CondenseError, UsageError
+from ..console import exits, say
+from ..machine import cache_folder
+from ..options import complete_preset
+from ..running.needing import ContextWindow
+
+if TYPE_CHECKING:
+    from ...live.state import State
+    from ...proxy.clients import Started
+    from ...proxy.settings import Settings
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense proxy -- claude             Claude Code, through a proxy of its own\n"
+    "condense proxy -- codex resume --last\n"
+    "condense proxy --watch -- claude     change nothing, say what it would save\n"
+    "condense proxy -- python agent.py    anything that uses an SDK\n"
+    "condense proxy --port 8788           for clients that you start yourself\n"
+    "condense proxy --upstream https://openrouter.ai/api/v1"
+)
+
+_PORT = 8788
+
+
+def proxy(
+    client: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- CLIENT...]", help="A client to start, with its arguments.")
+    ] = None,
+    upstream: Annotated[
+        str | None,
+        typer.Option("--upstream", metavar="URL", help="The API.  [default: the one that the client was set to]"),
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Change nothing, and say what would be saved.")] = False,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            "-p",
+            metavar="NAME|PATH",
+            autocompletion=complete_preset,
+            help="Preset to condense with.  [default: balanced, cutting more where it cuts]",
+        ),
+    ] = None,
+    policy: Annotated[
+        str,
+        typer.Option(
+            "--policy", metavar="NAME", help="When to condense: economic, economic:20, tokens:60000 or share:0.6."
+        ),
+    ] = "economic",
+    keep_recent: Annotated[
+        int | None, typer.Option("--keep-recent", metavar="N", min=1, help="Leave the last N turns as they are.")
+    ] = None,
+    context_window: ContextWindow = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            metavar="N",
+            min=0,
+            max=65535,
+            help=f"Listen there.  [default: {_PORT}, or a free one for a client]",
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Listen on another address than this machine's own.")
+    ] = "127.0.0.1",
+    state: Annotated[
+        Path | None,
+        typer.Option("--state", metavar="FILE", help="Where cut points are kept.  [default: in your cache folder]"),
+    ] = None,
+) -> None:
+    """Condense conversations on their way from a client to its API.
+
+    Only the list of messages in a request is exchanged; answers stream through, and all else passes as it is. What was
+    sent once stays the same bytes, so that the provider's cache survives. Keys pass through and are neither kept nor
+    logged, and neither is what is said. A request with the header x-condense: off goes on as it came.
+    With a client, the exit status is the client's.
+    """
+    with exits():
+        gc.enable()  # It runs for days.
+        try:
+            from ...proxy import server
+        except ModuleNotFoundError as error:
+            raise CondenseError(
+                f"The proxy needs the package {error.name}, which is not installed.",
+                "pip install 'condense-cli[proxy]'",
+            ) from None
+        import secrets
+
+        from ...live.conversation import KEEP_RECENT, Live
+        from ...proxy.apis import check_upstream
+        from ...proxy.settings import Settings
+
+        if upstream is not None:
+            upstream = check_upstream(upstream)
+        Live(preset=preset, policy=policy)  # What cannot be is said before anything is started.
+        if host not in server.LOOPBACK:
+            say(f"Warning: whoever reaches {host} can send requests through this proxy; keys are the sender's own.")
+        listener = server.listening(host, port if port is not None else 0 if client else _PORT)
+        address = server.address_of(listener, host)
+        settings = Settings(
+            token=secrets.token_urlsafe(16),
+            hosts=server.names_of(address),
+            upstream=upstream,
+            preset=preset,
+            policy=policy,
+            keep_recent=keep_recent or KEEP_RECENT,
+            window=context_window,
+            watches=watch,
+        )
+        memory = _state(state, watches=watch)
+        if client:
+            raise SystemExit(_with_client(client, settings, memory, listener, address))
+        _alone(settings, memory, listener, address)
+
+
+def _state(path: Path | None, *, watches: bool) -> State:
+    """What survives a restart; what is only watched does not."""
+    from ...live.state import Memory, StateFile
+
+    return Memory() if watches else StateFile(path or cache_folder() / "live.db")
+
+
+def _alone(settings: Settings, memory: State, listener: Any, address: str) -> None:
+    """Until it is told to stop."""
+    from ...proxy.app import Proxy
+    from ...proxy.record import Record, summary
+    from ...proxy.server import serve
+
+    record = Record(lambda line: say(f"{time.strftime('%H:%M:%S')} {line}"))
+    say(f"Listening on {address} for clients of {settings.upstream or 'Anthropic and OpenAI'}; Ctrl-C stops.")
+    say(f"What it does: {address}/condense?token={settings.token}")
+    proxy = Proxy(settings, memory, record)
+    try:
+        serve(proxy, listener)
+    finally:
+        say(f"condense: {summary(record, proxy.conversations.number, watches=settings.watches)}.")
+
+
+def _with_client(client: list[str], settings: Settings, memory: State, listener: Any, address: str) -> int:
+    """The client's exit status, once it has ended."""
+    from msgspec.structs import replace
+
+    from ...proxy.app import Proxy
+    from ...proxy.clients import started
+    from ...proxy.record import Record, summary
+    from ...proxy.server import served
+
+    found = started(client, address, os.environ, Path(os.path.expanduser("~")))
+    proxy = Proxy(replace(settings, upstream=settings.upstream or found.upstream), memory, Record())
+    with served(proxy, listener):
+        status = _run(found)
+    say(f"condense: {summary(proxy.record, proxy.conversations.number, watches=settings.watches)}.")
+    return status
+
+
+def _run(client: Started) -> int:
+    """Run a client in the foreground; signals are for it. Raises UsageError where it cannot be started."""
+    try:
+        process = subprocess.Popen(client.command, env=client.environment)
+    except OSError as error:
+        raise UsageError(f"Cannot start {client.command[0]} ({error.strerror}).") from None
+    # The terminal sends Ctrl-C to both; what is sent to this process alone is passed on.
+    before = (
+        signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.signal(signal.SIGTERM, lambda *_: process.terminate()),
+    )
+    try:
+        status = process.wait()
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status

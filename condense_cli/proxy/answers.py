@@ -1,0 +1,122 @@
+"""The usage that an API reports, read from its answer while that passes."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Final, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from ..money.economics import Accounting, CallUsage
+from ..storage.compressed import zstd
+
+_LONGEST: Final = 8 << 20
+"""Bytes of a line, or of an answer in one piece, that are kept until it ends. What is longer reports nothing."""
+
+_NAMED: Final = b'"usage"'
+
+
+class _Holder(Struct):
+    usage: dict[str, Any] | None = None
+
+
+class _Said(Struct):
+    """An answer, or an event of a stream: Anthropic's begin with a message, those of the Responses API end with one."""
+
+    usage: dict[str, Any] | None = None
+    message: _Holder | str | None = None
+    response: _Holder | None = None
+
+
+_decode: Final = msgspec.json.Decoder(_Said).decode
+
+
+class _Unpacker(Protocol):
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+class UsageReader:
+    """Takes an answer piece by piece; `usage` is what it has reported so far, None before it did.
+
+    An answer that cannot be read reports nothing; nothing is raised.
+    """
+
+    def __init__(self, kind: str, encoding: str) -> None:
+        self._is_stream = "event-stream" in kind
+        self._reads = self._is_stream or "json" in kind
+        self._encoding = encoding.strip().lower()
+        self._unpacker: _Unpacker | None = None
+        self._waiting = bytearray()
+        self._found: dict[str, Any] = {}
+
+    def feed(self, piece: bytes) -> None:
+        if not self._reads:
+            return
+        try:
+            self._waiting += self._plain(piece)
+        except Exception:  # Broken, or packed in a way that is not known: the client will see.
+            self._reads = False
+            return
+        if self._is_stream:
+            *lines, rest = self._waiting.split(b"\n")
+            self._waiting = bytearray(rest)
+            for line in lines:
+                self._read(bytes(line).removeprefix(b"data:"))
+        self._reads = len(self._waiting) <= _LONGEST
+
+    def end(self) -> None:
+        """There is no more: what came in one piece is whole now."""
+        if self._reads:
+            self._read(bytes(self._waiting).removeprefix(b"data:"))
+        self._waiting.clear()
+
+    def usage(self, accounting: Accounting) -> CallUsage | None:
+        """Tokens as they were reported."""
+        found = self._found
+        details: dict[str, Any] = next(
+            (found[name] for name in ("input_tokens_details", "prompt_tokens_details") if _is_dict(found.get(name))), {}
+        )
+        tokens = _first(found, "input_tokens", "prompt_tokens")
+        if tokens is None:
+            return None
+        if accounting is Accounting.ANTHROPIC:
+            written, read = _first(found, "cache_creation_input_tokens"), _first(found, "cache_read_input_tokens")
+        else:
+            written, read = _first(details, "cache_write_tokens"), _first(details, "cached_tokens")
+        return CallUsage(tokens, _first(found, "output_tokens", "completion_tokens") or 0, written or 0, read or 0)
+
+    def _plain(self, piece: bytes) -> bytes:
+        if self._encoding in ("", "identity"):
+            return piece
+        if self._unpacker is None:
+            self._unpacker = _unpacker(self._encoding)
+        return self._unpacker.decompress(piece)
+
+    def _read(self, line: bytes) -> None:
+        if _NAMED not in line:
+            return
+        try:
+            said = _decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return
+        message = said.message.usage if isinstance(said.message, _Holder) else None
+        for usage in (message, said.response and said.response.usage, said.usage):
+            # A later report counts more than an earlier one, where it says anything.
+            self._found.update({key: value for key, value in (usage or {}).items() if value is not None})
+
+
+def _unpacker(encoding: str) -> _Unpacker:
+    """Raises LookupError for what is not known."""
+    if encoding == "zstd":
+        return zstd().ZstdDecompressor()  # type: ignore[no-any-return]
+    return zlib.decompressobj({"gzip": 31, "x-gzip": 31, "deflate": 15}[encoding])
+
+
+def _first(values: dict[str, Any], *names: str) -> int | None:
+    found = (values.get(name) for name in names)
+    return next((value for value in found if isinstance(value, int) and not isinstance(value, bool)), None)
+
+
+def _is_dict(value: Any) -> bool:
+    return isinstance(value, dict)

@@ -1,0 +1,243 @@
+"""The application: what is asked of it, and what becomes of it."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
+
+import httpx
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from ..errors import CondenseError
+from ..live.conversation import Live
+from ..live.decisions import Fitted, Kind
+from ..live.state import Memory, State
+from ..money.economics import CallUsage
+from . import page
+from .answers import UsageReader
+from .apis import Api, api_of, target, usual_upstream
+from .bodies import LARGEST, Body, body_of
+from .compress import compressed, order_of, unchanged
+from .conversations import Conversation, Conversations
+from .fitting import REFUSALS, Fits
+from .forwarding import Passing, Upstream, refusal, unless_gone
+from .headers import OFF, sent_on
+from .record import Decided, Record
+from .settings import Settings
+from .states import SharedState
+
+_ANYTHING: Final = [
+    {"role": role, "content": f"line {number}\n" * 4_000}
+    for number, role in enumerate(("user", "assistant", "user") * 3)
+]
+
+
+class Proxy:
+    """One run: every request that is not for the proxy itself goes on to its API."""
+
+    def __init__(self, settings: Settings, state: State, record: Record) -> None:
+        self.settings = settings
+        self.record = record
+        self.conversations = Conversations(SharedState(state), partial(_live, settings))
+        self._fits = Fits(settings.patience, settings.window)
+        self._upstream = Upstream()
+
+    def warm(self) -> None:
+        """Import what a decision needs while nobody waits for one."""
+        self._fits.warm(lambda: _live(self.settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5"))
+
+    async def close(self) -> None:
+        self._fits.close()
+        await self._upstream.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            answer = await self._answer(request)
+        except ClientDisconnect:
+            return  # Nobody waits for it.
+        await answer(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        path = request.scope["raw_path"].decode("latin-1")
+        if not path.startswith("/"):
+            return refusal(400, "invalid_request_error", "the address has to be a path.")
+        if request.headers.get("upgrade", "").lower() == "websocket":
+            return refusal(426, "invalid_request_error", "WebSockets are not passed on; use plain HTTP.")
+        pieces, whole = await _read(request)
+        api = api_of(request.method, path)
+        exchange = None
+        if api is not None and whole is not None:
+            exchange = await unless_gone(request, self._exchange(request, api, whole))
+            whole = exchange.body if exchange is not None else whole
+        return await self._sent(request, path, pieces if whole is None else whole, exchange)
+
+    async def _exchange(self, request: Request, api: Api, data: bytes) -> _Exchange | None:
+        """What becomes of a conversation; None where there is none that can be read."""
+        body = body_of(data, request.headers.get("content-encoding", ""), api)
+        if body is None:
+            return None
+        conversation, messages = self.conversations.of(body, request.headers)
+        usage, conversation.reported = conversation.reported, None
+        if request.headers.get(OFF.decode(), "").strip().lower() == "off":
+            fitted = await self._fits.originals(conversation, messages)
+        else:
+            fitted = await self._fits.fit(conversation, messages, body, usage)
+        now = time.time()
+        self.record.decided(Decided(now, conversation.label, body.model or "", fitted.decision))
+        if fitted.decision.kind is Kind.FAILED:
+            self.record.failed(now, f"{conversation.label}: {fitted.decision.reason}")
+        new = None if self.settings.watches else body.with_messages(fitted.messages)
+        return _Exchange(conversation, body, fitted, data if new is None else new, new is not None)
+
+    async def _sent(
+        self, request: Request, path: str, body: bytes | AsyncIterator[bytes], exchange: _Exchange | None
+    ) -> Response:
+        upstream = self.settings.upstream or usual_upstream(path, request.headers)
+        query = request.scope["query_string"].decode("latin-1")
+        url = target(upstream, path) + (f"?{query}" if query else "")
+        length = _length(request, body)
+        headers = sent_on(request.headers.raw, length=length, reads=exchange is not None)
+        sending = self._upstream.send(request.method, url, headers, body)
+        try:
+            answer = await (unless_gone(request, sending) if isinstance(body, bytes) else sending)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            words = f"{upstream} cannot be reached ({type(error).__name__})"
+            self.record.failed(time.time(), words)
+            return refusal(502, "api_error", f"{words}.")
+        if exchange is None:
+            return Passing(answer)
+        self._judge(exchange, answer.status_code)
+        told = partial(self._told, exchange) if answer.status_code == 200 else None
+        return Passing(answer, told)
+
+    def _judge(self, exchange: _Exchange, status: int) -> None:
+        """A conversation whose condensed requests are refused again and again goes on as it came."""
+        if not exchange.is_changed:
+            return
+        if status < 400:
+            exchange.conversation.refused = 0
+        elif status == 400:
+            exchange.conversation.refused += 1
+            if exchange.conversation.refused == REFUSALS:
+                words = f"{exchange.conversation.label}: its condensed requests were refused, so it goes on as it came"
+                self.record.failed(time.time(), words)
+
+    def _told(self, exchange: _Exchange, reader: UsageReader) -> None:
+        """The answer has ended: what it reports of the request's tokens, or what is estimated."""
+        body, fitted, conversation = exchange.body_before, exchange.fitted, exchange.conversation
+        watches = self.settings.watches
+        usage = reader.usage(body.api.accounting)
+        if usage is None:
+            usage = CallUsage(fitted.tokens + (fitted.saved if watches else 0), 0)
+        else:
+            tokens = usage.total_tokens(body.api.accounting)
+            # What is watched is taken to be sent condensed.
+            conversation.reported = max(0, tokens - fitted.saved) if watches else tokens
+        self.record.sums.add(
+            conversation.savings.add(
+                usage, body.api.accounting, fitted.saved, body.model, time.time(),
+                rewrites=fitted.decision.is_change, watches=watches,
+            )
+        )  # fmt: skip
+
+    async def page(self, request: Request) -> Response:
+        """What it does, for who has the token and asks by the right name."""
+        host = request.headers.get("host", "")
+        given = request.query_params.get("token", "")
+        if host not in self.settings.hosts or not hmac.compare_digest(given.encode(), self.settings.token.encode()):
+            return PlainTextResponse("The address of this page was printed when the proxy started.\n", 403)
+        text = page.page(self.record, self.conversations, watches=self.settings.watches)
+        return HTMLResponse(text, headers=page.HEADERS)
+
+    async def compress(self, request: Request) -> Response:
+        """Rows in, as many rows out."""
+        _, data = await _read(request)
+        if data is None:
+            return refusal(413, "invalid_request_error", f"the body has more than {LARGEST:,} bytes.")
+        try:
+            order = order_of(data)
+            answer = await self._fits.beside(lambda: compressed(order))
+        except CondenseError as error:
+            return refusal(400, "invalid_request_error", error.message)
+        except Exception as error:  # The gateway goes on with what it sent.
+            self.record.failed(time.time(), f"rows stay as they came ({type(error).__name__})")
+            answer = unchanged(order)
+        return Response(msgspec.json.encode(answer), media_type="application/json")
+
+
+class _Exchange(msgspec.Struct, frozen=True):
+    """A request with a conversation: what is sent, and what came."""
+
+    conversation: Conversation
+    body_before: Body
+    fitted: Fitted
+    body: bytes
+    is_changed: bool
+
+
+def application(proxy: Proxy) -> Starlette:
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        proxy.warm()
+        yield
+        await proxy.close()
+
+    routes = [
+        Route("/condense", proxy.page, methods=["GET"]),
+        Route("/v1/compress", proxy.compress, methods=["POST"]),
+        Route("/{path:path}", proxy),
+    ]
+    return Starlette(routes=routes, lifespan=lifespan)
+
+
+def _live(settings: Settings, state: State, format: str, life: float) -> Live:
+    return Live(
+        settings.configuration,
+        preset=settings.preset,
+        policy=settings.policy,
+        state=state,
+        keep_recent=settings.keep_recent,
+        context_window=settings.window,
+        cache_life=life,
+        format=format,
+        turn=settings.turn,
+    )
+
+
+async def _read(request: Request) -> tuple[AsyncIterator[bytes], bytes | None]:
+    """The body: whole where it is not too large, or else piece by piece. Raises ClientDisconnect."""
+    stream = request.stream()
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in stream:
+        pieces.append(piece)
+        size += len(piece)
+        if size > LARGEST:
+            return _chained(pieces, stream), None
+    return stream, b"".join(pieces)
+
+
+async def _chained(first: list[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    for piece in first:
+        yield piece
+    async for piece in rest:
+        yield piece
+
+
+def _length(request: Request, body: object) -> int | None:
+    """The length of the body, None where it is sent on in pieces without one."""
+    if isinstance(body, bytes):
+        has_body = body or "content-length" in request.headers or "transfer-encoding" in request.headers
+        return len(body) if has_body else None
+    given = request.headers.get("content-length", "")
+    return int(given) if given.isdecimal() else None

@@ -1,0 +1,101 @@
+"""Clients that are started to send through the proxy: their commands, and the API that they were set to."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Struct
+
+from ..errors import UsageError
+from .apis import ANTHROPIC
+
+_ANTHROPIC_URL: Final = "ANTHROPIC_BASE_URL"
+_OPENAI_URL: Final = "OPENAI_BASE_URL"
+_SETTINGS: Final = "--settings"
+
+
+class Started(Struct, frozen=True):
+    """A client's command and environment, and the API that it would have gone to, None where it decides that itself."""
+
+    command: list[str]
+    environment: dict[str, str]
+    upstream: str | None
+
+
+def started(command: Sequence[str], proxy: str, environment: Mapping[str, str], home: Path) -> Started:
+    """The command with the proxy's address. Only the user's own settings are read. Raises UsageError."""
+    name = Path(command[0]).name
+    env = {**environment, **_past_proxies(environment)}
+    if name.startswith("claude"):
+        own = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "settings.json"
+        set_to = _text(_json(own), "env", _ANTHROPIC_URL) or environment.get(_ANTHROPIC_URL)
+        return Started(_claude(command, proxy), env, set_to or ANTHROPIC)
+    if name.startswith("codex"):
+        own = Path(environment.get("CODEX_HOME") or home / ".codex") / "config.toml"
+        set_to = _text(_toml(own), "openai_base_url") or environment.get(_OPENAI_URL)
+        # TOML and JSON spell a plain string alike.
+        return Started([command[0], "-c", f"openai_base_url={json.dumps(proxy + '/v1')}", *command[1:]], env, set_to)
+    # Anything that uses an SDK: these are the variables that they read.
+    addresses = {_ANTHROPIC_URL: proxy, _OPENAI_URL: f"{proxy}/v1"}
+    return Started([*command], env | addresses, None)
+
+
+def _claude(command: Sequence[str], proxy: str) -> list[str]:
+    """With `--settings`, which goes before the settings of files; one that the user gave is added to."""
+    rest = [*command[1:]]
+    given: dict[str, Any] = {}
+    end = rest.index("--") if "--" in rest else len(rest)
+    for position, argument in enumerate(rest[:end]):
+        flag, equals, value = argument.partition("=")
+        if flag != _SETTINGS:
+            continue
+        if not equals and position + 1 < end:
+            value = rest[position + 1]
+        given = _given(value)
+        del rest[position : position + (1 if equals else 2)]
+        break
+    env = given.get("env")
+    given["env"] = {**(env if isinstance(env, dict) else {}), _ANTHROPIC_URL: proxy}
+    return [command[0], _SETTINGS, json.dumps(given), *rest]
+
+
+def _given(value: str) -> dict[str, Any]:
+    """Settings as JSON or as the path of a file. Raises UsageError."""
+    try:
+        found = json.loads(value if value.lstrip().startswith("{") else Path(value).read_bytes())
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise UsageError("The settings given to the client cannot be read.", "Give --settings a file, or JSON.")
+    return found
+
+
+def _past_proxies(environment: Mapping[str, str]) -> dict[str, str]:
+    """This machine is asked directly, whatever proxy the rest of the world is asked through."""
+    known = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
+    value = ",".join(filter(None, (known, "127.0.0.1", "localhost")))
+    return {"NO_PROXY": value, "no_proxy": value}
+
+
+def _json(path: Path) -> object:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def _toml(path: Path) -> object:
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _text(value: object, *keys: str) -> str | None:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str) and value else None

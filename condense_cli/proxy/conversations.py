@@ -1,0 +1,97 @@
+"""Which conversation a request belongs to. Each has a `Live` of its own; what applies is found by its messages."""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from ..live.conversation import Live
+from ..live.decisions import Fitted
+from ..live.requests import Known, Request
+from ..live.state import State
+from .bodies import Body
+from .savings import Savings
+from .states import HeldState
+
+MOST: Final = 256
+"""So many conversations are kept, those that were heard of last."""
+
+_LONG_LIFE: Final = 3_600.0
+_LIFE: Final = 300.0
+_NAMES: Final = (
+    "x-claude-code-session-id", "x-claude-code-agent-id", "session-id", "session_id", "thread-id", "x-session-id",
+)  # fmt: skip
+"""Headers by which clients name a conversation."""
+
+MakeLive = Callable[[State, str, float], Live]
+"""A `Live` with a state, for messages of a format, with the seconds that a cache lives."""
+
+
+class Conversation:
+    """One conversation: what decides for it, and what was seen of it. No content is kept but what is frozen."""
+
+    def __init__(self, label: str, body: Body, shared: State, make: MakeLive) -> None:
+        life = _LONG_LIFE if body.lives_long else _LIFE
+        self.label = label
+        self.held = HeldState(shared)
+        self.live = make(self.held, body.api.format, life)
+        self.quick = make(shared, body.api.format, life)
+        """Sends what was decided before, while the other is busy."""
+        self.savings = Savings(life)
+        self.known: Sequence[Known] = ()
+        self.reported: int | None = None
+        """Tokens of the last request and its answer, as the API reported them."""
+        self.running: Future[Fitted] | None = None
+        self.was_original = False
+        self.refused = 0
+        """How often in a row the API refused what was sent in place of the originals."""
+
+
+class Conversations:
+    """Those that were heard of last."""
+
+    def __init__(self, shared: State, make: MakeLive) -> None:
+        self._shared = shared
+        self._make = make
+        self._found: OrderedDict[tuple[object, ...], list[Conversation]] = OrderedDict()
+        self.number = 0
+
+    def of(self, body: Body, headers: Mapping[str, str]) -> tuple[Conversation, Request]:
+        """The conversation of a request, and its messages. Raises what `Request` raises."""
+        names = tuple(filter(None, [*map(headers.get, _NAMES), body.key]))
+        first = Request(body.messages[:1])
+        key = (body.api.path, names, first.known[0].digest)
+        candidates = self._found.setdefault(key, [])
+        self._found.move_to_end(key)
+        # Most often it is the newest: what is known of its messages need not be found out again.
+        request = Request(body.messages, candidates[-1].known if candidates else ())
+        continued = [each for each in candidates if request.agrees(each.known)]
+        if continued:
+            found = max(continued, key=lambda each: len(each.known))
+        elif candidates and names:  # Rewound, compacted or edited: the client says that it is the same.
+            found = candidates[-1]
+        else:
+            self.number += 1
+            label = (names[0] if names else first.known[0].digest.hex())[:8]
+            found = Conversation(label, body, self._shared, self._make)
+        if found in candidates:
+            candidates.remove(found)
+        candidates.append(found)
+        found.known = request.known
+        self._forget()
+        return found, request
+
+    def all(self) -> list[Conversation]:
+        """The newest last."""
+        return [each for candidates in self._found.values() for each in candidates]
+
+    def _forget(self) -> None:
+        total = sum(map(len, self._found.values()))
+        while total > MOST:
+            key, candidates = next(iter(self._found.items()))
+            candidates.pop(0)
+            total -= 1
+            if not candidates:
+                del self._found[key]

@@ -1,0 +1,36 @@
+"""What a run of the proxy does, as its user said."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from threading import BoundedSemaphore
+from typing import Any, Final
+
+from msgspec import Struct, field
+
+from ..config.models import Configuration
+from ..live.conversation import KEEP_RECENT
+
+PATIENCE: Final = 2.0
+"""Seconds that a request waits for a decision."""
+
+AT_ONCE: Final = 2
+"""Decisions that are worked out at a time: more would only keep each other, and all requests, waiting."""
+
+
+class Settings(Struct, frozen=True):
+    """`upstream` is the API that all requests go to; None for the vendor that each is meant for. With `watches` nothing
+    is changed. `hosts` are the names by which the page may be asked for, and `token` is what it asks for.
+    Decisions take turns by `turn`."""
+
+    token: str
+    hosts: frozenset[str]
+    upstream: str | None = None
+    preset: str | None = None
+    configuration: Configuration | None = None
+    policy: str = "economic"
+    keep_recent: int = KEEP_RECENT
+    window: int | None = None
+    watches: bool = False
+    patience: float = PATIENCE
+    turn: AbstractContextManager[Any] = field(default_factory=lambda: BoundedSemaphore(AT_ONCE))
