@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "Condensation", "Configuration", "Conversion", "Diff", "Live", "Restoration", "Transcript", "__version__",
-    "condense", "convert", "diff", "dump", "dump_messages", "estimate", "evaluate", "judge_recorded", "load", "loads",
-    "overrides_from", "restore",
+    "Condensation", "Condenser", "Configuration", "Conversion", "Diff", "Live", "Restoration", "Transcript",
+    "__version__", "condense", "convert", "diff", "dump", "dump_messages", "estimate", "evaluate", "judge_recorded",
+    "load", "loads", "overrides_from", "restore",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from .measuring import evaluate
     from .passes.condensation import Condensation
     from .report.difference.facts import Diff
+    from .rows.condenser import Condenser
 
 _HOMES = {
     "estimate": ".estimating",
     "evaluate": ".measuring",
     "judge_recorded": ".judging",
     "overrides_from": ".config.overrides",
+    "Condenser": ".rows.condenser",
     "Conversion": ".formats.convert.converting",
     "Diff": ".report.difference.facts",
     "Live": ".live.conversation",

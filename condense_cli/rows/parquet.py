@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from ..core import json_text
 from ..errors import CondenseError, UnreadableError, UsageError
 from ..storage.files import input_errors
+from .cells import Cells, first_line, without_nulls
 from .reading import Lines
 from .row import Column, Kind, find
 
@@ -41,10 +40,10 @@ class ParquetRows:
             try:
                 self._source = self._parquet.ParquetFile(file, pre_buffer=False)
             except self._pa.ArrowException as error:
-                raise UnreadableError(f"{file} is no whole Parquet file ({_first_line(error)}).") from None
+                raise UnreadableError(f"{file} is no whole Parquet file ({first_line(error)}).") from None
         self._schema: pa.Schema = self._source.schema_arrow
         self._column, format = self._conversation_column(kind)
-        self._is_text = _is_text(self._pa, self._schema.field(self._column).type)
+        self._cells = Cells(self._schema.field(self._column).type, self._column, file)
         self.kind = Kind((self._column,), format or kind.format, is_named=True)
         self._pending: deque[tuple[int, Any, list[bytes]]] = deque()
 
@@ -54,12 +53,12 @@ class ParquetRows:
         for group in range(self._source.num_row_groups):
             try:
                 for batch in self._source.iter_batches(_ROWS, row_groups=[group]):
-                    lines = [self._line(value) for value in batch.column(self._column)]
+                    lines = [self._cells.line(cell) for cell in batch.column(self._column)]
                     self._pending.append((group, batch, lines))
                     yield Lines(first, lines)
                     first += len(lines)
             except (self._pa.ArrowException, OSError) as error:
-                raise UnreadableError(f"{self._file}: row group {group} is broken ({_first_line(error)}).") from None
+                raise UnreadableError(f"{self._file}: row group {group} is broken ({first_line(error)}).") from None
 
     @contextmanager
     def writer(self, stream: IO[bytes] | None) -> Iterator[Callable[[list[bytes]], None]]:
@@ -93,51 +92,15 @@ class ParquetRows:
     def _drop(self) -> None:
         self._pending.popleft()
 
-    def _line(self, value: Any) -> bytes:
-        """A row as a line; a blank one where the column has no value."""
-        if not value.is_valid:
-            return b"\n"
-        key = msgspec.json.encode(self._column)
-        if self._is_text:
-            return b"{" + key + b":" + str(value).encode("utf-8", "surrogatepass") + b"}\n"
-        try:
-            text = json_text.dump_compact(_without_nulls(value.as_py()))
-        except TypeError as error:  # Dates and bytes: the row is passed through, and told of as no JSON.
-            return f"{error}\n".encode()
-        return b"{" + key + b":" + text.encode("utf-8", "surrogatepass") + b"}\n"
-
     def _replaced(self, batch: Any, before: list[bytes], after: list[bytes]) -> Any:
         """The batch with the conversations of changed rows exchanged."""
-        changed = [number for number, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
-        if not changed:
+        pairs = enumerate(zip(before, after, strict=True))
+        cells = {number: self._cells.cell(new) for number, (old, new) in pairs if old != new}
+        if not cells:
             return batch
         position = batch.schema.get_field_index(self._column)
-        column = batch.column(position)
-        pieces: list[Any] = []
-        done = 0
-        for number in changed:
-            pieces += [column.slice(done, number - done), self._cell(after[number], column.type)]
-            done = number + 1
-        pieces.append(column.slice(done))
-        return batch.set_column(position, batch.schema.field(position), self._pa.concat_arrays(pieces))
-
-    def _cell(self, line: bytes, type: Any) -> Any:
-        prefix = len(msgspec.json.encode(self._column)) + 2
-        if self._is_text:
-            return self._pa.array([json_text.decode(line.rstrip(b"\n"))[prefix:-1]], type)
-        messages = json_text.parse(line)[self._column]
-        try:
-            cell = self._pa.array([messages], type)
-        except (self._pa.ArrowException, TypeError, ValueError) as error:
-            raise self._impossible(_first_line(error)) from None
-        # As texts: they compare what is no number, too.
-        held, meant = (json_text.dump_compact(_without_nulls(value)) for value in (cell[0].as_py(), messages))
-        if held != meant:
-            raise self._impossible("a key is missing in its type")
-        return cell
-
-    def _impossible(self, why: str) -> CondenseError:
-        return CondenseError(f"{self._file}: column {self._column} cannot hold what a condensed row says ({why}).")
+        column = self._cells.exchanged(batch.column(position), cells)
+        return batch.set_column(position, batch.schema.field(position), column)
 
     def _conversation_column(self, kind: Kind) -> tuple[str, str | None]:
         """The column to work on, and the format of its messages. Raises UnreadableError, UsageError."""
@@ -175,22 +138,7 @@ def _parsed(value: Any) -> Any:
             return json_text.parse(value.encode())
         except (ValueError, RecursionError):
             return value
-    return _without_nulls(value)
-
-
-def _without_nulls(value: Any) -> Any:
-    """A value without keys whose value is null: a struct has every key, in messages that never had it too."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
-    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _is_text(pa: Any, type: Any) -> bool:
-    return bool(pa.types.is_string(type) or pa.types.is_large_string(type))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+    return without_nulls(value)
 
 
 def check_output(file: str, output: Path | IO[bytes] | None) -> None:

@@ -24,7 +24,7 @@ from ..console import write_out
 from ..reading import name_of
 from ..running.destination import Destination, Where
 from ..running.summarizing import Calls, OnDemand, Told, status_of, summaries_for, told_of
-from ..running.work import Condenser, Treatment
+from ..running.work import Treatment, Worker
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -159,7 +159,7 @@ def _condense_batch(
     task: RowsTask, kind: Kind, counters: Counters, summaries: OnDemand, batch: Lines
 ) -> tuple[Tally, list[bytes]]:
     work = task.treatment.work
-    condensed = Condenser(work, task.treatment.calls, summaries)
+    condensed = Worker(work, task.treatment.calls, summaries)
     tally = Tally()
 
     def condense(transcript: Transcript, line: int) -> bytes | None:

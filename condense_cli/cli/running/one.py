@@ -27,7 +27,7 @@ from .providing import say_error
 from .report import cost_of_run, show_run, shows_money
 from .summarizing import Told, summaries_for, told_of
 from .telling import is_silent, tell_report
-from .work import Condenser, Treatment, status_of_result
+from .work import Treatment, Worker, status_of_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
     count = Counter.of(transcript, work.configuration.counter)
     factor = factor_for(work.count, transcript, count, treatment.calls)
     with summaries_for(work.configuration, count, treatment.calls) as summaries:
-        result = Condenser(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count, factor)
+        result = Worker(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count, factor)
     result = name_flags(result, work.overrides)
     output = converting.output(result, treatment.to)
     written = to.write(output.data or b"", transcript)

@@ -26,7 +26,7 @@ from ..rows.condensing import RowsTask, condense_rows, may_call
 from ..rows.running import status_of_rows
 from . import converting
 from .summarizing import OnDemand, Told, summaries_for, told_of, was_interrupted
-from .work import Condenser, Treatment, status_of_result
+from .work import Treatment, Worker, status_of_result
 
 if TYPE_CHECKING:
     from ...passes.condensation import Condensation
@@ -118,7 +118,7 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
     if treatment.to is None and not formats.format_named(transcript.format).is_writable:
         raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")
     count = Counter.of(transcript, treatment.work.configuration.counter)
-    result = Condenser(treatment.work, treatment.calls, summaries)(transcript, count)
+    result = Worker(treatment.work, treatment.calls, summaries)(transcript, count)
     if was_interrupted(summaries):
         raise KeyboardInterrupt
     data, notes = converting.output(result, treatment.to)

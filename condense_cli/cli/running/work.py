@@ -141,7 +141,7 @@ def status_of_result(result: Condensation, summaries: OnDemand, treatment: Treat
     return status_of(summaries, otherwise, allow_partial=treatment.allow_partial)
 
 
-class Condenser:
+class Worker:
     """Does the work to one conversation after the other, in one process."""
 
     def __init__(

@@ -1,0 +1,115 @@
+"""What is done to a batch of rows that an engine hands over, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .. import api
+from ..config.models import Configuration
+from ..core.factor import factor_of
+from ..core.transcript import Transcript
+from ..errors import CondenseError, UsageError
+from .batches import batch_of
+from .condensing import Counters, for_each_row
+from .reading import Lines
+from .row import Kind
+from .tally import Tally
+
+ADDED: Final = ("tokens_before", "tokens_after", "error")
+_NO_VALUE: Final = "it has no value."
+
+
+class RowWork(Struct, frozen=True):
+    """What is done to the conversation in a column of a row."""
+
+    configuration: Configuration
+    column: str
+    max_tokens: int | None = None
+    model: str | None = None
+    format: str | None = None
+
+
+class Outcome(Struct):
+    """What came of one row: its tokens, and its line where that is another one."""
+
+    before: int = 0
+    after: int = 0
+    error: str = ""
+    line: bytes | None = None
+
+    def refuse(self, why: str) -> None:
+        """The row stays as it is."""
+        self.after, self.error, self.line = self.before, why, None
+
+
+def row_work(
+    preset: str | None,
+    configuration: Configuration | Mapping[str, Any] | None,
+    column: str,
+    max_tokens: int | None,
+    model: str | None,
+    format: str | None,
+) -> RowWork:
+    """Raises ConfigurationError, UsageError."""
+    if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
+        raise UsageError(f"max_tokens is {max_tokens!r}.", "Give a number from 1, or None.")
+    return RowWork(api.configuration_from(configuration, preset), column, max_tokens, model, format)
+
+
+def mapped(work: RowWork, given: Any, prefix: str) -> Any:
+    """A batch with its conversations condensed and three columns more. Raises UsageError."""
+    names = [prefix + name for name in ADDED]
+    batch = batch_of(given, work.column)
+    taken = ", ".join(name for name in names if name in batch.columns)
+    if taken:
+        raise UsageError(f"The rows have columns of their own that would be added: {taken}.", "Give a prefix.")
+    count = Counters(work.configuration.counter)
+    done = [_condensed(work, count, line, number) for number, line in enumerate(batch.lines, 1)]
+    for row, outcome in enumerate(done):
+        if outcome.line is not None:
+            try:
+                batch.exchange(row, outcome.line)
+            except CondenseError as error:
+                outcome.refuse(error.message)
+    columns = ([one.before for one in done], [one.after for one in done], [one.error for one in done])
+    return batch.finished(dict(zip(names, columns, strict=True)))
+
+
+def _condensed(work: RowWork, count: Counters, line: bytes, number: int) -> Outcome:
+    """What becomes of one row, whatever it holds."""
+    tally, outcome = Tally(), Outcome()
+
+    def condense(transcript: Transcript, _: int) -> bytes | None:
+        return _worked(work, count, transcript, outcome)
+
+    kind = Kind((work.column,), work.format, is_named=True)
+    [new] = for_each_row(Lines(number, [line]), "row", kind, tally, condense)
+    if not tally.rows:
+        outcome.refuse(_NO_VALUE)
+    elif tally.problems:
+        outcome.refuse(tally.problems[0].why)
+    elif new != line:
+        outcome.line = new
+    return outcome
+
+
+def _worked(work: RowWork, counters: Counters, transcript: Transcript, outcome: Outcome) -> bytes | None:
+    """The new bytes of a conversation, None where it stays; `outcome` gets the sizes. Raises CondenseError."""
+    if work.model is not None:
+        transcript = replace(transcript, model=work.model)
+    count = counters(transcript)
+    factor = factor_of(transcript, count)
+    outcome.before = outcome.after = factor.shown(count.transcript(transcript))
+    if work.max_tokens is not None and outcome.before <= work.max_tokens:
+        return None
+    result = api.condense(transcript, work.configuration, target_tokens=work.max_tokens, counter=count, factor=factor)
+    if result.error is not None:
+        raise CondenseError(str(result.error))
+    outcome.after = result.shown_after
+    if work.max_tokens is not None and outcome.after > work.max_tokens:
+        outcome.error = f"{outcome.after:,} tokens are still more than {work.max_tokens:,}."
+    return api.dump(result) if result.transcript.is_changed else None
