@@ -19,6 +19,8 @@ class Request:
     path: str
     body: Any
     """The parsed JSON, or None where nothing was sent."""
+    data: bytes = b""
+    """As it was sent."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         service: Service = self.server.service  # type: ignore[attr-defined]
         data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        request = Request(self.command, self.path, json.loads(data) if data else None)
+        request = Request(self.command, self.path, json.loads(data) if data else None, data)
         service.requests.append(request)
         answer = service.respond(request)
         if answer.events:
