@@ -80,7 +80,9 @@ class Carried(Struct, Generic[M], frozen=True):
         """
         found: list[M] = []
         blocks = [block for message in sent for block in _blocks(message)]
-        anew = {block[_AT][0] for message in sent[:frozen] for block in _blocks(message) if _AT in block} if marks else ()
+        anew = (
+            {block[_AT][0] for message in sent[:frozen] for block in _blocks(message) if _AT in block} if marks else ()
+        )
         for position, group in groupby(blocks, lambda block: block.get(_AT, [-1])[0]):
             if position < 0:
                 found += [dialect.summary(block["text"]) for block in group]

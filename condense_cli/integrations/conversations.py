@@ -31,7 +31,8 @@ class Conversations:
     """Fits the messages of any conversation, told apart by a key. From any thread.
 
     `options` are those of `Live`. `on_decision` is called with what came of each fit that decided or tried something;
-    what it raises is dropped, as a request waits for its messages. Raises ConfigurationError and UsageError for options that cannot be.
+    what it raises is dropped, as a request waits for its messages. Raises ConfigurationError and UsageError for options
+    that cannot be.
     """
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:

@@ -1,7 +1,7 @@
 """Inspect AI: a compaction strategy whose frozen part stays from one compaction to the next (the extra `inspect`).
 
-Inspect hands a strategy its own earlier output with what came since, and not the originals. What is frozen says so in the
-metadata of its messages, so one strategy serves many samples at once, and a resumed one.
+Inspect hands a strategy its own earlier output with what came since, and not the originals. What is frozen says so in
+the metadata of its messages, so one strategy serves many samples at once, and a resumed one.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ class CondenseCompaction(CompactionStrategy):
                 return found, None
         if best is not messages and await model.count_tokens(best) <= limit:
             return best, None
-        return await CompactionTrim(threshold=self.threshold, memory=self.memory).compact(model, best, tools)
+        trimmed, _ = await CompactionTrim(threshold=self.threshold, memory=self.memory).compact(model, best, tools)
+        return [*trimmed], None
 
     def _limit(self, model: Model) -> int:
         if isinstance(self.threshold, int) or self.threshold > 1:

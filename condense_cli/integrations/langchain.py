@@ -20,7 +20,7 @@ with needs("LangChain", "langchain"):
 _CALLS: Final = 1_000
 """From this part on a message's calls are counted, before it the blocks of its content."""
 _UNSEEN: Final = 3
-"""Marks that a middleware behind this one may set beside the messages: in the system prompt, the tools and at the end."""
+"""Marks that a middleware behind this one may set: in the system prompt, in the tools and at the end."""
 
 
 class CondenseMiddleware(AgentMiddleware):
@@ -98,8 +98,8 @@ class _Messages:
 
     def told(self, message: AnyMessage) -> Told:
         if isinstance(message, ToolMessage):
-            content = message.content if isinstance(message.content, str) else [*map(_told, message.content)]
-            return {"user": {0: result(message.tool_call_id, content, is_error=message.status == "error")}}
+            found = message.content if isinstance(message.content, str) else [*map(_told, message.content)]
+            return {"user": {0: result(message.tool_call_id, found, is_error=message.status == "error")}}
         calls = message.tool_calls if isinstance(message, AIMessage) else []
         ids = {each["id"] for each in calls}
         content = [message.content] if isinstance(message.content, str) else message.content
@@ -150,9 +150,7 @@ class _Messages:
                 return found
         else:
             parts = block["content"]
-            said = [
-                _said(it, part) if part["type"] == "text" else it for it, part in zip(content, parts, strict=True)
-            ]
+            said = [_said(it, part) if part["type"] == "text" else it for it, part in zip(content, parts, strict=True)]
         if CACHE_MARK in block and said:
             last = said[-1] if isinstance(said[-1], dict) else text(said[-1])
             said[-1] = {**last, CACHE_MARK: block[CACHE_MARK]}

@@ -1,4 +1,4 @@
-"""Pydantic AI: a capability that condenses what an agent sends, and leaves its history as it is (extra `pydantic-ai`)."""
+"""Pydantic AI: a capability that condenses what an agent sends, and leaves its history alone (extra `pydantic-ai`)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ class _Messages:
         parts = [*enumerate(message.parts)]
         system = {number: text(part.content) for number, part in parts if isinstance(part, SystemPromptPart)}
         user = {number: _asked(part) for number, part in parts if number not in system}
-        return {role: blocks for role, blocks in (("system", system), ("user", user)) if blocks} or {"user": {0: other("")}}
+        return {role: blocks for role, blocks in (("system", system), ("user", user)) if blocks} or {
+            "user": {0: other("")}
+        }
 
     def changed(self, message: ModelMessage, blocks: Mapping[Part, Block], gone: Set[Part]) -> ModelMessage:
         numbered = enumerate(message.parts)
@@ -136,5 +138,3 @@ def _changed(part: Any, block: Block) -> Any:
 
 def _texts(part: Any) -> Any:
     return part.content if isinstance(part.content, str) else part.content[0]
-
-

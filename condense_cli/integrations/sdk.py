@@ -17,9 +17,8 @@ _KEYS: Final = ("messages", "input")
 class Fitted:
     """`messages.create`, `chat.completions.create` or `responses.create`, of one conversation, sync or async.
 
-    `create = Fitted(client.messages.create, preset="balanced")` is called as the SDK's own, with the whole history each
-    time; `options` are those of `condense_cli.Live`. Usage is read from the answers. A stream reports it at its end: set
-    `usage` then.
+    `create = Fitted(client.messages.create)` is called as the SDK's own, with the whole history each time. The options
+    are those of `condense_cli.Live`. Usage is read from the answers. A stream reports it at its end: set `usage` then.
     """
 
     def __init__(self, create: Callable[..., Any], *, on_decision: OnDecision | None = None, **options: Any) -> None:

@@ -39,6 +39,7 @@ FLOORS = [
         "many",
     },
     {"live"},
+    {"integrations"},
     {"cli", "__init__", "__main__"},
 ]
 """From the ground up: a module may import from its own floor and those below."""

@@ -8,7 +8,16 @@ from typing import Any
 
 import openai
 import pytest
-from agents import Agent, ModelResponse, OpenAIResponsesModel, RunConfig, Runner, Usage, function_tool, set_tracing_disabled
+from agents import (
+    Agent,
+    ModelResponse,
+    OpenAIResponsesModel,
+    RunConfig,
+    Runner,
+    Usage,
+    function_tool,
+    set_tracing_disabled,
+)
 from agents.run import CallModelData, ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
 
@@ -74,6 +83,6 @@ def test_pairs() -> None:
 
 # An exception in a filter would end the run.
 def test_it_raises_nothing() -> None:
-    given = ModelInputData(input=[{"role": "user", "content": {1, 2}}], instructions=None)  # type: ignore[typeddict-item]
+    given = ModelInputData(input=[{"role": "user", "content": {1, 2}}], instructions=None)
     data = CallModelData(model_data=given, agent=Agent(name="Looker"), context=None)
     assert asyncio.run(CondenseFilter()(data)).input == given.input

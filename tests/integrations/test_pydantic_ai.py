@@ -18,7 +18,7 @@ from pydantic_ai.usage import RequestUsage, UsageLimits
 from condense_cli.integrations.pydantic_ai import Condense
 from condense_cli.live.decisions import Fitted
 
-from .wire import DONE, PER_REQUEST, POLICY, TASK, TURNS, Wire, wire
+from .wire import DONE, PER_REQUEST, POLICY, TASK, TURNS, wire
 from .wire import look as found_in
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("default")]

@@ -16,7 +16,11 @@ from .wire import DONE, POLICY, TASK, TURNS, Wire, look, wire
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("default")]
 
-TOOL = {"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {"part": {"type": "integer"}}}}
+TOOL = {
+    "name": "look",
+    "description": "Looks.",
+    "input_schema": {"type": "object", "properties": {"part": {"type": "integer"}}},
+}
 
 
 def fitted(create: Any, wired: Wire) -> Fitted:
