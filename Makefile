@@ -14,7 +14,7 @@ clients: .venv/.dev
 	$(BIN)/python -m pytest -m client
 
 integrations: .venv/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[integrations]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[integrations]'
 	$(BIN)/python tests/browser/chromium.py
 	$(BIN)/python -m pytest -m integration -rs $$(grep -rl --include='test_*.py' 'mark\.integration' tests)
 

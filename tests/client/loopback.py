@@ -21,6 +21,8 @@ class Request:
     """The parsed JSON, or None where nothing was sent."""
     headers: dict[str, str] = field(default_factory=dict)
     """Names in small letters."""
+    data: bytes = b""
+    """As it was sent."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class _Handler(BaseHTTPRequestHandler):
         service: Service = self.server.service  # type: ignore[attr-defined]
         data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.command, self.path, json.loads(data) if data else None, headers)
+        request = Request(self.command, self.path, json.loads(data) if data else None, headers, data)
         service.requests.append(request)
         answer = service.respond(request)
         if answer.events:

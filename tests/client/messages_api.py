@@ -70,10 +70,11 @@ class Script:
             "stop_sequence": None,
             "usage": usage,
         }
-        return Answer(events=tuple(_events(message))) if stream else Answer(message)
+        return Answer(events=tuple(events(message))) if stream else Answer(message)
 
 
-def _events(message: Json) -> Iterator[Json]:
+def events(message: Json) -> Iterator[Json]:
+    """The stream of a message."""
     yield {"type": "message_start", "message": message | {"content": [], "stop_reason": None}}
     for index, block in enumerate(message["content"]):
         empty, deltas = _streamed(block)

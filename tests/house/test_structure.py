@@ -40,7 +40,7 @@ FLOORS = [
         "many",
     },
     {"live", "managing"},
-    {"proxy"},
+    {"proxy", "integrations"},
     {"cli", "__init__", "__main__"},
 ]
 """From the ground up: a module may import from its own floor and those below."""

@@ -7,8 +7,8 @@ import uuid
 from typing import Any
 
 from agent_logs import agent_files
-from agents import Turns, gemini_chats, opencode_exports, pi_sessions
 from beside_messages import attachments, copies_of_requests
+from chats_of_clients import Turns, gemini_chats, opencode_exports, pi_sessions
 from hypothesis import strategies as st
 from pictures import image_links, images
 from repeats import repeating_turns, xml_messages

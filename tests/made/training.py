@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agents import Turns
+from chats_of_clients import Turns
 from hypothesis import strategies as st
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_logs import agent_files
-from agents import Turns, gemini_chats, opencode_exports, pi_sessions
 from build import configuration, cut_to
+from chats_of_clients import Turns, gemini_chats, opencode_exports, pi_sessions
 from hypothesis import strategies as st
 from response_items import request_items
 from rollouts import rollout_records

@@ -1,0 +1,55 @@
+"""OpenAI Agents SDK: a filter of what a run sends, and the hooks that tell it of usage (the extra `openai-agents`)."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import ContextVar
+from typing import Any
+
+from . import needs
+from .carrying import beginning
+from .conversations import Conversations, OnDecision
+
+with needs("the OpenAI Agents SDK", "openai-agents"):
+    from agents import ModelResponse, RunContextWrapper, RunHooks
+    from agents.run import CallModelData, ModelInputData
+
+
+class CondenseFilter(RunHooks[Any]):
+    """Condenses what a run sends; it raises nothing. `options` are those of `condense_cli.Live`.
+
+    `RunConfig(call_model_input_filter=it)` is where it works; as `hooks=it` of the run it learns the usage as well,
+    which a filter is not told.
+    """
+
+    def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
+        self._conversations = Conversations(on_decision=on_decision, **options)
+        self._last: ContextVar[bytes | None] = ContextVar("condense", default=None)
+
+    async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
+        given = data.model_data
+        try:
+            key = beginning(given.input)
+            self._last.set(key)
+            fitted = await asyncio.to_thread(
+                self._conversations.fit,
+                key,
+                given.input,
+                model=_name(data.agent.model),
+                system=given.instructions,
+                tools=[getattr(tool, "name", None) for tool in data.agent.tools],
+            )
+        except Exception:  # An error in a filter ends the run.
+            return given
+        return ModelInputData(input=fitted.messages, instructions=given.instructions)
+
+    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Any, response: ModelResponse) -> None:
+        key = self._last.get()
+        if key is not None and response.usage.input_tokens:
+            usage = {"input": response.usage.input_tokens, "output": response.usage.output_tokens}
+            self._conversations.reported(key, usage)
+
+
+def _name(model: Any) -> str | None:
+    """The name of an agent's model, which may be a string, an object or the SDK's own choice."""
+    return model if isinstance(model, str) else getattr(model, "model", None)

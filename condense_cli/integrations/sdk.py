@@ -1,0 +1,55 @@
+"""Loops over the SDKs of Anthropic and OpenAI: a function that sends requests, with what it sends fitted."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..live.conversation import Live
+from ..live.decisions import Kind
+from .conversations import OnDecision
+
+_KEYS: Final = ("messages", "input")
+
+
+class Fitted:
+    """`messages.create`, `chat.completions.create` or `responses.create`, of one conversation, sync or async.
+
+    `create = Fitted(client.messages.create)` is called as the SDK's own, with the whole history each time. The options
+    are those of `condense_cli.Live`. Usage is read from the answers. A stream reports it at its end: set `usage` then.
+    """
+
+    def __init__(self, create: Callable[..., Any], *, on_decision: OnDecision | None = None, **options: Any) -> None:
+        self._create = create
+        self._on_decision = on_decision
+        self.live = Live(**options)
+        self.usage: Any = None
+
+    def __call__(self, **request: Any) -> Any:
+        if inspect.iscoroutinefunction(inspect.unwrap(self._create)):
+            return self._awaited(request)
+        return self._answered(self._create(**self._fitted(request)))
+
+    async def _awaited(self, request: dict[str, Any]) -> Any:
+        return self._answered(await self._create(**await asyncio.to_thread(self._fitted, request)))
+
+    def _fitted(self, request: dict[str, Any]) -> dict[str, Any]:
+        key = next((key for key in _KEYS if isinstance(request.get(key), list)), None)
+        if key is None:
+            return request
+        fitted = self.live.fit(
+            request[key],
+            usage=self.usage,
+            model=request.get("model"),
+            system=request.get("system") or request.get("instructions"),
+            tools=request.get("tools"),
+        )
+        if self._on_decision is not None and fitted.decision.kind is not Kind.NONE:
+            self._on_decision(fitted)
+        return {**request, key: fitted.messages}
+
+    def _answered(self, answer: Any) -> Any:
+        self.usage = getattr(answer, "usage", None) or self.usage
+        return answer
