@@ -149,7 +149,7 @@ class TokenTable:
         return len(ends) - 1
 
     def _merged_by_heap(self, piece: bytes) -> int:
-        """The same in N log N, for long pieces. A part is named by its start; merges that are out of date are skipped."""
+        """The same in N log N, for long pieces. A part is named by its start; outdated merges are skipped."""
         size = len(piece)
         end = list(range(1, size + 1))
         before = list(range(-1, size - 1))
