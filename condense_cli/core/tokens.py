@@ -1,8 +1,8 @@
 """Token counts, offline.
 
-The vocabularies come with an installed package (splintr-rs, or for small files rs-bpe where it is there). Counts for
-OpenAI's encodings equal tiktoken's; for every other family o200k_base serves as an estimate and is
-labelled as one, because no vendor publishes those vocabularies (tiktoken counts 15 to 30 % less than
+The vocabularies come with an installed package, splintr-rs; little text is counted by a table made from it
+(`token_table.py`). Counts for OpenAI's encodings equal tiktoken's; for every other family o200k_base serves as an
+estimate and is labelled as one, because no vendor publishes those vocabularies (tiktoken counts 15 to 30 % less than
 Claude's own tokenizer).
 
 Which counter counts is a name that travels with what is to be done (`Configuration.counter`, an argument elsewhere) and
@@ -21,6 +21,7 @@ from typing import Final, Literal, assert_never, get_args
 from msgspec import Struct
 
 from ..errors import UsageError
+from . import token_table
 from .spelled import LONG, Text, compact, size_of
 from .transcript import Block, BlockKind, Message, Transcript
 
@@ -45,8 +46,8 @@ _ENCODING_OF_MODEL: Final = (
 )
 """After tiktoken's own table of models (tiktoken/model.py); first match at the start of a name wins."""
 
-_MUCH: Final = 3_500_000
-"""From so many bytes of text on the counter that starts slower is done sooner."""
+_MUCH: Final = 750_000
+"""From so much text on, in bytes or characters, the tokenizer is done sooner than the table, loading included."""
 
 _CHUNK: Final = 65_536
 _BOUNDARY: Final = re.compile(r"(?<=[A-Za-z0-9])(?=[ !-&(-/:-@\[-`{-~])")
@@ -174,13 +175,11 @@ def chunks(text: str, size: int = _CHUNK) -> Iterator[str]:
 
 @cache
 def _counter(encoding: str, is_much: bool = False, counter: CounterName = BUILT_IN) -> Callable[[str], int]:
-    """What counts; of those that are built in one for little or much text: both give the same counts.
-
-    A first count takes rs-bpe 45 ms and splintr 120 ms, but splintr then counts twice as fast, and in 25 MB less.
-    """
+    """What counts; of those that are built in one for little or much text: both give the same counts."""
     match counter:
         case "built-in":
-            return (None if is_much else _fast_counter(encoding)) or _splintr_counter(encoding)
+            table = None if is_much or encoding != token_table.ENCODING else token_table.load()
+            return _splintr_counter(encoding) if table is None else _relieved(table, encoding)
         case "tiktoken":
             from .tiktoken_counter import counter_of
 
@@ -189,16 +188,24 @@ def _counter(encoding: str, is_much: bool = False, counter: CounterName = BUILT_
             assert_never(other)
 
 
-def _fast_counter(encoding: str) -> Callable[[str], int] | None:
-    """rs-bpe's counter where it is installed: it has no wheel for every platform, so only `condense-cli[fast]` asks."""
-    try:
-        from rs_bpe.bpe import openai
-    except ImportError:
-        return None
-    load = getattr(openai, encoding, None)
-    return load().count if load else None
+def _relieved(table: Callable[[str], int], encoding: str) -> Callable[[str], int]:
+    """Counts by the table until it has counted much, or meets a text that it cannot split; then by the tokenizer."""
+    counted = 0
+
+    def count(text: str) -> int:
+        nonlocal counted
+        counted += len(text)
+        if counted < _MUCH:
+            try:
+                return table(text)
+            except token_table.UnknownCharacterError:
+                pass
+        return _splintr_counter(encoding)(text)
+
+    return count
 
 
+@cache
 def _splintr_counter(encoding: str) -> Callable[[str], int]:
     import splintr
 

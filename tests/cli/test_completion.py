@@ -60,7 +60,7 @@ def completions(typed: str) -> tuple[list[str], set[str]]:
 def test_names_are_completed(typed: str, found: list[str]) -> None:
     printed, modules = completions(typed)
     assert printed == found
-    assert not modules & {"rich", "splintr", "rs_bpe", "yaml", "msgspec", "asyncio", "rapidfuzz"}
+    assert not modules & {"rich", "splintr", "yaml", "msgspec", "asyncio", "rapidfuzz"}
 
 
 def test_completed_formats_are_the_formats() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 
 import pytest
@@ -53,36 +52,19 @@ def test_special_tokens_are_ordinary_text(reference: tiktoken.Encoding) -> None:
     assert count_text("<|endoftext|>", reference.name) == len(reference.encode_ordinary("<|endoftext|>")) > 1
 
 
-# Every way of counting agrees: both counters, and both forms of the one.
+# Both forms in which the tokenizer answers agree.
 @given(TEXTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_way_of_counting_agrees(name: str, text: str) -> None:
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     plain = tokens._splintr_counter(name)(whole)
     assert count_text(text, name) == plain == len(splintr_tokenizer(name).encode_ordinary(whole))
-    fast = tokens._fast_counter(name)
-    if fast:
-        assert fast(whole) == plain
 
 
 # Every special token is spelled so that the form is taken that leaves it alone.
 @pytest.mark.parametrize("name", NAMES)
 def test_special_tokens_are_recognised_by_their_spelling(name: str) -> None:
     assert all("<|" in special for special in splintr.Tokenizer.from_pretrained(name).special_tokens())
-
-
-# Where the fast counter is not installed the other one counts.
-@pytest.mark.parametrize("name", NAMES)
-def test_counting_works_without_the_fast_counter(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setitem(sys.modules, "rs_bpe.bpe", None)
-    tokens._counter.cache_clear()
-    try:
-        assert tokens._fast_counter(name) is None
-        assert count_text("def total(items): return 12345", name) == tokens._splintr_counter(name)(
-            "def total(items): return 12345"
-        )
-    finally:
-        tokens._counter.cache_clear()
 
 
 # Cutting a long text into chunks changes no count, wherever the cuts fall.

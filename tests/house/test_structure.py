@@ -56,6 +56,7 @@ OUTSIDE = {
 CALLS = {"print", "input", "open", "breakpoint"}
 CLOCKS = {"now", "today", "utcnow"}
 AT_THE_EDGE = {
+    "core/token_table.py": {"pathlib", "sys"},
     "config/files.py": {"pathlib", "platformdirs"},
     "config/loading.py": {"pathlib"},
     "config/packaged.py": {"pathlib"},

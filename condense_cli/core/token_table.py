@@ -1,0 +1,203 @@
+"""Counts small texts by a table of all tokens that is mapped into memory, not read: the first count comes at once.
+
+A tokenizer's vocabulary takes most of a tenth of a second to load, which is longer than all other work on a small
+transcript. The table is a file that is made from the installed tokenizer when the package is built (`hatch_build.py`).
+It holds the tokens of o200k_base one after the other and an open-addressing hash table that leads to them, so that only
+the pages are read that a text asks for. Counting with it is pure Python and slower by far than a tokenizer, which
+takes over where there is much text (`tokens.py`).
+
+The splitting pattern is the one of tiktoken (tiktoken_ext/openai_public.py). `re` knows no Unicode categories, so each
+character beyond ASCII is exchanged for one that stands for its category before the text is split.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+import struct
+import sys
+import unicodedata
+import zlib
+from array import array
+from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
+from pathlib import Path
+from typing import Final
+
+ENCODING: Final = "o200k_base"
+TOKENS: Final = 199_998
+"""How many byte-pair tokens it has; special tokens come above them."""
+TABLE: Final = Path(__file__).with_name("o200k_base.table")
+
+_MAGIC: Final = b"condense token table 1\0\0"
+_HEADER: Final = struct.Struct("<24sIIII")
+"""Magic words, number of tokens, number of slots, bytes of all tokens, Adler-32 of everything behind the header."""
+_SLOTS: Final = 1 << 19
+_LONG: Final = 40
+"""Bytes of a piece from which on a heap finds the next merge sooner than a scan."""
+_KNOWN: Final = 50_000
+"""How many pieces are remembered: words recur."""
+
+_UPPER, _LOWER, _LETTER, _DIGIT, _SPACE, _OTHER = "A", "a", "ª", "0", "\x0b", "\x01"
+_OF_CATEGORY: Final = {
+    **dict.fromkeys(("Lu", "Lt"), _UPPER),
+    **dict.fromkeys(("Lm", "Lo", "Mn", "Mc", "Me"), _LETTER),
+    **dict.fromkeys(("Nd", "Nl", "No"), _DIGIT),
+    **dict.fromkeys(("Zs", "Zl", "Zp"), _SPACE),
+    "Ll": _LOWER,
+}
+_SPLIT: Final = re.compile(
+    r"[^\r\nA-Za-zª0-9]?[A-Zª]*[a-zª]+(?:'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE]))?"
+    r"|[^\r\nA-Za-zª0-9]?[A-Zª]+[a-zª]*(?:'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE]))?"
+    r"|[0-9]{1,3}"
+    r"| ?[^\t\n\x0b\x0c\r A-Za-zª0-9]+[\r\n/]*"
+    r"|[\t\n\x0b\x0c\r ]*[\r\n]+"
+    r"|[\t\n\x0b\x0c\r ]+(?![^\t\n\x0b\x0c\r ])"
+    r"|[\t\n\x0b\x0c\r ]+"
+)
+
+
+class UnknownCharacterError(Exception):
+    """A character that this Python's Unicode does not know: its category, and so the split, may be another one."""
+
+
+class _Categories(dict[int, str]):
+    """What each character beyond ASCII becomes before a text is split; filled as they are met."""
+
+    def __missing__(self, code: int) -> str:
+        category = unicodedata.category(chr(code))
+        if category == "Cn":
+            raise UnknownCharacterError(f"U+{code:04X}")
+        # The only two beyond ASCII that regex engines fold to letters of `'s`, `'ll` and the like.
+        found = {0x17F: "s", 0x85: _SPACE}.get(code) or _OF_CATEGORY.get(category, _OTHER)
+        self[code] = found
+        return found
+
+
+_STANDS_FOR: Final = _Categories({code: chr(code) for code in range(128)})
+
+
+class TokenTable:
+    """The tokens of o200k_base, looked up in a file that is mapped into memory.
+
+    Calling it gives the tokens of a text; special tokens spelled out in it count as ordinary text. Raises
+    UnknownCharacterError, and UnicodeEncodeError for lone surrogates.
+    """
+
+    def __init__(self, data: memoryview) -> None:
+        """Of a whole table, header included. Raises ValueError where it is damaged."""
+        if len(data) < _HEADER.size:
+            raise ValueError("it ends in its header")
+        magic, tokens, slots, size, checksum = _HEADER.unpack_from(data)
+        starts = _HEADER.size + slots * 4
+        texts = starts + (tokens + 1) * 4
+        if magic != _MAGIC or len(data) != texts + size or zlib.adler32(data[_HEADER.size :]) != checksum:
+            raise ValueError("its checksum is another one")
+        self._mask = slots - 1
+        self._slots: memoryview[int] = data[_HEADER.size : starts].cast("I")
+        self._starts: memoryview[int] = data[starts:texts].cast("I")
+        self._texts = data[texts:]
+        self._known: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        known = self._known
+        if text.isascii():
+            pieces = _SPLIT.findall(text)
+        else:
+            mapped = text.translate(_STANDS_FOR)
+            pieces = [text[match.start() : match.end()] for match in _SPLIT.finditer(mapped)]
+        total = 0
+        for piece in pieces:
+            count = known.get(piece)
+            if count is None:
+                count = self._of_piece(piece.encode())
+                if len(known) < _KNOWN:
+                    known[piece] = count
+            total += count
+        return total
+
+    def _of_piece(self, piece: bytes) -> int:
+        if self._rank(piece) is not None:
+            return 1
+        return self._merged(piece) if len(piece) < _LONG else self._merged_by_heap(piece)
+
+    def _rank(self, token: bytes) -> int | None:
+        """The rank of a token: the lower, the sooner its halves are merged. None where it is no token."""
+        slots, starts = self._slots, self._starts
+        slot = zlib.crc32(token) & self._mask
+        while number := int(slots[slot]):
+            if self._texts[starts[number - 1] : starts[number]] == token:
+                return number - 1
+            slot = (slot + 1) & self._mask
+        return None
+
+    def _merged(self, piece: bytes) -> int:
+        """Tokens of a piece by byte-pair encoding: of all neighbours those of the lowest rank merge first."""
+        ends = list(range(len(piece) + 1))
+        rank = self._rank
+        ranks = [rank(piece[at : at + 2]) for at in range(len(piece) - 1)]
+        while ranks:
+            best = min((r for r in ranks if r is not None), default=None)
+            if best is None:
+                break
+            at = ranks.index(best)
+            del ends[at + 1], ranks[at]
+            if at < len(ranks):
+                ranks[at] = rank(piece[ends[at] : ends[at + 2]])
+            if at:
+                ranks[at - 1] = rank(piece[ends[at - 1] : ends[at + 1]])
+        return len(ends) - 1
+
+    def _merged_by_heap(self, piece: bytes) -> int:
+        """The same in N log N, for long pieces. A part is named by its start; outdated merges are skipped."""
+        size = len(piece)
+        end = list(range(1, size + 1))
+        before = list(range(-1, size - 1))
+        rank = self._rank
+        waiting = [(found, at, at + 2) for at in range(size - 1) if (found := rank(piece[at : at + 2])) is not None]
+        heapify(waiting)
+        count = size
+        while waiting:
+            _, at, until = heappop(waiting)
+            middle = end[at]
+            if middle in (0, size) or end[middle] != until:
+                continue
+            end[at], end[middle] = until, 0
+            count -= 1
+            if until < size:
+                before[until] = at
+                if (found := rank(piece[at : end[until]])) is not None:
+                    heappush(waiting, (found, at, end[until]))
+            if (left := before[at]) >= 0 and (found := rank(piece[left:until])) is not None:
+                heappush(waiting, (found, left, until))
+        return count
+
+
+def load(path: Path = TABLE) -> Callable[[str], int] | None:
+    """The counter by the table in a file; None where there is none, or one that is damaged or of another byte order."""
+    if sys.byteorder != "little":
+        return None
+    try:
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return TokenTable(memoryview(data))
+    except (OSError, ValueError):
+        return None
+
+
+def table_of(tokens: Sequence[bytes]) -> bytes:
+    """The table of tokens in the order of their ranks."""
+    starts = array("I", (0,))
+    slots = array("I", bytes(4 * _SLOTS))
+    for number, token in enumerate(tokens, 1):
+        starts.append(starts[-1] + len(token))
+        slot = zlib.crc32(token) % _SLOTS
+        while slots[slot]:
+            slot = (slot + 1) % _SLOTS
+        slots[slot] = number
+    if sys.byteorder != "little":
+        starts.byteswap()
+        slots.byteswap()
+    texts = b"".join(tokens)
+    body = slots.tobytes() + starts.tobytes() + texts
+    return _HEADER.pack(_MAGIC, len(tokens), _SLOTS, len(texts), zlib.adler32(body)) + body
