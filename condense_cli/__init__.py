@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Condensation", "Configuration", "Conversion", "Diff", "Live", "Restoration", "Transcript", "__version__",
     "condense", "convert", "diff", "dump", "dump_messages", "estimate", "evaluate", "judge_recorded", "load", "loads",
-    "overrides_from", "restore",
+    "overrides_from", "recap", "restore",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .live.conversation import Live
     from .measuring import evaluate
     from .passes.condensation import Condensation
+    from .recaps.told import recap
     from .report.difference.facts import Diff
 
 _HOMES = {
@@ -41,6 +42,7 @@ _HOMES = {
     "Conversion": ".formats.convert.converting",
     "Diff": ".report.difference.facts",
     "Live": ".live.conversation",
+    "recap": ".recaps.told",
 }
 
 

@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "sessions": "List the sessions of agents on this machine.",
     "inspect": "Show what fills a transcript, in tokens.",
     "show": "Print the content of a block or message, as the model reads it.",
+    "recap": "Print what someone who goes on needs of a conversation.",
     "diff": "Show what differs between two transcripts, message by message.",
     "validate": "Check a transcript against the rules of its API.",
     "estimate": "Show what presets would save and cost.",

@@ -21,6 +21,7 @@ FLOORS = [
     {"lossless"},
     {"ledger", "extractive"},
     {"passes", "quality"},
+    {"recaps"},
     {"storage"},
     {"llm"},
     {"providers"},
