@@ -43,5 +43,14 @@ def lost(transcript: Transcript) -> Lost | None:
     return None
 
 
+def ends_in_compaction(transcript: Transcript) -> bool:
+    """Whether the newest a file holds is a compaction, with nothing said since."""
+    found = compactions(transcript.source, transcript.format) or []
+    return any(
+        one.compacted.kind is not Kind.CLEARED and one.before is not None and not one.is_undone and not one.later
+        for one in stretches(transcript, found[-1:])
+    )
+
+
 def _since(stretch: Stretch) -> list[Message]:
     return [*stretch.after, *stretch.later]

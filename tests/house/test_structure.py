@@ -40,6 +40,7 @@ FLOORS = [
         "many",
     },
     {"asking", "live"},
+    {"hooks", "installing"},
     {"cli", "__init__", "__main__"},
 ]
 """From the ground up: a module may import from its own floor and those below."""
