@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "providers": "Compare the providers, or show one with its settings.",
     "profiles": "List the profiles of models, show one, or test one.",
     "config": "Check configurations, show the one in use, print the schema.",
+    "install": "Let Claude Code or Codex use condense as you work.",
     "mcp": "Serve sessions to a model that asks what markers stand for.",
     "cache": "Show or clear the cache of summaries.",
 }

@@ -28,6 +28,8 @@ _MOST: Final = 10_000_000
 def run(arguments: Sequence[str]) -> None:
     """Answer an event on standard output. Ends without a word where that is not possible."""
     client, event = (*arguments, "", "")[:2]
+    if sys.stdin is None or sys.stdin.isatty():
+        return  # A person typed it.
     try:
         given = json.loads(sys.stdin.buffer.read(_MOST) or b"{}")
         answer: Callable[[str, Any], str] = import_module(f".{EVENTS[event]}", __package__).answer
