@@ -138,7 +138,7 @@ def test_measuring_remembers_what_the_preset_would_free(tmp_path: Path, monkeypa
 
 
 def test_the_status_line_has_share_cache_and_what_would_be_freed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(status_line.time, "time", lambda: 1_795_000_000.0)
+    monkeypatch.setattr("time.time", lambda: 1_795_000_000.0)
     window = {"total_input_tokens": 124_000, "context_window_size": 200_000, "used_percentage": 62}
     cache = {"warm": True, "ttl": "5m", "expires_at": 1_795_000_240}
     given = {"session_id": SESSION, "context_window": window, "prompt_cache": cache}
@@ -158,7 +158,7 @@ def test_the_status_line_has_share_cache_and_what_would_be_freed(monkeypatch: py
 def test_the_end_of_the_cache_is_read_in_the_ways_of_clients(
     monkeypatch: pytest.MonkeyPatch, expires: object, left: str
 ) -> None:
-    monkeypatch.setattr(status_line.time, "time", lambda: 1_795_000_000.0)
+    monkeypatch.setattr("time.time", lambda: 1_795_000_000.0)
     given = {"prompt_cache": {"warm": True, "expires_at": expires}}
     assert status_line.answer(CLIENT, given) == f"cache warm{left}"
 
