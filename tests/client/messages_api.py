@@ -27,7 +27,8 @@ def call(tool: str, **arguments: object) -> Json:
 class Script:
     """Answers each request with the next of the planned turns, a list of content blocks; then with "Done."."""
 
-    def __init__(self, turns: Sequence[Sequence[Json]] = ()) -> None:
+    def __init__(self, turns: Sequence[Sequence[Json]] = (), usage: Json | None = None) -> None:
+        self._usage = usage or {}
         self._turns = iter(turns)
         self._run = uuid.uuid4().hex[:8]
         self._numbers = count(1)
@@ -54,7 +55,7 @@ class Script:
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,
             "output_tokens": 10,
-        }
+        } | self._usage
         message = {
             "id": f"msg_{self._run}_{number:04}",
             "type": "message",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compacted_work import SUMMARY, before_in_claude, claude_summary
+from compacted_work import REQUEST, SUMMARY, before_in_claude, claude_summary
 from helpers import as_lines, condense, condense_process
 
 from condense_cli.hooks import main, measuring, notes, recalling, status_line, telling
@@ -184,6 +184,38 @@ def test_where_the_compaction_is_in_the_file_only_what_was_lost_is_told(tmp_path
     text = json.loads(recalling.answer(CLIENT, at(path, source="compact")))["hookSpecificOutput"]["additionalContext"]
     assert text.startswith("What the last compaction lost of 5 messages")
     assert "retry_limit_total = 7" in text
+
+
+# Codex tells of a compaction before, or after, it has written it down.
+def test_a_compaction_that_codex_is_writing_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [text_item(REQUEST)]}}
+    compacted = {"type": "compacted", "payload": {"message": SUMMARY, "replacement_history": [said["payload"]]}}
+    meta = {"type": "session_meta", "payload": {"id": SESSION}}
+    answer = {
+        "type": "response_item",
+        "payload": {"type": "message", "role": "assistant", "content": [text_item("yes")]},
+    }
+    path = tmp_path / "rollout.jsonl"
+    path.write_bytes(compactly([meta, said, compacted, said, answer]))
+    waits: list[float] = []
+
+    def go_on(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            path.write_bytes(compactly([meta, said, compacted, said, answer, compacted]))
+
+    monkeypatch.setattr("time.sleep", go_on)
+    text = json.loads(recalling.answer("codex", at(path, source="compact")))["hookSpecificOutput"]["additionalContext"]
+    assert text.startswith("What the last compaction lost")
+    assert len(waits) == 2
+
+
+def text_item(text: str) -> dict[str, Any]:
+    return {"type": "input_text", "text": text}
+
+
+def compactly(records: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records)
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", None])
