@@ -215,6 +215,7 @@ def text_item(text: str) -> dict[str, Any]:
 
 
 def compactly(records: list[dict[str, Any]]) -> bytes:
+    records = [{"timestamp": "2026-11-23T01:00:00Z", **record} for record in records]
     return b"".join(json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records)
 
 
