@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "condense install claude-code                 shows what it writes, and asks\n"
+    "condense install claude-code               shows what it writes, and asks\n"
     "condense install codex --dry-run\n"
-    "condense install claude-code --project       for the project you are in, on this machine alone\n"
-    "condense install claude-code --status        whether it works, and what went wrong\n"
+    "condense install claude-code --project     for the project you are in\n"
+    "condense install claude-code --status      whether it works\n"
     "condense install claude-code --remove"
 )
 

@@ -14,9 +14,9 @@ from ..reading import input_file
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "claude mcp add condense -- condense mcp        or all of it: condense install claude-code\n"
-    "condense mcp                                   the sessions of this user's clients\n"
-    "condense mcp session.jsonl                     one session, and nothing else"
+    "condense install claude-code       lets the client start it, and more\n"
+    "condense mcp                       the sessions of this user's clients\n"
+    "condense mcp session.jsonl         one session, and nothing else"
 )
 
 
