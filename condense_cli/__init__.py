@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Condensation", "CondensationManager", "Condenser", "Configuration", "Conversion", "Diff", "Live", "Managed",
     "Restoration", "Transcript", "__version__", "condense", "convert", "diff", "dump", "dump_messages", "estimate",
-    "evaluate", "judge_recorded", "load", "loads", "overrides_from", "restore",
+    "evaluate", "judge_recorded", "load", "loads", "overrides_from", "recap", "restore",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .managing import CondensationManager, Managed
     from .measuring import evaluate
     from .passes.condensation import Condensation
+    from .recaps.told import recap
     from .report.difference.facts import Diff
     from .rows.condenser import Condenser
 
@@ -46,6 +47,7 @@ _HOMES = {
     "Conversion": ".formats.convert.converting",
     "Diff": ".report.difference.facts",
     "Live": ".live.conversation",
+    "recap": ".recaps.told",
 }
 
 

@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "sessions": "List the sessions of agents on this machine.",
     "inspect": "Show what fills a transcript, in tokens.",
     "show": "Print the content of a block or message, as the model reads it.",
+    "recap": "Print what someone who goes on needs of a conversation.",
     "diff": "Show what differs between two transcripts, message by message.",
     "validate": "Check a transcript against the rules of its API.",
     "estimate": "Show what presets would save and cost.",
@@ -26,6 +27,8 @@ COMMANDS: Final = {
     "providers": "Compare the providers, or show one with its settings.",
     "profiles": "List the profiles of models, show one, or test one.",
     "config": "Check configurations, show the one in use, print the schema.",
+    "install": "Let Claude Code or Codex use condense as you work.",
+    "mcp": "Serve sessions to a model that asks what markers stand for.",
     "cache": "Show or clear the cache of summaries.",
 }
 """What each command does, by its name. The module of that name holds the function `run` and EXAMPLES, and a class

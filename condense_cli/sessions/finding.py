@@ -11,6 +11,7 @@ from typing import Final, assert_never
 
 from msgspec import Struct
 
+from ..storage.backups import snapshot_of
 from .places import Client, Layout, Place
 
 _HISTORY: Final = "api_conversation_history.json"
@@ -67,6 +68,11 @@ def find(places: Iterable[Place], *, everything: bool = False) -> Finding:
     return Finding(tuple(files), searched, tuple(Skipped(why, *found) for why, found in finder.skipped.items()))
 
 
+def _id_of_snapshot(id: str, time: str) -> str:
+    """The id of a session, and when it was kept: what it was called once."""
+    return f"{id}@{time}"
+
+
 def _id_of_log(place: Place, path: str) -> str:
     """The id of a session that its file, or else its folder, is named after; pi puts the time before it."""
     name = Path(path).stem
@@ -109,7 +115,9 @@ class _Finder:
     def _projects(self, place: Place) -> None:
         for project in self._folders(place.folder):
             for entry in self._entries(project.path):
-                if entry.name.endswith(".jsonl"):
+                if self._everything and (kept := snapshot_of(entry.name)):
+                    self._add(place, _id_of_snapshot(Path(kept[0]).stem, kept[1]), entry.path, is_side=True)
+                elif entry.name.endswith(".jsonl"):
                     is_agent = entry.name.startswith("agent-")
                     self._add(place, entry.name[: -len(".jsonl")], entry.path, is_side=is_agent)
                 elif self._everything and self._is_folder(entry):
@@ -122,6 +130,8 @@ class _Finder:
             if not entry.name.startswith("rollout-"):
                 if depth and self._is_folder(entry):
                     self._rollouts(place, entry.path, depth - 1)
+            elif self._everything and (kept := snapshot_of(entry.name)):
+                self._add(place, _id_of_snapshot(Path(kept[0]).stem[-_UUID:], kept[1]), entry.path, is_side=True)
             elif entry.name.endswith(".jsonl"):
                 name = entry.name[: -len(".jsonl")]
                 self._add(place, name[-_UUID:], entry.path, is_side=place.layout is Layout.ARCHIVE)

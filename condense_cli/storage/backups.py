@@ -10,6 +10,9 @@ The name of a backup says when it was made and, by size and digest, what took it
 so `undo` can tell whether the session went on since, from the names in the folder alone. No name ends in
 `.jsonl` or `.json`: clients list such files as sessions. What `undo` takes away, if it is more than what
 `condense` wrote, is kept in the same way as `….condense-undone`.
+
+A `….condense-snapshot` is a copy from before a client compacted: the file itself goes on, and the name tells the size
+and digest that it had then.
 """
 
 from __future__ import annotations
@@ -42,7 +45,10 @@ from .open_files import writers
 
 _TIME: Final = "%Y%m%dT%H%M%S.%fZ"
 _DIGITS: Final = 12
-Kind = Literal["backup", "undone"]
+_SNAPSHOTS: Final = 3
+"""Of each file, the newest: a client that compacts often would fill the disk."""
+
+Kind = Literal["backup", "undone", "snapshot"]
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _TAIL: Final = re.compile(rf"\.(\d{{8}}T\d{{6}}\.\d{{6}}Z)\.(\d+)-([0-9a-f]{{12}})\.condense-({'|'.join(_KINDS)})")
 
@@ -50,7 +56,7 @@ _TAIL: Final = re.compile(rf"\.(\d{{8}}T\d{{6}}\.\d{{6}}Z)\.(\d+)-([0-9a-f]{{12}
 class Backup(Struct, frozen=True):
     """An older content of a file; `successor_size` and `successor_digest` are of what took its place.
 
-    A `backup` gave way to what condense wrote, an `undone` one to a backup.
+    A `backup` gave way to what condense wrote, an `undone` one to a backup; a `snapshot` is what the file began with.
     """
 
     path: Path
@@ -102,6 +108,33 @@ def replace_in_place(path: Path, data: bytes, *, read: bytes, seen: Stamp, now: 
                 f"They are in {backup.name} only; condense undo brings it back.",
             )
     return backup
+
+
+def keep_snapshot(path: Path, *, now: datetime) -> Path | None:
+    """Keep a copy of a file as it is, beside it; None where there is one already. Raises OutputError.
+
+    It is no second name of the file: a client goes on writing to that. Older snapshots than the newest few go.
+    """
+    target = _real(path)
+    with output_errors(path):
+        data = target.read_bytes()
+        digest = sha256(data).hexdigest()[:_DIGITS]
+        older = [backup for backup in backups_of(path) if backup.kind == "snapshot"]
+        if any((each.successor_size, each.successor_digest) == (len(data), digest) for each in older):
+            return None
+        kept = _name_of(target, data, "snapshot", now)
+        create_bytes(kept, data, like=target)
+        for each in older[_SNAPSHOTS - 1 :]:
+            each.path.unlink(missing_ok=True)
+    return kept
+
+
+def snapshot_of(name: str) -> tuple[str, str] | None:
+    """For the name of a snapshot, that of its file and the time in it; None for any other."""
+    tail = _TAIL.search(name)
+    if tail is None or tail.end() != len(name) or tail[4] != "snapshot":
+        return None
+    return name[: tail.start()], tail[1]
 
 
 def backups_of(path: Path) -> list[Backup]:
@@ -164,9 +197,7 @@ def _check_unused(path: Path, target: Path) -> None:
 
 def _keep(target: Path, successor: bytes, kind: Kind, now: datetime) -> Path:
     """Give a file a second name before something takes its place. Raises OSError."""
-    digest = sha256(successor).hexdigest()[:_DIGITS]
-    time = now.astimezone(UTC).strftime(_TIME)
-    backup = target.with_name(f"{target.name}.{time}.{len(successor)}-{digest}.condense-{kind}")
+    backup = _name_of(target, successor, kind, now)
     with contextlib.suppress(OSError), target.open("rb") as file:
         os.fsync(file.fileno())  # Windows flushes only what is open for writing.
     try:
@@ -177,6 +208,12 @@ def _keep(target: Path, successor: bytes, kind: Kind, now: datetime) -> Path:
         create_bytes(backup, target.read_bytes(), like=target)
     sync_folder(target.parent)
     return backup
+
+
+def _name_of(target: Path, successor: bytes, kind: Kind, now: datetime) -> Path:
+    digest = sha256(successor).hexdigest()[:_DIGITS]
+    time = now.astimezone(UTC).strftime(_TIME)
+    return target.with_name(f"{target.name}.{time}.{len(successor)}-{digest}.condense-{kind}")
 
 
 def _drop(backup: Path, target: Path) -> None:
@@ -212,10 +249,10 @@ def _backup_of(target: Path, path: Path) -> Backup | None:
 
 def _chosen(path: Path, found: Sequence[Backup], name: str | None) -> Backup:
     if name is None:
-        made_by_condense = [backup for backup in found if backup.kind == "backup"]
-        if not made_by_condense:
+        kept = [backup for backup in found if backup.kind != "undone"]
+        if not kept:
             raise UnreadableError(f"There is no backup of {path}.", "condense run FILE --in-place makes one.")
-        return made_by_condense[0]
+        return kept[0]
     for backup in found:
         if backup.path.name == Path(name).name:
             return backup
@@ -226,7 +263,7 @@ def _not_by_condense(content: bytes, found: Sequence[Backup]) -> str:
     """What of a file's content condense did not write, in words; "" when it wrote all of it."""
     for backup in found:
         written = content[: backup.successor_size]
-        if backup.kind == "backup" and sha256(written).hexdigest()[:_DIGITS] == backup.successor_digest:
+        if backup.kind != "undone" and sha256(written).hexdigest()[:_DIGITS] == backup.successor_digest:
             rest = content[backup.successor_size :]
             lines = rest.count(b"\n") + (not rest.endswith(b"\n"))
             return f"{plural(lines, 'line')} ({len(rest):,} bytes)" if rest else ""

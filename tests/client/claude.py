@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import messages_api
-from .install import TIMEOUT, Ran, environment
+from .install import TIMEOUT, Ran
+from .install import environment as clean_environment
 from .loopback import Json, Service, serve
 
 
@@ -46,8 +47,11 @@ class ClaudeCode:
         session_id: str | None = None,
         model: str = messages_api.MODEL,
         options: Sequence[str] = (),
+        usage: Json | None = None,
     ) -> Ran:
-        return self._run([*options, "--session-id", session_id or str(uuid.uuid4()), prompt], turns, model)
+        """Begin a session. `usage` is what the service says of each request, where that is to be more than a little."""
+        named = ["--session-id", session_id or str(uuid.uuid4())]
+        return self._run([*options, *named, prompt], turns, model, usage)
 
     def resume(
         self, session_id: str, prompt: str, turns: Sequence[Sequence[Json]] = (), model: str | None = None
@@ -55,13 +59,19 @@ class ClaudeCode:
         """Go on with a session. The client sends no thinking of another model than the one it runs with."""
         return self._run(["--resume", session_id, prompt], turns, model or messages_api.MODEL)
 
-    def _run(self, arguments: Sequence[str], turns: Sequence[Sequence[Json]], model: str = messages_api.MODEL) -> Ran:
+    def _run(
+        self,
+        arguments: Sequence[str],
+        turns: Sequence[Sequence[Json]],
+        model: str = messages_api.MODEL,
+        usage: Json | None = None,
+    ) -> Ran:
         self.project.mkdir(parents=True, exist_ok=True)
-        with serve(messages_api.Script(turns)) as service:
+        with serve(messages_api.Script(turns, usage=usage)) as service:
             finished = subprocess.run(
                 [self.executable, "-p", "--model", model, "--dangerously-skip-permissions", *arguments],
                 cwd=self.project,
-                env=self._environment(service),
+                env=self.environment(service),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -70,8 +80,8 @@ class ClaudeCode:
         sent = tuple(request.body for request in service.requests if _is_turn(request.path, request.body))
         return Ran(finished.stdout, finished.stderr, finished.returncode, sent)
 
-    def _environment(self, service: Service) -> dict[str, str]:
-        return environment(self.home) | {
+    def environment(self, service: Service) -> dict[str, str]:
+        return clean_environment(self.home) | {
             "ANTHROPIC_BASE_URL": service.url,
             "ANTHROPIC_API_KEY": "dummy",
             "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from . import responses_api
 from .install import TIMEOUT, Ran, environment
 from .loopback import Json, Service, serve
 
+_BASE_URL = re.compile(r'base_url = "http://127[^"]*"')
 _NO_SANDBOX = "--dangerously-bypass-approvals-and-sandbox"
 
 
@@ -39,17 +41,24 @@ class Codex:
         path.write_bytes(data)
         return path
 
-    def start(self, prompt: str, turns: Sequence[Sequence[Json]] = ()) -> Ran:
-        return self._run([prompt], turns)
+    def start(self, prompt: str, turns: Sequence[Sequence[Json]] = (), options: Sequence[str] = ()) -> Ran:
+        return self._run([*options, prompt], turns)
 
-    def resume(self, session_id: str, prompt: str, turns: Sequence[Sequence[Json]] = ()) -> Ran:
-        return self._run(["resume", session_id, prompt], turns)
+    def resume(
+        self, session_id: str, prompt: str, turns: Sequence[Sequence[Json]] = (), options: Sequence[str] = ()
+    ) -> Ran:
+        return self._run([*options, "resume", session_id, prompt], turns)
 
     def _run(self, arguments: Sequence[str], turns: Sequence[Sequence[Json]]) -> Ran:
         self.project.mkdir(parents=True, exist_ok=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         with serve(responses_api.Script(turns)) as service:
-            (self.folder / "config.toml").write_text(_configuration(service))
+            configuration = self.folder / "config.toml"
+            given = configuration.read_text() if configuration.exists() else ""
+            if "[model_providers.loopback]" not in given:
+                # Behind what is there already the keys of our own would be those of its last table.
+                given = _configuration(service) + given
+            configuration.write_text(_BASE_URL.sub(f'base_url = "{service.url}/v1"', given))
             finished = subprocess.run(
                 [self.executable, "exec", "--skip-git-repo-check", _NO_SANDBOX, *arguments],
                 cwd=self.project,

@@ -27,10 +27,16 @@ def call(tool: str, **arguments: object) -> Json:
 class Script:
     """Answers each request with the next of the planned turns, a list of content blocks; then with "Done.".
 
-    `tokens` of the input are reported for each request.
+    `tokens` of the input are reported for each request, and the rest of its `usage`.
     """
 
-    def __init__(self, turns: Sequence[Sequence[Json]] = (), tokens: Callable[[Request], int] = lambda _: 1000) -> None:
+    def __init__(
+        self,
+        turns: Sequence[Sequence[Json]] = (),
+        tokens: Callable[[Request], int] = lambda _: 1000,
+        usage: Json | None = None,
+    ) -> None:
+        self._usage = usage or {}
         self._turns = iter(turns)
         self._tokens = tokens
         self._run = uuid.uuid4().hex[:8]
@@ -59,7 +65,7 @@ class Script:
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,
             "output_tokens": 10,
-        }
+        } | self._usage
         message = {
             "id": f"msg_{self._run}_{number:04}",
             "type": "message",

@@ -70,7 +70,7 @@ def test_forty_turns(claude: ClaudeCode, tmp_path: Path) -> None:
     moody = Moody(script, cut=frozenset({5}), silent=len(plan) + 4)
     with serve(lambda request: (agent if AGENT in request.headers else moody)(request)) as service:
         with proxied(service.url, StateFile(state), **SETTINGS) as running:
-            env = claude._environment(service) | {"ANTHROPIC_BASE_URL": running.url}
+            env = claude.environment(service) | {"ANTHROPIC_BASE_URL": running.url}
             first = run(command(claude, "--session-id", ANY_ID, "Please look at everything."), claude.project, env)
             assert (first.returncode, json.loads(first.stdout)["is_error"]) == (0, False), first.stdout + first.stderr
             # What the client counts is what was reported for the smaller requests.
@@ -118,7 +118,7 @@ def test_a_proxy_that_is_killed(claude: ClaudeCode, tmp_path: Path) -> None:
     with serve(Script([*turns(9), [text("Done.")], *turns(2, 20)], tokens_of)) as service:
         proxy = [sys.executable, "-m", "condense_cli", "proxy", "--port", str(port), "--upstream", service.url]
         proxy += ["--policy", "tokens:20000", "--keep-recent", "2", "--state", str(tmp_path / "live.db")]
-        env = claude._environment(service) | {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}"}
+        env = claude.environment(service) | {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}"}
         arguments = [["--session-id", ANY_ID, "Look."], ["--resume", ANY_ID, "Go on."]]
         for each in arguments:
             process = subprocess.Popen(proxy, stderr=subprocess.PIPE, text=True)
@@ -144,7 +144,7 @@ def test_the_client_that_the_proxy_starts(claude: ClaudeCode, tmp_path: Path) ->
         bin = tmp_path / "bin"
         bin.mkdir()
         (bin / "claude").symlink_to(claude.executable)
-        env = claude._environment(service) | {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
+        env = claude.environment(service) | {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
         env["PATH"] = f"{bin}:{env['PATH']}"
         ran = run([*proxy, *map(str, command(claude, "Look at it.")[1:])], claude.project, env)
     assert ran.returncode == 0, ran.stdout + ran.stderr

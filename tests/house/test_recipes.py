@@ -91,24 +91,6 @@ def test_a_full_session_goes_on(shell: Shell, tmp_path: Path) -> None:
     assert new.stat().st_size < len(before)
 
 
-# The hook speaks only when the session is full, and never makes the client wait for an error.
-@pytest.mark.skipif(shutil.which("jq") is None, reason="the recipe uses jq")
-@pytest.mark.parametrize("percent", [100, 5])
-def test_the_hook_says_when_a_session_is_full(shell: Shell, tmp_path: Path, percent: int) -> None:
-    settings = json.loads(code("In a hook: be told when a session is full", "json"))
-    command = settings["hooks"]["Stop"][0]["hooks"][0]["command"]
-    file = session(tmp_path / "home", tmp_path)
-    own = tmp_path / "home" / ".config" / "condense"
-    own.mkdir(parents=True)
-    (own / "condense.yaml").write_text(f"auto_condense_context_percent: {percent}\n")
-    done = shell(command, stdin=json.dumps({"session_id": file.stem, "transcript_path": str(file)}))
-    assert done.returncode == 0
-    if percent == 100:
-        assert done.stdout == ""
-    else:
-        assert "nearly full" in json.loads(done.stdout)["systemMessage"]
-
-
 def test_the_cron_job_condenses_what_is_new(shell: Shell, tmp_path: Path) -> None:
     command = code("In a cron job: a smaller copy of every session", "sh")
     file = session(tmp_path / "home", tmp_path)

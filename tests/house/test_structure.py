@@ -21,6 +21,7 @@ FLOORS = [
     {"lossless"},
     {"ledger", "extractive"},
     {"passes", "quality"},
+    {"recaps"},
     {"storage"},
     {"llm"},
     {"providers"},
@@ -39,8 +40,8 @@ FLOORS = [
         "rows",
         "many",
     },
-    {"live", "managing"},
-    {"proxy", "integrations"},
+    {"asking", "live", "managing"},
+    {"proxy", "integrations", "hooks", "installing"},
     {"cli", "__init__", "__main__"},
 ]
 """From the ground up: a module may import from its own floor and those below."""

@@ -1,0 +1,72 @@
+"""How long the hooks in clients take when there is nothing to do: medians, and the share that is Python's own start.
+
+    python benchmarks/hooks.py --runs 20
+
+In turns with a bare interpreter, so that a busy machine is unfair to none of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from condense_cli.installing.commands import program
+
+SAMPLE: Final = Path(__file__).resolve().parent.parent / "sample_transcripts" / "bugfix-session.jsonl"
+SESSION: Final = "0b7e63aa-0000-4000-8000-000000000001"
+
+
+def events(session: str) -> dict[str, dict[str, Any]]:
+    """What a client gives with each event when there is nothing to do; a snapshot is something, of a file of 1 MB."""
+    given = {"session_id": SESSION, "transcript_path": session}
+    window = {"total_input_tokens": 42_000, "context_window_size": 200_000, "used_percentage": 21}
+    return {
+        "stop": given,
+        "status-line": given | {"context_window": window, "prompt_cache": {"warm": True, "expires_at": 1}},
+        "session-start": given | {"source": "startup"},
+        "pre-compact": given,
+    }
+
+
+def seconds(command: list[str], given: dict[str, Any], cache: str) -> float:
+    started = time.perf_counter()
+    subprocess.run(
+        command,
+        input=json.dumps(given).encode(),
+        env=os.environ | {"XDG_CACHE_HOME": cache},
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    return time.perf_counter() - started
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--runs", type=int, default=20)
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        session = Path(folder) / "session.jsonl"
+        session.write_bytes(SAMPLE.read_bytes())
+        commands = {name: [*program(), "hook", "claude-code", name] for name in events("")}
+        commands = {"bare Python": [sys.executable, "-c", "pass"], **commands}
+        taken: dict[str, list[float]] = {name: [] for name in commands}
+        for run in range(options.runs + 1):
+            for name, command in commands.items():
+                passed = seconds(command, events(str(session)).get(name, {}), folder)
+                if run:  # The first one fills caches.
+                    taken[name].append(passed)
+    print("| | " + " | ".join(taken) + " |")
+    print("| --- |" + " ---: |" * len(taken))
+    print("| ms | " + " | ".join(f"{1_000 * median(found):.0f}" for found in taken.values()) + " |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Claude Code: hooks and status line in its settings, the MCP server among those of the user.
+
+In a project they go to `.claude/settings.local.json`, which is not shared: the commands are those of this machine. MCP
+servers are in `~/.claude.json`, those of a project under its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from .commands import hook_command, is_ours, program, runs
+from .hook_entries import HOOKS, commands_in, with_hooks, without_hooks
+from .json_settings import Settings, edit_of, settings_in
+from .plan import Edit, Plan
+from .target import Target
+
+CLIENT: Final = "claude-code"
+SERVER: Final = "condense"
+
+
+def installed(target: Target) -> Plan:
+    """What is to be written so that the client works with condense. Raises UnreadableError."""
+    path = _settings(target)
+    text, before = settings_in(path)
+    after = with_hooks(before, CLIENT)
+    remarks = []
+    line = before.get("statusLine")
+    if line is None or _is_our_line(line):
+        after["statusLine"] = {"type": "command", "command": hook_command(CLIENT, "status-line")}
+    else:
+        remarks.append("There is another status line; it was left alone.")
+    if before.get("disableAllHooks") is True:
+        remarks.append(f"disableAllHooks is set in {path}: no hook runs until you take it out.")
+    edits = [edit_of(path, text, before, after)]
+    if target.has_mcp:
+        edits.append(_server(target, {"type": "stdio", "command": program()[0], "args": [*program()[1:], "mcp"]}))
+    return Plan(tuple(edits), tuple(remarks))
+
+
+def removed(target: Target) -> Plan:
+    """What is to be written so that nothing of ours is left. Raises UnreadableError."""
+    path = _settings(target)
+    text, before = settings_in(path)
+    after = without_hooks(before)
+    if _is_our_line(after.get("statusLine")):
+        del after["statusLine"]
+    return Plan((edit_of(path, text, before, after), _server(target, None)))
+
+
+def problems(target: Target) -> Iterator[str]:
+    """What keeps the installed from working, in sentences."""
+    path = _settings(target)
+    _, settings = settings_in(path)
+    found = dict(commands_in(settings))
+    for hook in HOOKS:
+        command = found.get(hook.event)
+        if command is None:
+            yield f"The hook for {hook.event} is not installed."
+        elif not runs(command):
+            yield f"The hook for {hook.event} runs a program that is not there: {command}"
+    line = settings.get("statusLine")
+    if line is None:
+        yield "The status line is not installed."
+    elif _is_our_line(line) and not runs(line["command"]):
+        yield f"The status line runs a program that is not there: {line['command']}"
+    if settings.get("disableAllHooks") is True:
+        yield f"disableAllHooks is set in {path}: no hook runs."
+    if target.has_mcp and _servers(settings_in(_state(target))[1], target).get(SERVER) is None:
+        yield "The MCP server is not installed."
+
+
+def _settings(target: Target) -> Path:
+    if target.project is not None:
+        return target.project / ".claude" / "settings.local.json"
+    return target.folder / "settings.json"
+
+
+def _state(target: Target) -> Path:
+    if target.environment.get("CLAUDE_CONFIG_DIR"):
+        return target.folder / ".claude.json"
+    return target.home / ".claude.json"
+
+
+def _is_our_line(line: Any) -> bool:
+    return isinstance(line, dict) and is_ours(line.get("command"))
+
+
+def _server(target: Target, wanted: Settings | None) -> Edit:
+    """The client's own file with our server, or without. One of another make by this name is left alone."""
+    path = _state(target)
+    text, before = settings_in(path)
+    servers = _servers(before, target)
+    found = servers.get(SERVER)
+    if found == wanted or (found is not None and not _is_our_server(found)):
+        return edit_of(path, text, before, before)
+    others = {name: server for name, server in servers.items() if name != SERVER}
+    return edit_of(path, text, before, _with_servers(before, target, others | ({SERVER: wanted} if wanted else {})))
+
+
+def _is_our_server(server: Any) -> bool:
+    arguments = server.get("args") if isinstance(server, dict) else None
+    return isinstance(arguments, list) and arguments[-1:] == ["mcp"] and "condense" in str(server.get("command"))
+
+
+def _servers(state: Settings, target: Target) -> Settings:
+    holder: Any = state
+    if target.project is not None:
+        projects = state.get("projects")
+        holder = projects.get(str(target.project)) if isinstance(projects, dict) else None
+    servers = holder.get("mcpServers") if isinstance(holder, dict) else None
+    return servers if isinstance(servers, dict) else {}
+
+
+def _with_servers(state: Settings, target: Target, servers: Settings) -> Settings:
+    if target.project is None:
+        return _with(state, "mcpServers", servers)
+    projects: Settings = state.get("projects") or {}
+    project = _with(projects.get(str(target.project)) or {}, "mcpServers", servers)
+    return _with(state, "projects", _with(projects, str(target.project), project))
+
+
+def _with(holder: Settings, key: str, value: Settings) -> Settings:
+    """An object with another value in its place; without the key where the value is empty, and was not before."""
+    if not value:
+        return {name: each for name, each in holder.items() if name != key}
+    return {**holder, key: value}

@@ -1,0 +1,37 @@
+"""Fences around what is quoted: nothing inside can close one, or pass for the client's own words around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from itertools import count
+from typing import Final
+
+_DIGITS: Final = 6
+_FRAMES: Final = re.compile(
+    r"<(?=/?(?:system-reminder|persisted-output|user_instructions|environment_context)\b)", re.I
+)
+"""How tags begin in which clients put what is theirs, such as a recap that a hook hands them."""
+
+
+def key_for(texts: Sequence[str]) -> str:
+    """Digits that stand in none of the texts: they name the fence around these. The same for the same texts."""
+    digest = sha256()
+    for text in texts:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    for attempt in count():
+        key = sha256(digest.digest() + str(attempt).encode()).hexdigest()[:_DIGITS]
+        if not any(key in text for text in texts):
+            return key
+    raise AssertionError
+
+
+def fenced(name: str, key: str, lines: Iterable[str]) -> str:
+    """Lines between two tags that the key makes unique."""
+    return "\n".join([f"<{name}-{key}>", *lines, f"</{name}-{key}>"])
+
+
+def harmless(text: str) -> str:
+    """Quoted data in which no tag of a client's own begins."""
+    return _FRAMES.sub("‹", text)

@@ -1,0 +1,134 @@
+"""A recap: what of a conversation someone who goes on needs, chosen to a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..core.tokens import Counter
+from ..core.transcript import Message
+from ..extractive.answers import is_all_words
+from ..extractive.survey import Survey
+from ..extractive.together import summarize
+from ..ledger.bounded import DONE, fit
+from ..ledger.entries import Command, Ledger, Request
+from ..ledger.quoting import quoted
+from ..ledger.written import command_text
+from ..passes.modes.stretch import Stretch, said_by_summary
+from .named import without_named, words_not_said
+from .unsolved import unsolved
+from .words import words_of
+from .written import written
+
+LEAST: Final = 300
+"""Tokens below which there is hardly room for anything but the frame."""
+
+_WORDS: Final = 0.5
+_UNSOLVED: Final = 0.1
+_LEDGER: Final = 0.2
+"""Shares of the budget that the user's words, errors, and what was done may take at most. Lines have the rest."""
+
+_COMMANDS: Final = 8
+"""The last commands are told; of all others the files that they changed."""
+
+_ROUNDS: Final = 4
+_SLACK: Final = 8
+"""Joined texts have a few tokens more or less than their parts."""
+
+
+class Recap(Struct, frozen=True):
+    """What is told of so many `messages`. `tokens` are those of `text`, which says all of it.
+
+    `words` are the user's; `unsolved` are commands that failed last; `ledger` has everything else that was done, open
+    todos alone among its todos; `lines` are as they stood, under headings.
+    """
+
+    messages: int
+    words: tuple[Request, ...]
+    unsolved: tuple[Command, ...]
+    ledger: Ledger
+    lines: str
+    text: str
+    tokens: int
+    is_lost: bool = False
+
+
+def recap(messages: Sequence[Message], budget: int, count: Counter, since: Sequence[Message] | None = None) -> Recap:
+    """The recap of a conversation within a budget of tokens, as far as its frame fits.
+
+    With `since`, what the model was given after a compaction, only what that does not say any more is told.
+    """
+    words = words_of(messages)
+    ledger = replace(Stretch.of(messages, count).ledger, requests=())
+    todos = tuple(todo for todo in ledger.todos if todo.status not in DONE)
+    ledger = replace(ledger, todos=todos, is_whole_list=bool(todos))
+    if since is not None:
+        words = words_not_said(words, since)
+        ledger = without_named(ledger, since)
+    failed = unsolved(ledger.commands)
+    others = [command for command in ledger.commands if command not in failed]
+    ledger = replace(ledger, commands=tuple(others[-_COMMANDS:]))
+    room = budget - _frame(len(messages), count)
+    words = _within(words, int(room * _WORDS), count)
+    failed = _newest_within(failed, int(room * _UNSOLVED), count)
+    ledger = fit(ledger, int(room * _LEDGER), count)
+
+    def with_lines(lines: str) -> str:
+        return written(len(messages), words, failed, ledger, lines, is_lost=since is not None)
+
+    given = {block.text for message in since or () for block in message.blocks}
+    read = [*(_to_pick_from(message, given) for message in messages), *(since or ())]
+    survey = Survey(read, count)
+    room = budget - count(with_lines("")) - _SLACK
+    lines, text = "", with_lines("")
+    for _ in range(_ROUNDS):
+        found = summarize(survey, 0, len(messages), room) if room > 0 else ""
+        attempt = with_lines(found)
+        excess = count(attempt) - budget
+        if excess <= 0:
+            lines, text = found, attempt
+            break
+        room -= excess + _SLACK
+    return Recap(len(messages), words, failed, ledger, lines, text, count(text), is_lost=since is not None)
+
+
+def _to_pick_from(message: Message, given: Set[str]) -> Message:
+    """A message without what is told elsewhere: marks and ledgers of summaries, the user's words in results, and whole
+    texts that are given all the same."""
+    if message.is_summary:
+        return said_by_summary(message)
+    gone = [is_all_words(block) or block.text in given for block in message.blocks]
+    if not any(gone):
+        return message
+    blocks = (block.with_text("") if is_gone else block for block, is_gone in zip(message.blocks, gone, strict=True))
+    return replace(message, blocks=tuple(blocks))
+
+
+def _frame(messages: int, count: Counter) -> int:
+    """Tokens of a recap that has every part, beside what is in them."""
+    return count(written(messages, [Request("")], [Command("")], Ledger(), "."))
+
+
+def _newest_within(commands: Sequence[Command], budget: int, count: Counter) -> tuple[Command, ...]:
+    kept: list[Command] = []
+    for command in reversed(commands):
+        budget -= count(command_text(command)) + 1
+        if budget < 0:
+            break
+        kept.insert(0, command)
+    return tuple(kept)
+
+
+def _within(words: Sequence[Request], budget: int, count: Counter) -> tuple[Request, ...]:
+    """As much of the words as fits, sentence by sentence where not all of them do, rules and decisions last."""
+
+    def measure(texts: Sequence[str]) -> int:
+        return sum(count(text) + 3 for text in texts if text)
+
+    if measure([request.text for request in words]) <= budget:
+        return tuple(words)
+    texts = quoted(words, budget, count, measure)
+    return tuple(replace(request, text=text) for request, text in zip(words, texts, strict=True) if text)

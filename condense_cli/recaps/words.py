@@ -1,0 +1,49 @@
+"""The user's own words in a conversation, word for word, without what is pasted in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..core.markers import parse_summary
+from ..core.transcript import BlockKind, Message
+from ..extractive.answers import words_in
+from ..extractive.pasted import own_units
+from ..extractive.units import render, split
+from ..ledger.collect import merge_all
+from ..ledger.entries import Ledger, Request
+from ..ledger.written import parse
+
+
+def words_of(messages: Sequence[Message]) -> tuple[Request, ...]:
+    """What the user wrote, oldest first, and how often. Pasted is what `own_units` says; a marker is in its place.
+
+    Words of earlier messages count where a summary of ours quotes them. What a model wrote as a summary quotes nobody.
+    """
+    own = own_units(messages)
+    said: list[Ledger] = [*_quoted(messages)]
+    for (position, number), units in sorted(own.items()):
+        block = messages[position].blocks[number]
+        if block.kind is BlockKind.TOOL_RESULT:
+            text = words_in(block)
+        else:
+            text = block.text if units is None else _without_pasted(block.text, units)
+        if text.strip():
+            said.append(Ledger(requests=(Request(text.strip("\n")),)))
+    return merge_all(said).requests
+
+
+def _quoted(messages: Sequence[Message]) -> Iterator[Ledger]:
+    for message in messages:
+        for block in message.blocks:
+            if block.summarizes and parse_summary(block.text):
+                found = parse(block.text)
+                if found is not None:
+                    yield Ledger(requests=found.requests)
+
+
+def _without_pasted(text: str, own: Sequence[int]) -> str:
+    units = split(text)
+    kept = bytearray(len(units.texts))
+    for unit in own:
+        kept[unit] = 1
+    return render(units, kept) if any(kept) else ""

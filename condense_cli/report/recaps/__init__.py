@@ -1,0 +1,1 @@
+"""The recap of a conversation as facts."""
