@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from ..core.keys import key_of
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, Message
 from ..extractive.reasons.reason import Line, tally
@@ -19,7 +20,6 @@ from ..toolcalls.tools import arguments_of, string_values
 from .blocks.state import REPLACED
 from .condensation import Condensation
 from .modes.shortening import EXTRACT
-from .prelude import key_of
 from .receipts import Receipt
 from .reconcile import REFER
 from .summaries import SUMMARIZE

@@ -67,8 +67,8 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         factor = factor_for(work.count, transcript, count, treatment.calls)
     with summaries_for(work.configuration, count, treatment.calls) as summaries:
         result = Worker(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count, factor)
-    if work.overrides != NO_OVERRIDES:
-        result = name_flags(result, work.overrides)
+    if work.overrides != NO_OVERRIDES or work.configuration.keep or work.configuration.cut:
+        result = name_flags(result, work.overrides, work.configuration)
     output = output_of(result, treatment.to)
     written = to.write(output.data or b"", transcript)
     status = status_of_result(result, summaries, treatment)

@@ -12,11 +12,13 @@ from ..options import (
     AllowPartial,
     CountAs,
     CounterOption,
+    Cut,
     DropThinking,
     ExceptTools,
     Files,
     FormatOption,
     Jobs,
+    Keep,
     KeepRecent,
     Lenient,
     LosslessOnly,
@@ -71,6 +73,8 @@ class Doing(NamedTuple):
 
     target_tokens: TargetTokens = None
     target_percent: TargetPercent = None
+    keep: Keep = None
+    cut: Cut = None
     keep_recent: KeepRecent = None
     only_tools: OnlyTools = None
     except_tools: ExceptTools = None
