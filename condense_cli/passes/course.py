@@ -42,7 +42,7 @@ from .words import told
 _ROUNDS: Final = 5
 """Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
 
-_REPEATED: Final = "the same lines stand in another block"
+_REPEATED: Final = "repeats lines of another block"
 _MOVED: Final = "what it can refer to changed"
 """Why references made of a block what it is."""
 
