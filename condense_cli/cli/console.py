@@ -6,7 +6,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -16,7 +16,7 @@ from ..errors import CondenseError, ExitStatus, OutputError
 from ..report.text.visible import visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 DEBUG_VARIABLE = "CONDENSE_DEBUG"
 _IN_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EINVAL}
@@ -28,6 +28,43 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def print_paged(parts: Iterable[RenderableType], *, stderr: bool = False) -> None:
+    """Print these; where that is more than a person's terminal shows at once, in the pager that they use."""
+    screen = console(stderr=stderr)
+    if stderr or not (sys.stdout.isatty() and sys.stdin.isatty()):
+        for part in parts:
+            screen.print(part)
+        return
+    with screen.capture() as captured:
+        for part in parts:
+            screen.print(part)
+    text = captured.get()
+    if text.count("\n") > screen.height:
+        _page(text)
+    else:
+        sys.stdout.write(text)
+
+
+def _page(text: str) -> None:
+    """Show a text in the user's pager, or in `less`; as it is where there is neither."""
+    import shlex
+    import shutil
+    import subprocess
+
+    words = shlex.split(os.environ.get("PAGER") or "less")
+    program = shutil.which(words[0]) if words else None
+    if program is None:
+        sys.stdout.write(text)
+        return
+    colours = {"LESS": os.environ.get("LESS", "FRX")}
+    # An interrupt is for the pager.
+    with (
+        suppress(KeyboardInterrupt),
+        subprocess.Popen([program, *words[1:]], stdin=subprocess.PIPE, env={**os.environ, **colours}) as pager,
+    ):
+        pager.communicate(text.encode("utf-8", "replace"))
 
 
 def tell(line: str) -> None:

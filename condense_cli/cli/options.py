@@ -121,27 +121,42 @@ Session = Annotated[
         help="A session of this machine instead of FILE: its id, the beginning of it, or the newest of this project.",
     ),
 ]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="SELECTOR",
+        help="Never cut this: 34 (a message), 12.0 (a block), 40:80, last:20, tool:Bash, file:'src/*.py', /regex/; "
+        "may be repeated.",
+    ),
+]
+Cut = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cut",
+        metavar="SELECTOR",
+        help="Cut this in any case; written as for --keep; may be repeated.",
+    ),
+]
 KeepRecent = Annotated[
     int | None,
-    typer.Option("--keep-recent", metavar="N", min=0, help="Leave the last N turns alone, whatever a pass says."),
+    typer.Option("--keep-recent", metavar="N", min=0, help="The same as --keep last:N."),
 ]
 OnlyTools = Annotated[
     list[str] | None,
-    typer.Option("--only-tools", metavar="GLOB", help="Touch calls and results of these tools only; may be repeated."),
+    typer.Option("--only-tools", metavar="GLOB", help="Cut nothing but calls and results of these tools."),
 ]
 ExceptTools = Annotated[
     list[str] | None,
-    typer.Option(
-        "--except-tools", metavar="GLOB", help="Leave calls and results of these tools alone; may be repeated."
-    ),
+    typer.Option("--except-tools", metavar="GLOB", help="The same as --keep tool:GLOB."),
 ]
 Range = Annotated[
     str | None,
-    typer.Option("--range", metavar="A:B", help="Touch messages A to B only, B not included; -20: is the last 20."),
+    typer.Option("--range", metavar="A:B", help="Cut only in messages A to B, B not included; as --keep not:A:B."),
 ]
 Pins = Annotated[
     list[str] | None,
-    typer.Option("--pin", metavar="REGEX", help="Leave blocks alone whose text matches; may be repeated."),
+    typer.Option("--pin", metavar="REGEX", help="The same as --keep /REGEX/."),
 ]
 Preset = Annotated[
     str | None,
@@ -296,6 +311,8 @@ def overrides_of(
     *,
     lossless_only: bool = False,
     drop_thinking: bool = False,
+    keep: list[str] | None = None,
+    cut: list[str] | None = None,
 ) -> Overrides:
     """The shared flags as one checked value. Raises UsageError."""
     from ..config.overrides import overrides_from
@@ -310,4 +327,6 @@ def overrides_of(
         target_percent=target_percent,
         lossless_only=lossless_only,
         drop_thinking=drop_thinking,
+        keep=keep or (),
+        cut=cut or (),
     )

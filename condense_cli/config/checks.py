@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from ..core import patterns
+from ..core.selectors import SelectorError, parse_selector
 from .models import (
+    CUT,
     NOT_IN_FILES,
     Configuration,
     ContentOperation,
@@ -43,6 +45,8 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
     if configuration.target_tokens is not None and configuration.target_reduction_percent is not None:
         hint = "Leave one of them out."
         yield ("target_reduction_percent",), "target_tokens and target_reduction_percent cannot both be given", hint
+    yield from _selectors(configuration.keep, ("keep",))
+    yield from _selectors(configuration.cut, ("cut",))
     for index, pin in enumerate(configuration.pins):
         yield from _predicates(pin, ("pins", index))
         if pin == Predicates():
@@ -80,7 +84,7 @@ def warnings(configuration: Configuration) -> list[str]:
     found += [
         f"Pass {config.id} suppresses message text: what the user and the assistant said is left out."
         for config in configuration.passes
-        if config.individual_config and _suppresses_text(config.individual_config)
+        if config.id != CUT and config.individual_config and _suppresses_text(config.individual_config)
     ]
     return found + section_warnings(configuration)
 
@@ -141,11 +145,20 @@ def _execution(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Prob
 
 
 def _predicates(predicates: Predicates, path: tuple[str | int, ...]) -> Iterator[Problem]:
+    yield from _selectors(predicates.match or (), (*path, "match"))
     if predicates.regex is not None:
         try:
             patterns.check(predicates.regex)
         except patterns.PatternError as error:
             yield (*path, "regex"), f"not a regular expression ({error})", ""
+
+
+def _selectors(texts: tuple[str, ...], path: tuple[str | int, ...]) -> Iterator[Problem]:
+    for index, text in enumerate(texts):
+        try:
+            parse_selector(text)
+        except SelectorError as error:
+            yield (*path, index), str(error).removesuffix("."), error.hint
 
 
 def _mode(config: PassConfig, path: tuple[str | int, ...]) -> Iterator[Problem]:

@@ -24,7 +24,9 @@ _FLAG_OF_KEY: Final = {
     "keep_recent": "--keep-recent",
     "remove_obsolete_state": "--only-tools",
     "only_tools": "--only-tools",
-    "regex": "--pin",
+    "keep": "--keep",
+    "cut": "--cut",
+    "match": "--cut",
     "range": "--range",
 }
 
@@ -120,6 +122,6 @@ def _flag(path: KeyPath, value: Any) -> str:
             return by if value else DEFAULT
         if step in _FLAG_OF_KEY:
             # A predicate that a new pin leaves open is not set by any flag; a key that a flag emptied is.
-            is_open = value is None and step in ("regex", "range", "only_tools") and path[-1] != "end"
+            is_open = value is None and step in ("match", "range", "only_tools") and path[-1] != "end"
             return DEFAULT if is_open else _FLAG_OF_KEY[step]
     return DEFAULT

@@ -28,6 +28,8 @@ ONE_BY_ONE: Final = frozenset(
         "min_saving",
         "thinking",
         "counter",
+        "keep",
+        "cut",
         "pins",
         "auto_condense_context",
         "auto_condense_context_percent",

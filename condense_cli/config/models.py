@@ -105,6 +105,9 @@ class SummarizationConfig(_Base, frozen=True, kw_only=True):
     validate: SummaryCheck = SummaryCheck()
 
 
+CUT: Final = "cut-as-asked"
+"""The id of the pass that cuts what `cut` names, whatever the target is."""
+
 NOT_IN_FILES: Final = "drop_older_half"
 """An operation that loses what it drops: only a fallback may ask for it."""
 
@@ -160,9 +163,11 @@ class Age(_Base, frozen=True, kw_only=True):
 class Predicates(_Base, frozen=True, kw_only=True):
     """Conditions on a block and its message. All that are given must hold.
 
-    `only_tools` are globs, for messages that hold nothing but calls and results of such tools (and thinking).
+    `match` are selectors (`core.selectors`), one of which must mean the block. `only_tools` are globs, for messages
+    that hold nothing but calls and results of such tools (and thinking).
     """
 
+    match: tuple[str, ...] | None = None
     roles: tuple[RoleName, ...] | None = None
     tools: Globs | None = None
     only_tools: tuple[str, ...] | None = None
@@ -276,6 +281,7 @@ class TruncationConfig(_Base, frozen=True, kw_only=True):
 class Configuration(_Base, frozen=True, kw_only=True):
     """A whole configuration; the defaults change nothing.
 
+    `keep` are selectors of what nothing touches, `cut` of what is cut before the passes begin.
     `profile` names the access to a model for passes that name none of their own. Provider smart works with `passes`
     or with phases; where one phase is given, the others have their defaults. `no_larger_than` names presets of the
     package: without a target the passes leave no more than theirs would. `provider_config` are the settings of a
@@ -294,6 +300,8 @@ class Configuration(_Base, frozen=True, kw_only=True):
     min_saving: Count = 0
     thinking: Literal["auto", "drop", "keep"] = "auto"
     counter: CounterName = BUILT_IN
+    keep: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
     pins: tuple[Predicates, ...] = ()
     lossless_prelude: Prelude = Prelude(enabled=False)
     passes: tuple[PassConfig, ...] = ()

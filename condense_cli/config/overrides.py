@@ -1,7 +1,8 @@
 """What flags of one run change in a configuration.
 
-`--keep-recent` replaces what the passes preserve. `--lossless-only` leaves the prelude alone of them. The others
-narrow what they may touch and never widen it.
+`--keep` and `--cut` add to what the configuration names; a cut is a pass before all others. `--pin REGEX` is
+`--keep /REGEX/`; `--keep-recent N` is `--keep last:N` and replaces what the passes preserve. `--lossless-only` leaves
+the prelude alone of them. The others narrow what they may touch and never widen it.
 Where a pass has no condition of its own, the flag becomes its condition. Where it has one, both must hold: the
 configuration cannot say that in one predicate, so a pin holds what the flag leaves out.
 """
@@ -10,14 +11,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, assert_never
 
 from msgspec import Struct, structs
 
 from ..core.arguments import COUNT, NUMBER, TEXT, TEXTS, with_arguments
 from ..core.patterns import PatternError, searcher
+from ..core.selectors import OfLast, SelectorError, parse_selector
 from ..errors import UsageError
-from .models import Configuration, Globs, IndexRange, PassConfig, Predicates, Selection
+from .models import (
+    CUT,
+    Configuration,
+    ContentOperation,
+    ContentTypeOperations,
+    Globs,
+    ImageOperation,
+    IndexRange,
+    IndividualConfig,
+    PassConfig,
+    Predicates,
+    Selection,
+)
 
 _RANGE: Final = re.compile(r"\s*([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?\s*", re.ASCII)
 
@@ -29,11 +44,12 @@ class Overrides(Struct, frozen=True):
     only_tools: tuple[str, ...] = ()
     except_tools: tuple[str, ...] = ()
     range: IndexRange | None = None
-    pins: tuple[str, ...] = ()
     target_tokens: int | None = None
     target_percent: float | None = None
     lossless_only: bool = False
     drop_thinking: bool = False
+    keep: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
 
 
 NO_OVERRIDES: Final = Overrides()
@@ -59,6 +75,8 @@ def overrides_from(
     target_percent: float | None = None,
     lossless_only: bool = False,
     drop_thinking: bool = False,
+    keep: Sequence[str] = (),
+    cut: Sequence[str] = (),
 ) -> Overrides:
     """Flags as they are typed, checked. Raises UsageError."""
     for flag, globs in (("--only-tools", only_tools), ("--except-tools", except_tools)):
@@ -66,16 +84,22 @@ def overrides_from(
             raise UsageError(f"{flag} needs the name of a tool.", "A * stands for any characters: 'mcp__*'.")
     for pin in pins:
         _check_pin(pin)
+    for flag, selectors in (("--keep", keep), ("--cut", cut)):
+        for selector in selectors:
+            _check_selector(flag, selector)
+    if lossless_only and cut:
+        raise UsageError("--lossless-only and --cut cannot be used together.", "Leave one of them out.")
     return Overrides(
         keep_recent,
         tuple(only_tools),
         tuple(except_tools),
         None if range is None else parse_range(range),
-        tuple(pins),
         target_tokens,
         target_percent,
         lossless_only,
         drop_thinking,
+        (*keep, *(f"/{pin}/" for pin in pins)),
+        tuple(cut),
     )
 
 
@@ -100,7 +124,7 @@ def parse_range(text: str) -> IndexRange:
 def without_passes(configuration: Configuration) -> Configuration:
     """The lossless prelude alone, whatever else the configuration says."""
     prelude = structs.replace(configuration.lossless_prelude, enabled=True)
-    return structs.replace(configuration, provider="smart", passes=(), keep_first=0, lossless_prelude=prelude)
+    return structs.replace(configuration, provider="smart", passes=(), cut=(), keep_first=0, lossless_prelude=prelude)
 
 
 def without_summaries(configuration: Configuration) -> Configuration:
@@ -122,10 +146,12 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
         configuration = without_passes(configuration)
     prelude = configuration.lossless_prelude
     passes, pins = configuration.passes, list(configuration.pins)
-    if overrides.keep_recent is not None:
-        count = overrides.keep_recent
+    keep, recent = _without_last((*configuration.keep, *overrides.keep))
+    cut = dict.fromkeys((*configuration.cut, *overrides.cut))
+    count = recent if overrides.keep_recent is None else overrides.keep_recent
+    if count is not None:
         prelude = structs.replace(prelude, keep_recent=count)
-        passes = _with_selections(passes, lambda selection: _preserving(selection, count))
+        passes = _with_selections(passes, partial(_preserving, count=count))
     if overrides.only_tools:
         # Results and calls of other tools; a pass with globs of its own leaves text alone already.
         if prelude.enabled or any(_has_own_tools(config.selection) for config in passes):
@@ -140,7 +166,6 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
         if prelude.enabled or any(config.selection.range is not None for config in passes):
             pins += _outside(span)
         passes = _with_selections(passes, lambda selection: _within(selection, span))
-    pins += (Predicates(regex=pin) for pin in overrides.pins)
     if overrides.drop_thinking:
         configuration = structs.replace(configuration, thinking="drop")
     target: dict[str, float | None] = {}
@@ -148,7 +173,43 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
         target = {"target_tokens": overrides.target_tokens, "target_reduction_percent": None}
     elif overrides.target_percent is not None:
         target = {"target_tokens": None, "target_reduction_percent": round(100 - overrides.target_percent, 6)}
-    return structs.replace(configuration, passes=passes, pins=tuple(pins), lossless_prelude=prelude, **target)
+    if cut:
+        passes = (_cutting(tuple(cut)), *passes)
+    return structs.replace(
+        configuration, passes=passes, keep=keep, cut=(), pins=tuple(pins), lossless_prelude=prelude, **target
+    )
+
+
+def _without_last(selectors: Sequence[str]) -> tuple[tuple[str, ...], int | None]:
+    """Selectors of what is kept but for the newest turns, and how many turns these are, if any are named."""
+    parsed = {text: parse_selector(text) for text in selectors}
+    turns = [selector.turns for selector in parsed.values() if isinstance(selector, OfLast)]
+    rest = tuple(text for text, selector in parsed.items() if not isinstance(selector, OfLast))
+    return rest, max(turns, default=None)
+
+
+def _cutting(selectors: tuple[str, ...]) -> PassConfig:
+    """The pass that leaves a marker of whatever is named."""
+    suppress, no_images = ContentOperation(operation="suppress"), ImageOperation(operation="suppress")
+    everything = ContentTypeOperations(
+        message_text=suppress,
+        tool_parameters=suppress,
+        tool_results=suppress,
+        images=no_images,
+    )
+    return PassConfig(
+        id=CUT,
+        name="Cut as asked",
+        selection=Selection(type="custom", match=selectors),
+        individual_config=IndividualConfig(defaults=everything),
+    )
+
+
+def _check_selector(flag: str, text: str) -> None:
+    try:
+        parse_selector(text)
+    except SelectorError as error:
+        raise UsageError(f"{flag} {error}", error.hint) from None
 
 
 def _check_pin(pattern: str) -> None:

@@ -29,10 +29,14 @@ keep_first: 1
 # A run that would save fewer tokens changes nothing.
 #min_saving: 500
 
-# What nothing touches, wherever it stands:
-pins:
-  - {regex: "TODO|FIXME"}
-#  - {tools: {include: ["mcp__*"]}}
+# What is never cut: messages (34, 40:80, last:20), tools, files, texts.
+keep:
+  - /TODO|FIXME/
+#  - "tool:mcp__*"
+#  - "file:CLAUDE.md"
+
+# What is cut in any case, written the same way:
+#cut: ["tool:WebFetch"]
 
 # Before the passes: lines that stand again in a newer block become a reference to it. Nothing is lost.
 lossless_prelude:

@@ -11,12 +11,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.factor import AS_COUNTED, Factor
+from ..core.keys import key_of
 from ..core.plurals import plural
 from ..core.transcript import Transcript
 from ..extractive.reasons.reason import Line
 from ..lossless.proof import with_blocks
 from ..rules.validity import BOUND_THINKING, Violation, validate
-from .prelude import key_of
 from .receipts import PROTECTED, Kept, PassReceipt, Receipt
 from .reconcile import as_in_input, places
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from ..config.checks import warnings as configuration_warnings
-from ..config.models import Configuration, PassConfig
+from ..config.models import CUT, Configuration, PassConfig
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript
 from . import thinking
@@ -42,7 +42,7 @@ from .words import told
 _ROUNDS: Final = 5
 """Removing an emptied message joins its neighbours, which moves windows; the passes then run again."""
 
-_REPEATED: Final = "the same lines stand in another block"
+_REPEATED: Final = "repeats lines of another block"
 _MOVED: Final = "what it can refer to changed"
 """Why references made of a block what it is."""
 
@@ -210,13 +210,15 @@ class Course:
 
     def _target_of(self, config: PassConfig) -> int | None:
         """The tokens at which a pass stops; None where it works through all that it selects."""
+        if config.id == CUT:
+            return None
         stops = config.stop_at_target or self.context.stop_at_target or config.execution.type == "target"
         return self.target if stops or config.mode == "extract" else None
 
     def _reason_to_skip(self, config: PassConfig) -> str:
         condition = config.execution.condition if config.execution.type == "conditional" else None
         tokens = self.context.factor.shown(self.draft.tokens)
-        if self._is_target_reached():
+        if self._is_target_reached() and config.id != CUT:
             return REACHED
         if self.target is None and needs_target(config):
             return NO_TARGET

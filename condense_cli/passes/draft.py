@@ -10,13 +10,14 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.keys import BlockKey, key_of
 from ..core.tokens import MESSAGE_TOKENS, Counter
 from ..core.transcript import Block, Message, Text, Transcript
 from ..lossless.encode import Encoded
 from ..lossless.proof import Positions, with_blocks
 from .blocks.state import State, States, states_of
 from .joining import Joining
-from .prelude import BlockKey, Writer, key_of
+from .prelude import Writer
 from .receipts import Receipt
 from .reconcile import places
 from .selection import Protection

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from ..core.keys import key_of
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, Message
 from ..extractive.reasons.reason import Line, tally
@@ -19,7 +20,6 @@ from ..toolcalls.tools import arguments_of, string_values
 from .blocks.state import REPLACED
 from .condensation import Condensation
 from .modes.shortening import EXTRACT
-from .prelude import key_of
 from .receipts import Receipt
 from .reconcile import REFER
 from .summaries import SUMMARIZE
@@ -37,9 +37,14 @@ _PICKING: Final = frozenset({EXTRACT, SUMMARIZE})
 """Operations that pick lines by what they are worth; of a summary that a model writes no line is one of the text."""
 
 
-def explained(result: Condensation, count: Counter) -> Condensation:
-    """The same run with its `lines`, and with what became of them in the receipts of the blocks they are in."""
+def explained(result: Condensation, count: Counter, only: Collection[Address] | None = None) -> Condensation:
+    """The same run with its `lines`, and with what became of them in the receipts of the blocks they are in.
+
+    Of all blocks, or `only` of some.
+    """
     picked = _picked(result.receipts)
+    if only is not None:
+        picked &= {*only}
     if not picked:
         return result
     now = {key_of(block): block for _, block in result.transcript.blocks()}

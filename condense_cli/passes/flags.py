@@ -1,4 +1,4 @@
-"""What flags did in a run: which kept a block out of a pass, and which matched nothing.
+"""What flags and selectors did in a run: which kept a block out of a pass, and which matched nothing.
 
 The configuration that ran no longer tells flags from its own.
 """
@@ -6,19 +6,29 @@ The configuration that ran no longer tells flags from its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
-from ..config.models import Globs
+from ..config.models import CUT, Configuration, Globs
 from ..config.overrides import Overrides
+from ..core.brief import brief
 from ..core.nearest import nearest
+from ..core.selectors import OfText, parse_selector
 from ..core.transcript import Message
 from .condensation import Condensation
+from .meant import meant, why_none
 from .predicates import matches
-from .receipts import Kept, Receipt
+from .receipts import PROTECTED, Kept, Receipt
+
+_WILD: Final = frozenset("*?[")
+_WHY_UNCUT: Final = {
+    Kept.NOT_SELECTED: "those are the user's own words; name the message to cut them",
+    Kept.PINNED: "it is to be kept",
+}
 
 
-def name_flags(result: Condensation, overrides: Overrides) -> Condensation:
+def name_flags(result: Condensation, overrides: Overrides, configuration: Configuration) -> Condensation:
     """The same run; of a block that a flag left out, the receipts name that flag, and warnings those without effect.
 
     A condition of the configuration may have left the block out as well: the flag alone would have sufficed.
@@ -28,14 +38,38 @@ def name_flags(result: Condensation, overrides: Overrides) -> Condensation:
         return result
     length = messages[-1].index + 1
     receipts = tuple(_named(receipt, overrides, length) for receipt in result.receipts)
-    return replace(result, receipts=receipts, warnings=(*result.warnings, *_unmatched(messages, overrides, length)))
+    said = [*_without_effect(result, overrides, configuration), *_unmatched(messages, overrides, length)]
+    return replace(result, receipts=receipts, warnings=(*result.warnings, *said))
+
+
+def _without_effect(result: Condensation, overrides: Overrides, configuration: Configuration) -> Iterator[str]:
+    """Selectors that match nothing here, and cuts that nothing may make."""
+    messages = result.before.messages
+    named = [("--keep", selector) for selector in overrides.keep] + [("--cut", selector) for selector in overrides.cut]
+    named += [("keep:", selector) for selector in configuration.keep if _is_for_one(selector)]
+    named += [("cut:", selector) for selector in configuration.cut if _is_for_one(selector)]
+    left = {(receipt.message, receipt.block): receipt.kept for receipt in result.receipts if receipt.pass_id == CUT}
+    for name, selector in named:
+        why = why_none(selector, messages)
+        if why:
+            yield f"{name} {why}"
+        elif "cut" in name and not overrides.lossless_only:
+            reasons = {left.get(address) for address in meant([selector], messages)}
+            if reasons <= {*PROTECTED, Kept.NOT_SELECTED}:
+                reason = next(iter(sorted(reason for reason in reasons if reason)))
+                yield f"{name} {brief(selector)} cuts nothing: {_WHY_UNCUT.get(reason, f'it is {reason}')}."
+
+
+def _is_for_one(selector: str) -> bool:
+    """Whether it is no pattern: what a configuration names for every session alike need not be in each of them."""
+    return not (_WILD & {*selector} or isinstance(parse_selector(selector), OfText))
 
 
 def _unmatched(messages: Sequence[Message], overrides: Overrides, length: int) -> Iterator[str]:
     """Flags that match nothing here: most likely a slip of the finger."""
     tools = {block.tool.lower(): block.tool for message in messages for block in message.blocks if block.tool}
     # What is excepted by a pattern, for every session alike, need not be in each of them.
-    excepted = [glob for glob in overrides.except_tools if not set("*?[") & set(glob)]
+    excepted = [glob for glob in overrides.except_tools if not _WILD & {*glob}]
     for flag, globs in (("--only-tools", overrides.only_tools), ("--except-tools", excepted)):
         for glob in globs:
             if not any(_is_of(tool, (glob,)) for tool in tools):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from ..core.keys import BlockKey, key_of
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, Message, Place, Role
-from .prelude import BlockKey, key_of
 from .summaries import BatchTask, Outcome, Refused, Task, TextTask, Written
 
 if TYPE_CHECKING:

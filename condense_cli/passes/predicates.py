@@ -6,13 +6,14 @@ from collections import Counter as Counts
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
-from ..config.models import Globs, Predicates
+from ..config.models import Globs, Predicates, Selection
 from ..core.exchanges import calls_by_id
 from ..core.markers import Gap, parse_gap, short
 from ..core.patterns import searcher
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, Message, Role
 from ..toolcalls.tools import has_failed, reads_a_file
+from .meant import meaning
 
 Predicate = Callable[[Message, Block], bool]
 
@@ -27,6 +28,8 @@ def compile_predicates(predicates: Predicates, messages: Sequence[Message], coun
         tests.append(lambda message, block: (Role.TOOL if block.answers else message.role).value in roles)
     if (globs := predicates.tools) is not None:
         tests.append(lambda message, block: block.tool is not None and matches(block.tool, globs))
+    if predicates.match is not None:
+        tests.append(meaning(predicates.match, messages, spares_words=isinstance(predicates, Selection)))
     if (only := predicates.only_tools) is not None:
         alone = frozenset(message.index for message in messages if _holds_only(message, Globs(include=only)))
         tests.append(lambda message, block: message.index in alone)

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from ..config.models import Configuration
+from ..core.keys import BlockKey, key_of
 from ..core.models import binds_thinking
 from ..core.tokens import Counter
-from ..core.transcript import Block, BlockKind, JsonPath, Message, Place, Text, Transcript
+from ..core.transcript import Block, BlockKind, Message, Text, Transcript
 from ..formats.engine.coming_back import ComingBack
 from ..lossless.decode import decode
 from ..lossless.encode import Encoded, encode
@@ -22,13 +23,6 @@ from ..lossless.reader import Reader
 from ..lossless.states import TAGS
 from .receipts import Kept
 from .selection import Protection
-
-BlockKey = tuple[Place, tuple[int, int] | None, JsonPath]
-"""What names a block through a run: where it stands in the file."""
-
-
-def key_of(block: Block) -> BlockKey:
-    return block.place, block.span, block.owner
 
 
 class Writer:

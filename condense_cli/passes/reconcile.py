@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from ..core.keys import BlockKey, key_of
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
-from .prelude import BlockKey, key_of
 from .receipts import Kept, Receipt, changed, kept
 
 REFER: Final = "refer"

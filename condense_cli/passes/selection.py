@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.models import Configuration, Predicates, Selection
 from ..core.exchanges import cut_before
 from ..core.plurals import plural
+from ..core.selectors import OfText
 from ..core.tokens import Counter
 from ..core.transcript import STANDING_ROLES, Block, BlockKind, Message, Role
 from ..errors import ConfigurationError
 from ..formats.engine.injected import is_command, is_injected
+from .meant import meaning
 from .predicates import Predicate, compile_predicates
 from .receipts import Kept
 
@@ -104,8 +107,20 @@ def protect(configuration: Configuration, messages: Sequence[Message], count: Co
         for message in filter(_begins_as_injected, conversation[:request]):
             protected.setdefault(message.index, Kept.BEFORE_REQUEST)
         protected[conversation[request].index] = Kept.FIRST_REQUEST
-    pins = tuple(compile_predicates(pin, messages, count) for pin in configuration.pins)
+    pins = tuple(_pin(pin, messages, count) for pin in configuration.pins)
+    if configuration.keep:
+        pins += (meaning(configuration.keep, messages),)
     return Protection(protected, pins)
+
+
+def _pin(pin: Predicates, messages: Sequence[Message], count: Counter) -> Predicate:
+    """The test of a pin: one that finds a call holds for its result."""
+    own = compile_predicates(pin, messages, count)
+    if pin.regex is None:
+        return own
+    rest = compile_predicates(replace(pin, regex=None), messages, count)
+    found = meaning([OfText(pin.regex)], messages)
+    return lambda message, block: own(message, block) or (found(message, block) and rest(message, block))
 
 
 def _begins_as_injected(message: Message) -> bool:

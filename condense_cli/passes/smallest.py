@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..config.models import Configuration
+from ..config.models import CUT, Configuration
 from ..core.transcript import Transcript
 from .condensation import Condensation, joined
 from .limits import needs_target
@@ -27,11 +27,12 @@ def at_most_references(run: Run, transcript: Transcript, configuration: Configur
     """A run, or the references of its prelude alone where these leave less."""
     result = run(transcript, configuration)
     prelude = next((receipt for receipt in result.passes if receipt.id == PRELUDE), None)
-    if not configuration.passes or prelude is None or prelude.status is Status.SKIPPED:
+    asked = tuple(config for config in configuration.passes if config.id == CUT)  # Whoever names a cut gets it.
+    if len(asked) == len(configuration.passes) or prelude is None or prelude.status is Status.SKIPPED:
         return result
     if prelude.reason != UNDONE and result.tokens_after <= prelude.tokens_after:
         return result
-    alone = run(transcript, replace(configuration, passes=()))
+    alone = run(transcript, replace(configuration, passes=asked))
     if alone.tokens_after >= result.tokens_after:
         return result
     alone = _in_place_of(result, alone, "references alone leave less")

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from ..config.models import Configuration
+from ..core.keys import key_of
 from ..core.plurals import plural
 from ..core.transcript import Block, BlockKind, Message
 from ..extractive.answers import words_in
 from ..extractive.pasted import Address, is_typed, own_units
 from ..extractive.units import split
-from .prelude import key_of
 from .receipts import Receipt
 
 

@@ -128,7 +128,7 @@ def test_flags_are_named() -> None:
         "lossless_prelude.operations.remove_obsolete_state": "--only-tools",
         "pins[1].tools.exclude": "--only-tools",
         "pins[2].tools.include": "--except-tools",
-        "pins[3].regex": "--pin",
+        "keep": "--keep",
         "passes[0].selection.type": "--keep-recent",
         "passes[0].selection.keep_recent_count": "--keep-recent",
         "passes[0].selection.keep_percentage": "--keep-recent",

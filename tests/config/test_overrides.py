@@ -227,7 +227,7 @@ def test_only_tools_and_except_tools_both_hold() -> None:
 def test_pins_are_added_to_those_of_the_configuration() -> None:
     before = build.configuration(build.one_pass(**ALL), pins=[{"roles": ["system"]}])
     after = apply(before, overrides_from(pins=["item 7 ", "TODO"]))
-    assert after.pins == (*before.pins, Predicates(regex="item 7 "), Predicates(regex="TODO"))
+    assert (after.pins, after.keep) == (before.pins, ("/item 7 /", "/TODO/"))
     assert changed(before) == [2, 4, 6, 8]
     assert changed(before, pins=["item 7 "]) == []
 
@@ -258,7 +258,7 @@ def test_a_flag_that_leaves_a_block_out_is_named(
     """An empty text stands for a reason that has nothing to do with a flag."""
     overrides = overrides_from(**flags)
     configuration = apply(build.configuration(build.one_pass(selection={"type": "custom", **own})), overrides)
-    result = name_flags(api.condense(build.anthropic(*build.conversation(4)), configuration), overrides)
+    result = name_flags(api.condense(build.anthropic(*build.conversation(4)), configuration), overrides, configuration)
     found = {f"{receipt.message}:{receipt.block}": receipt.why for receipt in result.receipts}
     for place, why in said.items():
         assert found[place] == why if why else "--" not in found[place]

@@ -6,12 +6,12 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.core.factor import AS_COUNTED
+from condense_cli.core.keys import BlockKey, key_of
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message, Transcript
 from condense_cli.formats import parse
 from condense_cli.lossless.decode import decode
 from condense_cli.passes.condensation import Condensation
-from condense_cli.passes.prelude import BlockKey, key_of
 from condense_cli.passes.reconcile import REFER
 from condense_cli.report.inspection.savings import references_after
 from condense_cli.report.run.contents import savings_of

@@ -52,7 +52,9 @@ EVERY_KEY: Final[dict[str, Any]] = {
     "fallback": "sliding_window",
     "no_larger_than": ["speed"],
     "count": "o200k",
-    "pins": [{"roles": ["user"], "regex": "TODO"}],
+    "keep": ["tool:Task"],
+    "cut": ["file:docs/*"],
+    "pins": [{"roles": ["user"], "regex": "TODO", "match": ["last:9"]}],
     "lossless_prelude": {
         "enabled": True,
         "operations": {

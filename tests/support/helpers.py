@@ -211,7 +211,7 @@ def condense_on_terminal(
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env=environment({"TERM": "xterm-256color", **(env or {})}),
+        env=environment({"TERM": "xterm-256color", "PAGER": "cat", **(env or {})}),
     )
     os.close(theirs)
     pieces: list[bytes] = []

@@ -13,8 +13,10 @@ from ...errors import ConfigurationError, ExitStatus
 from ...report.text.visible import visible
 from ..console import exits, say, write_text
 from ..options import (
+    Cut,
     DropThinking,
     ExceptTools,
+    Keep,
     KeepRecent,
     LosslessOnly,
     NoConfig,
@@ -123,6 +125,8 @@ def show(
     no_config: NoConfig = False,
     provider: Provider = None,
     assignments: Assignments = None,
+    keep: Keep = None,
+    cut: Cut = None,
     keep_recent: KeepRecent = None,
     only_tools: OnlyTools = None,
     except_tools: ExceptTools = None,
@@ -170,6 +174,8 @@ def show(
             target_percent,
             lossless_only=lossless_only,
             drop_thinking=drop_thinking,
+            keep=keep,
+            cut=cut,
         )
         registry = registry_of_user()
         settings = settings_with(Configuring(preset, config, no_config, provider, assignments), registry)

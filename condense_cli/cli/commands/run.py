@@ -56,6 +56,7 @@ def run(
         overrides = overrides_of(
             doing.keep_recent, doing.only_tools, doing.except_tools, doing.range, doing.pin,
             lossless_only=doing.lossless_only, drop_thinking=doing.drop_thinking,
+            keep=doing.keep, cut=doing.cut,
         )  # fmt: skip
 
         # Imported step by step: a wrong flag is told at once, and a run needs the modules of its own kind alone.

@@ -202,7 +202,8 @@ def _where(writing: Writing, showing: Showing) -> Where:
         return Where.IN_PLACE
     if writing.output is not None:
         return Where.STDOUT if writing.output == "-" else Where.FILE
-    is_for_a_pipe = not (showing.json or writing.dry_run or sys.stdout.isatty())
+    wants_report = showing.json or showing.explain or showing.diff
+    is_for_a_pipe = not (wants_report or writing.dry_run or sys.stdout.isatty())
     return Where.STDOUT if is_for_a_pipe else Where.NOWHERE
 
 
@@ -246,7 +247,7 @@ def proposal(source: str, format: str, *, is_writable: bool) -> str:
     from ...formats.engine.session_ids import SESSION_FILES
 
     if not is_writable:
-        return "Nothing was written; this format is only read. --to anthropic -o FILE converts it."
+        return "Nothing was written: this format is only read. Add --to anthropic -o FILE."
     if format in SESSION_FILES and source != "-":
-        return "Nothing was written; -o FILE writes a file, --new-session one to resume."
-    return "Nothing was written; add -o FILE to write the condensed transcript."
+        return "Nothing was written: add --new-session to resume it, or -o FILE."
+    return "Nothing was written: add -o FILE."

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .options import Showing
 
 
+_MORE: Final = "--diff shows every change, --explain says why, --html FILE makes a page of them."
 _LEAST: Final = 10
 _MOST: Final = 90
 """Percent of the tokens: below, a target keeps little more than rules do, and above there is little to choose."""
@@ -67,8 +68,8 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         factor = factor_for(work.count, transcript, count, treatment.calls)
     with summaries_for(work.configuration, count, treatment.calls) as summaries:
         result = Worker(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count, factor)
-    if work.overrides != NO_OVERRIDES:
-        result = name_flags(result, work.overrides)
+    if work.overrides != NO_OVERRIDES or work.configuration.keep or work.configuration.cut:
+        result = name_flags(result, work.overrides, work.configuration)
     output = output_of(result, treatment.to)
     written = to.write(output.data or b"", transcript)
     status = status_of_result(result, summaries, treatment)
@@ -151,7 +152,8 @@ def _show(ran: Ran, report: facts.Report, showing: Showing, to: Destination) -> 
         (say if to.writes_stdout else tell)(f"Page: {visible(str(showing.html))}")
     if to.where is Where.NOWHERE and not to.dry_run and result.transcript.is_changed:
         how = proposal(ran.file, result.before.format, is_writable=ran.output.data is not None)
-        for line in (how, *_better(result)):
+        more = () if showing.diff or showing.explain or showing.verbose else (_MORE,)
+        for line in (how, *more, *_better(result)):
             console().print(line, style="dim", soft_wrap=True)
 
 
@@ -160,4 +162,4 @@ def _better(result: Condensation) -> Iterator[str]:
     share = round(percent(result.tokens_after, result.tokens_before))
     is_picked = any(receipt.operation == EXTRACT for receipt in result.changes)
     if not is_picked and any(receipt.reason == NO_TARGET for receipt in result.passes) and _LEAST <= share <= _MOST:
-        yield f"--target-percent {share} keeps more of what later work needs, as a rule."
+        yield f"Tip: --target-percent {share} usually keeps more useful content at this size."

@@ -12,11 +12,13 @@ from ..options import (
     AllowPartial,
     CountAs,
     CounterOption,
+    Cut,
     DropThinking,
     ExceptTools,
     Files,
     FormatOption,
     Jobs,
+    Keep,
     KeepRecent,
     Lenient,
     LosslessOnly,
@@ -71,6 +73,8 @@ class Doing(NamedTuple):
 
     target_tokens: TargetTokens = None
     target_percent: TargetPercent = None
+    keep: Keep = None
+    cut: Cut = None
     keep_recent: KeepRecent = None
     only_tools: OnlyTools = None
     except_tools: ExceptTools = None
@@ -152,9 +156,12 @@ class Showing(NamedTuple):
             "--cost", help="Show, in a pipe too, what the next turn costs, when it pays, and how that is known."
         ),
     ] = False
-    explain: Annotated[bool, typer.Option("--explain", help="Say why blocks and lines went or stayed.")] = False
+    diff: Annotated[bool, typer.Option("--diff", help="Show every cut, line by line.")] = False
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each block was cut or kept.")] = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The whole diff, timings and costs.")] = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show all: the diff, sizes, passes, timings, costs.")
+    ] = False
     log_json: LogJson = False
 
 

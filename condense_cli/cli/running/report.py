@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..console import console, say
+from ..console import console, print_paged, say
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -42,8 +42,8 @@ def show_run(
     is_cost_asked: bool,
 ) -> None:
     """All of it on a terminal, a line on standard error in a script, where --log-json wants that for itself."""
-    verbose, explain = showing.verbose, showing.explain
-    is_brief = to.is_in_a_script and not (verbose or explain)
+    verbose, explain, diff = showing.verbose, showing.explain, showing.diff
+    is_brief = to.is_in_a_script and not (verbose or explain or diff)
     if showing.log_json and (is_brief or to.writes_stdout):
         return
     unit = unit_of(report)
@@ -69,19 +69,19 @@ def show_run(
         return
     from ...report.run import terminal
 
-    screen = console(stderr=to.writes_stdout)
+    width = console(stderr=to.writes_stdout).width
     shown = terminal.render_run(
         result,
         report,
         counter,
-        screen.width,
+        width,
         verbose=verbose,
+        diff=diff,
         explain=explain,
         is_cost_asked=is_cost_asked,
         unit=unit,
     )
-    for part in shown:
-        screen.print(part)
+    print_paged(shown, stderr=to.writes_stdout)
 
 
 def unit_of(report: Report) -> str:

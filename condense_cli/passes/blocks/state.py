@@ -11,12 +11,12 @@ from typing import Final
 
 from msgspec import Struct
 
+from ...core.keys import BlockKey, key_of
 from ...core.markers import gaps_in
 from ...core.tokens import Counter
 from ...core.transcript import Block, JsonPath, Message
 from ...toolcalls import todos
 from ...toolcalls.tools import with_values
-from ..prelude import BlockKey, key_of
 from ..receipts import Kept
 from . import cutting
 

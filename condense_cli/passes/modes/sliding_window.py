@@ -37,6 +37,7 @@ def sliding(configuration: Configuration) -> Configuration:
         name=configuration.name,
         keep_first=max(1, configuration.keep_first),
         thinking=configuration.thinking,
+        keep=configuration.keep,
         pins=configuration.pins,
         lossless_prelude=configuration.lossless_prelude,
         passes=(window,),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Final
 
+from ...core.plurals import plural
 from ..run.facts import Cost
 
 _SMALLEST: Final = Decimal("0.0001")
@@ -49,15 +51,16 @@ def cost_figures(cost: Cost, model: str | None, *, is_changed: bool) -> str:
         return unknown_price(cost.prices, model)
     if not is_changed:
         return f"Next turn: {dollars(cost.next_turn_before)}."
-    after = pays_after(cost)
     pays = {
-        "never": "never pays",
-        "unknown": "when it pays is unknown",
-        "next turn": "pays with the next turn",
+        "never": "never pays for itself",
+        "unknown": "when it pays for itself is unknown",
+        "next turn": "pays for itself with the next turn",
     }
+    after = pays_after(cost)
+    whole = plural(math.ceil(cost.breakeven_turns or 0), "turn")  # Nobody takes a part of one.
     return (
         f"Next turn: {dollars(cost.next_turn_before)} → {dollars(cost.next_turn_after)}; "
-        f"one-off cost {dollars(cost.one_off)}, {pays.get(after, f'pays after {after}')}."
+        f"one-time cost {dollars(cost.one_off)}, {pays.get(after, f'pays for itself after {whole}')}."
     )
 
 

@@ -23,7 +23,7 @@ from ..text.labels import readable
 from .stretches import summarized, summary_counts
 
 _HASH: Final = re.compile(r"#?([0-9a-fA-F]{8}|[0-9]{6})")
-_POSITION: Final = re.compile(r"(#?\d{1,7}|-[1-9]\d{0,6})(?::(\d{1,7}))?", re.ASCII)
+_POSITION: Final = re.compile(r"(#?\d{1,7}|-[1-9]\d{0,6})(?:[:.](\d{1,7}))?", re.ASCII)
 _OF_REFERENCE: Final = "If it is the number of a reference: condense restore puts back its lines."
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.factor import Factor
+from ...core.keys import key_of
 from ...core.tokens import Counter
 from ...core.transcript import Transcript
 from ...lossless.decode import Decoded, decode
@@ -18,7 +19,6 @@ from ...lossless.finders import Category, Finders
 from ...lossless.pieces import find_pieces
 from ...lossless.reader import Reader
 from ...passes.condensation import Condensation
-from ...passes.prelude import key_of
 from ..text.shares import Share, percent
 
 FINDERS: Final = {

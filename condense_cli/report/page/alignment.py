@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from ...core.keys import BlockKey, key_of
 from ...core.transcript import Block, Message
-from ...passes.prelude import BlockKey, key_of
 from .links import Position
 
 

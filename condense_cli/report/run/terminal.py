@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterator
 from textwrap import wrap
+from typing import Final
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -12,7 +14,8 @@ from rich.text import Text
 from ...core.plurals import plural
 from ...core.tokens import Counter
 from ...passes.condensation import Condensation
-from ...passes.receipts import NO_TARGET, PRELUDE, SWITCHED_OFF
+from ...passes.receipts import PRELUDE, SWITCHED_OFF
+from ...passes.reconcile import REFER
 from ..costs.text import cost_figures
 from ..difference.facts import BlockDiff, Diff, What, compare
 from ..difference.reasons import with_reasons
@@ -20,18 +23,17 @@ from ..text.fitted_table import shortened
 from ..text.labels import operation_label
 from ..text.reasons import lines_text
 from ..text.shares import percent_text
-from ..text.tokens import carried, counted
+from ..text.tokens import briefly_counted, carried, counted
 from ..text.visible import visible
 from .contents import Saving
 from .explanation import render_receipts
 from .facts import Counting, Report
+from .largest import largest, render_largest
 from .shortcomings import NOTHING_MORE, within_target
 from .slimming import slim_line
 from .summaries import sentences
 
 _BAR = 40
-_SHOWN_BLOCKS = 8
-_SHOWN_LINES = 2
 _SHOWN_NEW = 12
 """A cut leaves a few new lines, a summary many."""
 _WHAT_STYLE = {
@@ -52,78 +54,95 @@ def render_run(
     width: int,
     *,
     verbose: bool = False,
+    diff: bool = False,
     explain: bool = False,
     is_cost_asked: bool = False,
     unit: str = "bytes",
 ) -> Iterator[RenderableType]:
-    """All that a run shows: the largest changes (all of them, if verbose), the reasons if asked for, the report.
+    """What a run shows: the answer in about fifteen lines, with the largest cuts; behind it what else was asked for.
 
-    Costs that nobody asked for are shown where they are known, without what they rest on. Sizes are in `unit`.
+    `diff` shows every cut in place of the largest, `explain` why each block was changed or kept, `verbose` the sizes,
+    the passes and what the figures rest on. Sizes are in `unit`.
     """
     if result.was_within_target and not report.slim and not explain:
         yield Text(within_target(result), style="bold")
         yield from _notes(report, said_before=within_target(result))
         return
-    difference = compare(result.before, result.transcript, count, result.factor)
-    if explain:
-        difference = with_reasons(difference, result)
-    blocks = list(difference.blocks)
-    if not verbose:
-        blocks = sorted(sorted(blocks, key=_rank)[:_SHOWN_BLOCKS], key=lambda block: block.message)
-    yield from render_blocks(blocks, None if verbose else _SHOWN_LINES, width)
-    hidden = len(difference.blocks) - len(blocks)
-    if hidden:
-        yield Text(f"… and {hidden:,} smaller changes (-v shows all)\n", style="dim")
-    if explain and result.receipts:
-        yield render_receipts(result.receipts, result.factor, width, each_pass=verbose)
-        yield ""
-    yield _headline(report)
+    is_whole = diff or verbose
+    yield _headline(report, width)
     yield from _kinds_of_saving(report)
+    difference = compare(result.before, result.transcript, count, result.factor)
+    if difference.blocks and not (is_whole or explain):
+        shown = largest(difference, result, count)
+        yield ""
+        yield from render_largest(shown, result, width)
+    yield ""
+    yield from _costs(report, is_cost_asked)
+    if report.slim:
+        yield ""
+        yield Text(slim_line(report, report.slim, unit), style="dim")
+    if verbose:
+        yield from _details(report, unit)
+    else:
+        yield from _failed(report)
+    yield from _notes(report, is_cost_asked=is_cost_asked)
+    if explain and result.receipts:
+        yield ""
+        yield render_receipts(result.receipts, result.factor, width, each_pass=verbose)
+    if is_whole and difference.blocks:
+        yield ""
+        yield from render_blocks([*(with_reasons(difference, result) if explain else difference).blocks], None, width)
+
+
+def _headline(report: Report, width: int) -> Text:
+    tokens = report.tokens
+    text = Text()
+    text.append(f"{tokens.before:,} → {tokens.after:,} tokens", style="bold")
+    less = f"{percent_text(tokens.saved_percent)} saved" if tokens.saved else "nothing saved"
+    text.append(", ").append(less, style="bold green" if tokens.saved else "bold").append("  ")
+    bar = min(_BAR, width - text.cell_len)
+    left = round(bar * tokens.after / tokens.before) if tokens.before else bar
+    return text.append("█" * left, style="cyan").append("░" * (bar - left), style="dim")
+
+
+def _kinds_of_saving(report: Report) -> Iterator[Text]:
+    """What was cut, by kind, and what references took the place of; a summary costs. It all adds up to the saving."""
+    cut: Tally[str] = Tally()
+    for saving in report.savings:
+        if saving.operation != REFER:
+            cut[saving.content] += saving.tokens
+    said = [f"{_CONTENTS.get(content, content)} {tokens:,}" for content, tokens in cut.most_common() if tokens > 0]
+    cuts = [f"Cut: {', '.join(said)} tokens"] if said else []
+    summaries = [f"summaries take {-tokens:,}" for tokens in cut.values() if tokens < 0]
+    by_references = report.tokens.lossless_saved
+    if by_references > 0:
+        undo = "" if said else f"; condense restore undoes all {report.references.resolved:,}"
+        references = [f"replaced by references: {by_references:,}{undo}"]
+    else:
+        references = [f"references that became lines again: {-by_references:,} more"] if by_references else []
+    line = "; ".join([*cuts, *summaries, *references])
+    if line:
+        yield Text(f"{line[0].upper()}{line[1:]}.")
+
+
+_CONTENTS: Final = {"message text": "text", "tool parameters": "parameters"}
+
+
+def _details(report: Report, unit: str) -> Iterator[RenderableType]:
+    """Sizes, what each operation saved, and what each pass did."""
     yield ""
     yield _sizes(report, unit)
-    if report.slim:
-        yield Text(slim_line(report, report.slim, unit), style="dim")
     if report.savings:
         yield ""
         yield _savings(report.savings)
     yield ""
-    yield from _passes(report, verbose)
-    yield from _costs(report, is_cost_asked)
-    yield from _notes(report, is_cost_asked=is_cost_asked)
+    yield from _passes(report)
 
 
-def _rank(block: BlockDiff) -> tuple[bool, int]:
-    """New texts (summaries) first, then what saves most."""
-    return not block.is_new, block.tokens_after - block.tokens_before
-
-
-def _headline(report: Report) -> Text:
-    tokens = report.tokens
-    text = Text()
-    text.append(f"{tokens.before:,} → {tokens.after:,} tokens", style="bold")
-    text.append("   ")
-    left = round(_BAR * tokens.after / tokens.before) if tokens.before else _BAR
-    text.append("█" * left, style="cyan")
-    text.append("░" * (_BAR - left), style="dim")
-    text.append(f"   {percent_text(tokens.saved_percent)} saved", style="bold green" if tokens.saved else "bold")
-    return text
-
-
-def _kinds_of_saving(report: Report) -> Iterator[Text]:
-    """What references saved and what is gone, which add up to all that was saved; and what `restore` puts back."""
-    by_references, saved = report.tokens.lossless_saved, report.tokens.saved
-    at_first = sum(entry.tokens_before - entry.tokens_after for entry in report.passes if entry.id == PRELUDE)
-    there = report.references.resolved
-    if not saved or not (by_references or there or at_first > 0):
-        return
-    if by_references == saved:
-        yield Text(f"all by references: {saved:,} tokens", style="dim")
-    else:
-        which = " that became lines again" if by_references < 0 else ""
-        earlier = f" ({at_first:,} before later cuts)" if at_first > by_references else ""
-        yield Text(f"{by_references:,} by references{which}{earlier}; {saved - by_references:,} left out", style="dim")
-    if there:
-        yield Text(f"condense restore puts back {plural(there, 'reference')}", style="dim")
+def _failed(report: Report) -> Iterator[Text]:
+    for entry in report.passes:
+        if entry.status == "failed":
+            yield Text(visible(f"Failed: {entry.name} ({entry.reason})."), style="red")
 
 
 def _table(*columns: str, right: tuple[int, ...] = ()) -> Table:
@@ -153,12 +172,12 @@ def _savings(savings: list[Saving]) -> Table:
     return table
 
 
-def _passes(report: Report, verbose: bool) -> Iterator[RenderableType]:
+def _passes(report: Report) -> Iterator[RenderableType]:
     """A row for each pass that ran, and a sentence for those that did not for the same reason."""
-    table = _table("pass", "tokens after", "changes", *(["time"] if verbose else []), right=(1, 2, 3))
+    table = _table("pass", "tokens after", "changes", "time", right=(1, 2, 3))
     idle: dict[tuple[str, str], list[str]] = {}
     for entry in report.passes:
-        if entry.reason == SWITCHED_OFF or (entry.reason == NO_TARGET and not verbose):
+        if entry.reason == SWITCHED_OFF:
             continue
         if entry.status != "completed":
             idle.setdefault((entry.status, entry.reason), []).append(entry.name)
@@ -167,7 +186,7 @@ def _passes(report: Report, verbose: bool) -> Iterator[RenderableType]:
             visible(entry.name),
             f"{entry.tokens_after:,}",
             f"{entry.changes:,}",
-            *([f"{entry.seconds * 1000:.0f} ms"] if verbose else []),
+            f"{entry.seconds * 1000:.0f} ms",
             style="dim" if entry.id == PRELUDE and not entry.changes else "",
         )
     if table.row_count:
@@ -178,13 +197,12 @@ def _passes(report: Report, verbose: bool) -> Iterator[RenderableType]:
 
 
 def _costs(report: Report, is_asked: bool) -> Iterator[RenderableType]:
-    for sentence in sentences(report.summaries):
-        yield ""
-        yield Text(visible(sentence))
+    said = [*sentences(report.summaries)]
     is_known = report.cost.next_turn_before is not None
     figures = cost_figures(report.cost, report.model, is_changed=bool(report.tokens.saved))
+    for sentence in said:
+        yield Text(visible(sentence))
     if figures and (is_asked or is_known):
-        yield ""
         yield Text(visible(figures), style="bold")
     if is_asked and is_known:
         yield Text(" ".join([f"Prices: {report.cost.prices}.", *report.cost.assumed]), style="dim")
@@ -192,21 +210,20 @@ def _costs(report: Report, is_asked: bool) -> Iterator[RenderableType]:
 
 def _notes(report: Report, *, said_before: str = "", is_cost_asked: bool = True) -> Iterator[RenderableType]:
     tokens = report.tokens
-    how_counted = counted(
-        report.model,
-        tokens.encoding,
-        tokens.counting,
-        exact=tokens.exact,
-        estimated=tokens.estimated.before,
-        counter=tokens.counter,
-    )
-    said = " ".join(how_counted)
-    if tokens.overhead or report.cost.next_turn_before is not None:
-        said += f" {carried(tokens.overhead, tokens.overhead_source)}"
-    if report.cost.next_turn_before is not None and not is_cost_asked:
-        said += " --cost says how the money is computed."
-    yield ""
-    yield Text(visible(f"{report.input}: {report.format}, configuration {report.configuration}. {said}"), style="dim")
+    if is_cost_asked:
+        how_counted = counted(
+            report.model,
+            tokens.encoding,
+            tokens.counting,
+            exact=tokens.exact,
+            estimated=tokens.estimated.before,
+            counter=tokens.counter,
+        )
+        said = " ".join([*how_counted, carried(tokens.overhead, tokens.overhead_source)])
+    else:
+        said = briefly_counted(report.model, tokens.counting, exact=tokens.exact)
+        said += " --cost says how." if report.cost.next_turn_before is not None else ""
+    yield Text(visible(f"{report.format}, configuration {report.configuration}. {said}"), style="dim")
     if not tokens.saved and not report.warnings:
         what = "Nothing in the context" if report.slim and report.slim.bytes else "Nothing"
         yield Text(f"{what} was changed: no pass ran.", style="bold")

@@ -47,6 +47,12 @@ def lines_text(reasons: Iterable[LineReason]) -> str:
     return "; ".join(f"{_words(group)} ({_lines(group)})" for group in by_reason[:_SHOWN])
 
 
+def main_reason(reasons: Iterable[LineReason]) -> str:
+    """Why most of these lines went or stayed; empty where nobody asked."""
+    by_reason = _grouped(reasons)
+    return _words(by_reason[0]) if by_reason else ""
+
+
 def receipt_text(receipt: Receipt) -> str:
     """Why a block was changed or stayed: by its lines, where lines were picked."""
     fates = [

@@ -71,6 +71,25 @@ def _how(name: str, encoding: str, counting: Counting, *, exact: bool) -> list[s
             assert_never(other)
 
 
+def briefly_counted(model: str | None, counting: Counting, *, exact: bool) -> str:
+    """The same in one short sentence."""
+    name = model or "an unknown model"
+    within = f", usually within {counting.error_percent:g} %" if counting.error_percent else ""
+    match Known(counting.source):
+        case Known.EXACT:
+            return f"Tokens are {'exact' if exact else 'estimates'} for {name}."
+        case Known.RECORDED | Known.TABLE:
+            return f"Tokens are estimates for {name}{within}."
+        case Known.COUNTED:
+            return f"Tokens are those of {name}."
+        case Known.BARE:
+            return "Tokens are plain counts."
+        case Known.UNKNOWN:
+            return f"Tokens are plain counts: those of {name} are not known."
+        case other:
+            assert_never(other)
+
+
 def carried(overhead: int, source: str) -> str:
     """What every turn carries besides the messages, and where that is known from."""
     if source == "unknown":

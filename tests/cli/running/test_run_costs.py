@@ -64,10 +64,10 @@ def test_in_a_pipe_costs_are_a_second_line(file: Path) -> None:
 
 
 def test_figures_say_only_what_applies(file: Path) -> None:
-    """A run that changes nothing has no one-off cost to name; one that does names it and when it pays."""
+    """A run that changes nothing has no one-time cost to name; one that does names it and when it pays."""
     nothing = ("--only-tools", "nothing", "--range", "0:0")
     run = ("run", file, *OPUS, "--cost", "-p", "speed")
     changed, unchanged = (condense(*run, *flags).stderr for flags in ((), nothing))
-    assert "one-off cost $" in changed
-    assert "pays after" in changed
-    assert "one-off" not in unchanged
+    assert "one-time cost $" in changed
+    assert "pays for itself after" in changed
+    assert "one-time" not in unchanged

@@ -33,7 +33,7 @@ def test_a_dry_run_reports_and_writes_nothing(file: Path, tmp_path: Path) -> Non
 
 def test_the_report_for_people_says_what_was_done(file: Path) -> None:
     """Sizes before and after, the operations, the passes, the format, and how tokens are counted."""
-    text = condense("run", file, "-p", "speed", "--dry-run").text
+    text = condense("run", file, "-p", "speed", "--dry-run", "-v").text
     report = condense("run", file, "-p", "speed", "--json").json
     for size in ("before", "after"):
         assert f"{report['tokens'][size]:,}" in text
@@ -44,23 +44,78 @@ def test_the_report_for_people_says_what_was_done(file: Path) -> None:
     assert MARKER.search(text)
 
 
-def test_verbose_shows_every_change_and_every_line(file: Path) -> None:
-    """Without -v the diff is an excerpt and says so; with -v it is whole."""
+@pytest.mark.parametrize("option", ["--diff", "-v"])
+def test_the_whole_diff_is_for_those_who_ask(option: str, file: Path) -> None:
     results = [listing(number) for number in range(1, 25)]
     file.write_bytes(as_lines(session(results)))
-    excerpt = condense("run", file, "-p", "speed", "--dry-run").text
-    whole = condense("run", file, "-p", "speed", "--dry-run", "-v").text
-    assert re.search(r"and \d+ smaller changes", excerpt)
-    assert "smaller changes" not in whole
+    answer = condense("run", file, "-p", "speed", "--dry-run").text
+    whole = condense("run", file, "-p", "speed", option, "--dry-run").text
     for number in range(1, 23):
         assert f"{number}: line 40 of the listing" in whole
-        assert f"{number}: line 40 of the listing" not in excerpt
+        assert f"{number}: line 40 of the listing" not in answer
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("preset", ["balanced", "speed", "cost"])
+def test_the_answer_takes_about_fifteen_lines(preset: str, columns: int) -> None:
+    """Before and after, what went by kind, the five largest cuts with reasons, money, what to do next; all in order."""
+    done = condense_on_terminal("run", SAMPLE, "-p", preset, columns=columns)
+    lines = done.plain.rstrip("\n").split("\n")
+    assert len(lines) <= 22
+    assert re.match(r"34,681 → [\d,]+ tokens, [\d.]+ % saved  █", lines[0])
+    assert re.match(r"Cut: tool results [\d,]+, ", lines[1])
+    headings = [number for number, line in enumerate(lines) if re.match(r"#\d+\.\d+  \w.* [\d,]+ → [\d,]+$", line)]
+    assert len(headings) == 5
+    assert all(lines[number + 1].startswith("  - ") and " … " in lines[number + 1] for number in headings)
+    money = next(number for number, line in enumerate(lines) if line.startswith("Next turn: $"))
+    next_step = next(number for number, line in enumerate(lines) if line.startswith("Nothing was written: add"))
+    assert headings[-1] < money < next_step
+    assert "--diff shows every change" in done.plain
+
+
+def test_the_largest_cuts_are_shown_with_why(file: Path) -> None:
+    results = [listing(number, lines=20 * number) for number in range(1, 12)]
+    file.write_bytes(as_lines(session(results)))
+    lines = condense("run", file, "-p", "speed", "--dry-run").text.splitlines()
+    said = [line for line in lines if line.startswith("  - ")]
+    assert [line[4:].split(":")[0] for line in said] == ["5", "6", "7", "8", "9"]
+    assert all(re.search(r"… [\d,]+ more: older than the last 5 turns", line) for line in said)
+
+
+@pytest.mark.parametrize("option", ["--explain", "--diff"])
+def test_reasons_and_diff_are_to_be_read_in_a_pipe_too(option: str, file: Path) -> None:
+    """`condense run FILE --explain | less`: no transcript in between, unless it was asked for."""
+    done = condense("run", file, "-p", "speed", option)
+    assert b'"role"' not in done.stdout
+    assert done.text.splitlines()[0].endswith("░")
+    both = condense("run", file, "-p", "speed", option, "-o", "-")
+    assert both.stdout.startswith(b'{"role"')
+    assert "% saved" in both.stderr
+
+
+def test_a_long_report_goes_to_the_pager_of_the_user(file: Path, tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\necho paged\ncat >/dev/null\n")
+    pager.chmod(0o755)
+    for option, is_paged in (("--diff", True), ("--json", False), ("-q", False)):
+        done = condense_on_terminal("run", file, "-p", "speed", option, env={"PAGER": str(pager)})
+        assert ("paged" in done.plain) is is_paged
+    done = condense_on_terminal("run", file, "-p", "speed", "--diff", env={"PAGER": "no-such-pager"})
+    assert "line 40 of the listing" in done.plain
+
+
+def test_a_path_is_never_broken(tmp_path: Path) -> None:
+    folder = tmp_path / "a-folder" / ("with-a-long-name-" * 6)
+    folder.mkdir(parents=True)
+    small = folder / "small.jsonl"
+    done = condense_on_terminal("run", SAMPLE, "-o", small, columns=60)
+    assert str(small) in done.plain
 
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_passes_that_did_not_run_for_one_reason_take_one_sentence(columns: int) -> None:
     """And a pass that ran takes one line, its name unbroken."""
-    done = condense_on_terminal("run", SAMPLE, "--target-tokens", "12000", columns=columns)
+    done = condense_on_terminal("run", SAMPLE, "--target-tokens", "12000", "-v", columns=columns)
     assert (
         "Skipped: Lines of newer turns, Lines of all turns, Lines worth their tokens (the target was reached before)."
     ) in joined(done.plain)
@@ -84,7 +139,7 @@ def test_a_file_that_grows_by_its_summary_is_said_to(tmp_path: Path) -> None:
 
 
 FIGURES = "Next turn: $"
-HOW = "--cost says how the money is computed."
+HOW = "--cost says how."
 
 
 @pytest.mark.parametrize(
@@ -105,7 +160,7 @@ def test_a_terminal_is_told_what_a_run_means_in_money(where: tuple[str, ...], co
     file.write_bytes(SAMPLE.read_bytes())
     places = [str(tmp_path / option) if option == "small.jsonl" else option for option in where]
     said = joined(condense_on_terminal("run", file, "-p", "speed", *places, columns=columns).plain)
-    assert re.search(r"Next turn: \$[\d.]+ → \$[\d.]+; one-off cost \$[\d.]+, pays after [\d.]+ turns\.", said)
+    assert re.search(r"Next turn: \$[\d.]+ → \$[\d.]+; one-time cost \$[\d.]+, pays for itself after \d+ turns\.", said)
     assert HOW in said
     assert "Prices: " not in said
 

@@ -1,0 +1,83 @@
+"""The largest cuts of a run: a heading for each, the first line that went, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from ...core.tokens import Counter
+from ...core.transcript import BlockKind
+from ...passes.condensation import Condensation
+from ...passes.explained import explained
+from ..difference.facts import BlockDiff, Diff
+from ..difference.reasons import with_reasons
+from ..text.fitted_table import shortened
+from ..text.reasons import main_reason
+from ..text.visible import visible
+
+SHOWN: Final = 5
+_LEAST_SHOWN: Final = 24
+"""Characters of the line that went; the reason gets what it needs of the rest."""
+
+
+def largest(diff: Diff, result: Condensation, count: Counter) -> list[BlockDiff]:
+    """The blocks on which most was saved, in the order of the conversation, with the reasons of their lines."""
+    chosen = sorted(diff.blocks, key=lambda block: block.tokens_after - block.tokens_before)[:SHOWN]
+    chosen = [block for block in chosen if block.tokens_after < block.tokens_before]
+    cut = {id(block.old) for block in chosen}
+    places = {
+        (message.index, number)
+        for message in result.before.messages
+        for number, block in enumerate(message.blocks)
+        if id(block) in cut
+    }
+    told = with_reasons(diff, explained(result, count, places))
+    by_block = {id(block.old): block for block in told.blocks}
+    return sorted((by_block[id(block.old)] for block in chosen), key=lambda block: block.message)
+
+
+def render_largest(blocks: Sequence[BlockDiff], result: Condensation, width: int) -> Iterator[Text]:
+    """Two lines for each block: which it is, and what of it went."""
+    numbers = {
+        id(block): f"#{message.index}.{number}"
+        for message in result.before.messages
+        for number, block in enumerate(message.blocks)
+    }
+    for block in blocks:
+        yield _heading(block, numbers.get(id(block.old), f"#{block.message}"), width)
+        yield _line(block, width)
+
+
+def _heading(block: BlockDiff, number: str, width: int) -> Text:
+    tokens = f"  {block.tokens_before:,} → {block.tokens_after:,}"
+    is_call = block.kind is BlockKind.TOOL_CALL
+    kind = " (parameters)" if is_call else ""
+    name = visible(block.label) or f"{block.role.value} {block.kind.value.replace('_', ' ')}"
+    text = Text(f"{number}  ", style="bold")
+    room = width - text.cell_len - cell_len(tokens) - len(kind)
+    label = Text(shortened(name, room), style="not bold")
+    label.truncate(room, overflow="ellipsis")
+    text.append_text(label).append(kind, style="not bold dim")
+    text.pad_right(max(0, width - cell_len(tokens) - text.cell_len))
+    return text.append(tokens)
+
+
+def _line(block: BlockDiff, width: int) -> Text:
+    """The first line that went and has something to say, how many more went with it, and why."""
+    gone = [hunk for hunk in block.hunks() if hunk.sign == "-"]
+    lines = [line for hunk in gone for line in hunk.lines]
+    first = next((line.strip() for line in lines if any(char.isalnum() for char in line)), "")
+    first = first or (block.old.api_type if block.old else "")
+    text = Text("  - ", style="red")
+    text.append(visible(" ".join(first.split())))
+    why = main_reason(why for hunk in gone for why in block.why(hunk)) or block.reason.partition(",")[0]
+    more = f"{len(lines) - 1:,} more" if len(lines) > 1 else ""
+    said = visible(": ".join(filter(None, (more, why))))
+    if said:
+        text.truncate(max(_LEAST_SHOWN, width - cell_len(said) - 3), overflow="ellipsis")
+        text.append(f" … {said}", style="dim")
+    text.truncate(width, overflow="ellipsis")
+    return text
