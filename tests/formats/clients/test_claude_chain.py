@@ -115,3 +115,10 @@ def test_a_result_that_stands_before_its_call_has_its_tool(earlier: list[dict[st
     transcript = session(*lines)
     assert turns(transcript) == [["go"], ["a"], ["a"], ["done"]]
     assert [block.tool for _, block in transcript.blocks()] == [None, "Read", "Read", None]
+
+
+# A record that is written again counts as it was written last: this boundary keeps nothing any more.
+def test_a_boundary_that_is_written_again_without_what_it_kept() -> None:
+    kept = {"preservedMessages": {"anchorUuid": uuid(3), "uuids": [uuid(1)]}}
+    records = [said(1, None, "Before."), boundary(2, **kept), summary(3, 2), said(4, 3, "After."), boundary(2)]
+    assert "Before." not in [block.text for _, block in session(*records).blocks()]
