@@ -148,6 +148,16 @@ NOTES = {
         "metrics",
         "`step_id`, counted anew",
     ),
+    "langfuse": Notes(
+        "an object with `observations`, each with a `type` and a `startTime`",
+        "the input and the output of the newest generation: the whole conversation so far",
+        "other observations; definitions of tools",
+    ),
+    "langsmith": Notes(
+        "runs: records with a `run_type` and `inputs`, also as `child_runs`",
+        "inputs and outputs of the newest run of a model, else the longest state of a graph",
+        "other runs",
+    ),
     "vscode-chat": Notes(
         "an object with `requests`, each with a `message` and a `response`",
         "the rendered message, and the rounds of calls with their results; without rounds what the window shows",

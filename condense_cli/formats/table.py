@@ -102,6 +102,8 @@ TABLE: Final = (
     Row("inspect-eval", "inspect_log", attribute="ARCHIVES"),
     Row("request-log", "openai.request_log", "type"),
     Row("tau2", "tau2", "turn_idx"),
+    Row("langfuse", "traces", "observations", attribute="LANGFUSE"),
+    Row("langsmith", "traces", "run_type", attribute="LANGSMITH"),
     Row("openhands", "openhands.format", "action", "observation", may_claim=True),
     Row("openhands-sdk", "openhands.sdk", "kind"),
     Row("sharegpt", "sharegpt", "value", "content.value", may_claim=True),

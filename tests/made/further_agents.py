@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_logs import Messages, agents, lines, one
 from hypothesis import strategies as st
+from traces import langfuse, langsmith
 
 Json = dict[str, Any]
 
@@ -224,6 +225,8 @@ WRITABLE: dict[str, Callable[[Messages], bytes]] = {
 
 READ_ONLY: dict[str, Callable[[Messages], bytes]] = {
     "vscode-chat": one(vscode_chat),
+    "langfuse": one(langfuse),
+    "langsmith": one(langsmith),
 }
 """The same for formats that cannot be written."""
 

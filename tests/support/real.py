@@ -57,6 +57,8 @@ READ_ONLY = {
     "gemini-log": [],
     "kimi": ["kimi/*.jsonl"],
     "vscode-chat": [],
+    "langfuse": [],
+    "langsmith": [],
     "claude-stream-json": ["claude-stream-json/*.jsonl"],
     "request-log": ["openai-proxy-log/*.jsonl"],
 }

@@ -1,0 +1,70 @@
+"""Traces of Langfuse and LangSmith: the newest call of a model, whatever else was recorded, however it is spelled."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import traces
+from agent_work import EXPECTED, WORK, shape
+from build import texts
+
+from condense_cli.errors import UnknownFormatError
+from condense_cli.formats import parse
+
+Json = dict[str, Any]
+
+
+def langfuse(*observations: Json) -> bytes:
+    return json.dumps({"trace": {}, "observations": observations}).encode()
+
+
+def generation(start: str, *asked: Any, answer: Any = None) -> Json:
+    return {"type": "GENERATION", "startTime": start, "input": [*asked], "output": answer}
+
+
+USER = {"role": "user", "content": "Hello."}
+
+
+def test_the_newest_generation_counts_wherever_it_is_listed() -> None:
+    newest = generation("2026-01-02", USER, {"role": "assistant", "content": "Hi."}, {"role": "user", "content": "So?"})
+    transcript = parse(langfuse(newest, generation("2026-01-01", USER, answer={"role": "assistant", "content": "Hi."})))
+    assert texts(transcript) == ["Hello.", "Hi.", "So?"]
+    assert transcript.warnings == ()
+
+
+def test_other_conversations_are_said() -> None:
+    other = generation("2026-01-01", {"role": "user", "content": "Something else."})
+    transcript = parse(langfuse(other, generation("2026-01-02", USER)))
+    assert texts(transcript) == ["Hello."]
+    assert transcript.warnings == ("Calls of other conversations are not looked at: 1.",)
+
+
+@pytest.mark.parametrize("spelled", ["text", "one list more", "wrapped"])
+def test_how_messages_are_wrapped(spelled: str) -> None:
+    asked: Any = {"text": json.dumps([USER]), "one list more": [[USER]], "wrapped": {"messages": [USER]}}[spelled]
+    answer = {"choices": [{"message": {"role": "assistant", "content": "Hi."}}]}
+    observation = {"type": "GENERATION", "startTime": "2026", "input": asked, "output": answer}
+    assert texts(parse(langfuse(observation))) == ["Hello.", "Hi."]
+
+
+def test_a_graph_without_runs_of_models_has_a_state() -> None:
+    said = [traces.constructed(message) for message in WORK]
+    run = {"run_type": "chain", "start_time": "1", "inputs": {"messages": said[:2]}, "outputs": {"messages": said}}
+    transcript = parse(json.dumps(run).encode())
+    assert (transcript.format, shape(transcript)) == ("langsmith", EXPECTED)
+
+
+def test_runs_as_lines() -> None:
+    runs = traces.langsmith(WORK)["child_runs"]
+    transcript = parse(b"".join(json.dumps(run).encode() + b"\n" for run in reversed(runs)))
+    assert (transcript.format, shape(transcript)) == ("langsmith", EXPECTED)
+    assert transcript.model == "gpt-5.6"
+
+
+@pytest.mark.parametrize("input", ["developer: x\nuser: y", None, ["role='user' content='x'"], "[" * 9_000])
+def test_what_holds_no_messages_is_refused(input: Any) -> None:
+    observation = {"type": "GENERATION", "startTime": "2026", "input": input, "output": "text"}
+    with pytest.raises(UnknownFormatError, match="no call of a model with messages"):
+        parse(langfuse(observation))
