@@ -43,7 +43,9 @@ def _written(settings: Settings, like: str) -> str:
     found = _INDENT.search(like)
     indent: str | int | None = found[1] if found else (None if like.strip() and "\n" not in like.strip() else 2)
     separators = (",", ":") if indent is None and '": ' not in like else (", ", ": ") if indent is None else (",", ": ")
-    written = json.dumps(settings, indent=indent, separators=separators, ensure_ascii=False)
+    # A text that spells characters by their numbers goes on to; half of a pair can be spelled in no other way.
+    ensure_ascii = "\\u" in like and (like.isascii() or "\\ud" in like.lower())
+    written = json.dumps(settings, indent=indent, separators=separators, ensure_ascii=ensure_ascii)
     if not like or like.endswith("\n"):
         written += "\n"
     return written.replace("\n", "\r\n") if "\r\n" in like else written

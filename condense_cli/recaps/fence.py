@@ -10,7 +10,9 @@ from typing import Final
 
 _DIGITS: Final = 6
 _FRAMES: Final = re.compile(
-    r"<(?=/?(?:system-reminder|persisted-output|user_instructions|environment_context)\b)", re.I
+    r"<(?=/?(?:system-reminder|persisted-output|user_instructions|environment_context|command-(?:name|message|args)"
+    r"|local-command-\w+|task-notification|user-prompt-submit-hook)\b)",
+    re.IGNORECASE,
 )
 """How tags begin in which clients put what is theirs, such as a recap that a hook hands them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from compacted_work import REQUEST, SUMMARY, before_in_claude, claude_summary
 from helpers import as_lines, condense, condense_process
 
+from condense_cli.cli.evaluating.recorded import sessions_here
 from condense_cli.hooks import main, measuring, notes, recalling, status_line, telling
 
 SESSION = "0b7e63aa-0000-4000-8000-000000000001"
@@ -256,7 +258,11 @@ def test_a_session_is_kept_before_a_compaction_and_found_again(tmp_path: Path, m
     listed = condense("sessions", "--all", "--json").json["sessions"]
     assert [each["path"] for each in listed if each["aside"]] == [str(kept[0])]
     assert [each["path"] for each in condense("sessions", "--json").json["sessions"]] == [str(path)]
+    assert [each["short"] for each in listed if not each["aside"]] == [SESSION[:8]]
     snapshot_id = next(each["id"] for each in listed if each["aside"])
+    assert re.fullmatch(r"0b7e63aa@\d{8}T\d{6}", snapshot_id)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / ".claude"))
+    assert sessions_here() == [str(path)]
     assert condense("show", "--session", snapshot_id, "0").text == condense("show", str(kept[0]), "0").text
     assert condense("inspect", "--session", SESSION[:8], "--json").json["messages"] == 7
 

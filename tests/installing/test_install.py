@@ -132,6 +132,18 @@ def test_broken_settings_are_left_alone(home: Path) -> None:
     assert not (home / ".codex" / "hooks.json").exists()
 
 
+@pytest.mark.parametrize("name", ["J\u00f6rg", "\\u004a\\u00f6rg", "\\ud83d", "J\u00f6rg \\uD83D"])
+def test_characters_stay_as_they_are_spelled(home: Path, name: str) -> None:
+    text = f'{{\n  "name": "{name}"\n}}\n'
+    path = put(home / ".claude.json", text)
+    path.chmod(0o600)
+    condense("install", "claude-code", "--yes")
+    assert json.loads(path.read_text())["name"] == json.loads(text)["name"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    condense("install", "claude-code", "--remove", "--yes")
+    assert json.loads(path.read_text()) == json.loads(text)
+
+
 def test_a_link_to_settings_elsewhere_stays_a_link(home: Path) -> None:
     real = put(home / "dotfiles" / "claude.json", "{}\n")
     (home / ".claude").mkdir()

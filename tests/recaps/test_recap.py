@@ -13,6 +13,7 @@ from compacted_work import REQUEST, SUMMARY, claude_keeping, claude_summary
 from helpers import as_lines, condense
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import condense_cli
 from condense_cli.core.tokens import Counter
@@ -167,6 +168,15 @@ def test_a_recap_keeps_within_its_budget(tokens: int) -> None:
     words, data = regions(found.recap.text)
     assert RULE in words
     assert "mend the build" in data
+
+
+# A budget is in the model's tokens, of which there may be more than twice as many.
+def test_a_budget_is_in_the_models_own_tokens() -> None:
+    transcript = replace(condense_cli.loads(WORK), model="claude-opus-4-7")
+    with pytest.raises(UsageError, match="no room"):
+        recap(transcript, 300)
+    found = recap(transcript, 1_200)
+    assert found.recap.tokens < found.tokens <= 1_200
 
 
 def test_too_small_a_budget_is_refused() -> None:
