@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import messages_api
-from .install import TIMEOUT, Ran
-from .install import environment as clean_environment
+from .install import TIMEOUT, Ran, environment
 from .loopback import Json, Service, serve
 
 
@@ -71,7 +70,7 @@ class ClaudeCode:
             finished = subprocess.run(
                 [self.executable, "-p", "--model", model, "--dangerously-skip-permissions", *arguments],
                 cwd=self.project,
-                env=self.environment(service),
+                env=self._environment(service),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -80,8 +79,8 @@ class ClaudeCode:
         sent = tuple(request.body for request in service.requests if _is_turn(request.path, request.body))
         return Ran(finished.stdout, finished.stderr, finished.returncode, sent)
 
-    def environment(self, service: Service) -> dict[str, str]:
-        return clean_environment(self.home) | {
+    def _environment(self, service: Service) -> dict[str, str]:
+        return environment(self.home) | {
             "ANTHROPIC_BASE_URL": service.url,
             "ANTHROPIC_API_KEY": "dummy",
             "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),
