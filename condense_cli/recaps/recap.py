@@ -18,6 +18,7 @@ from ..ledger.entries import Command, Ledger, Request
 from ..ledger.quoting import quoted
 from ..ledger.written import command_text
 from ..passes.modes.stretch import Stretch, said_by_summary
+from .fence import holds_recap
 from .named import without_named, words_not_said
 from .unsolved import unsolved
 from .words import words_of
@@ -99,12 +100,13 @@ def _lines(survey: Survey, stop: int, budget: int, size: Callable[[str], int]) -
 
 
 def _to_pick_from(message: Message, given: Set[str]) -> Message:
-    """A message without what is told elsewhere: marks and ledgers of summaries, the user's words in results, and whole
-    texts that are given all the same."""
+    """A message without what is told elsewhere: marks and ledgers of summaries, the user's words in results, earlier
+    recaps, and whole texts that are given all the same."""
     if message.is_summary:
         return said_by_summary(message)
     gone = [
-        is_all_words(block) or (block.kind is not BlockKind.TOOL_CALL and block.text in given)
+        is_all_words(block)
+        or (block.kind is not BlockKind.TOOL_CALL and (block.text in given or holds_recap(block.text)))
         for block in message.blocks
     ]
     if not any(gone):
