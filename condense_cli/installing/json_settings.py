@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..errors import UnreadableError
 from .plan import Edit, read
@@ -13,6 +14,7 @@ from .plan import Edit, read
 _INDENT: Final = re.compile(r"\{\r?\n([ \t]+)\"")
 
 Settings = dict[str, Any]
+T = TypeVar("T", dict[str, Any], list[Any])
 
 
 def settings_in(path: Path) -> tuple[str | None, Settings]:
@@ -27,6 +29,20 @@ def settings_in(path: Path) -> tuple[str | None, Settings]:
     if not isinstance(found, dict):
         raise UnreadableError(f"{path} holds no object.", "Nothing was written. Mend it first.")
     return text, found
+
+
+def part(holder: Mapping[str, Any], key: str, kind: type[T]) -> T:
+    """What is under a key, empty where there is nothing.
+
+    Raises UnreadableError where it is of another kind: what nobody here understands is not written over.
+    """
+    found = holder.get(key)
+    if found is None:
+        return kind()
+    if not isinstance(found, kind):
+        what = {dict: "an object", list: "a list"}[kind]
+        raise UnreadableError(f"{key!r} in the client's settings is not {what}.", "Nothing was written. Mend it first.")
+    return found
 
 
 def edit_of(path: Path, text: str | None, before: Settings, after: Settings) -> Edit:

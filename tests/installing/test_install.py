@@ -218,6 +218,24 @@ def test_commands_are_absolute_and_known_again() -> None:
     assert not is_ours(None)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".claude/settings.json", '{"hooks": ["mine"]}'),
+        (".claude/settings.json", '{"hooks": {"Stop": "mine"}}'),
+        (".claude.json", '{"mcpServers": ["mine"]}'),
+        (".claude/settings.json", '["mine"]'),
+    ],
+)
+def test_what_is_not_understood_is_not_written_over(own_home: Path, name: str, text: str) -> None:
+    path = put(own_home / name, text)
+    ran = condense("install", "claude-code", "--yes")
+    assert ran.status == 3
+    assert "Mend it first" in ran.message
+    assert path.read_text() == text
+    assert [each for each in own_home.rglob("*") if each.is_file()] == [path]
+
+
 def test_codex_says_itself_what_it_trusts(own_home: Path, tmp_path: Path) -> None:
     condense("install", "codex", "--yes")
     hooks = [
