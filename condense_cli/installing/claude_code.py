@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .commands import hook_command, is_ours, program, runs
-from .hook_entries import HOOKS, commands_in, with_hooks, without_hooks
+from .hook_entries import problems_of, with_hooks, without_hooks
 from .json_settings import Settings, edit_of, part, settings_in
 from .plan import Edit, Plan
 from .target import Target
@@ -53,13 +53,7 @@ def problems(target: Target) -> Iterator[str]:
     """What keeps the installed from working, in sentences."""
     path = _settings(target)
     _, settings = settings_in(path)
-    found = dict(commands_in(settings))
-    for hook in HOOKS:
-        command = found.get(hook.event)
-        if command is None:
-            yield f"The hook for {hook.event} is not installed."
-        elif not runs(command):
-            yield f"The hook for {hook.event} runs a program that is not there: {command}"
+    yield from problems_of(settings)
     line = settings.get("statusLine")
     if line is None:
         yield "The status line is not installed."

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .commands import hook_command, is_ours
+from .commands import hook_command, is_ours, runs
 from .json_settings import part
 
 _SECONDS: Final = 60
@@ -74,6 +74,17 @@ def commands_in(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             for each in _handlers(group):
                 if isinstance(each, dict) and is_ours(each.get("command")):
                     yield event, str(each["command"])
+
+
+def problems_of(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Hooks that are not there, or cannot run, in sentences."""
+    found = dict(commands_in(settings))
+    for hook in HOOKS:
+        command = found.get(hook.event)
+        if command is None:
+            yield f"The hook for {hook.event} is not installed."
+        elif not runs(command):
+            yield f"The hook for {hook.event} runs a program that is not there: {command}"
 
 
 def _groups(settings: Mapping[str, Any], event: str) -> list[Any]:
