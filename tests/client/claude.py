@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import messages_api
-from .install import TIMEOUT, Ran, environment
+from .install import TIMEOUT, Ran
+from .install import environment as clean_environment
 from .loopback import Json, Service, serve
 
 
@@ -70,7 +71,7 @@ class ClaudeCode:
             finished = subprocess.run(
                 [self.executable, "-p", "--model", model, "--dangerously-skip-permissions", *arguments],
                 cwd=self.project,
-                env=self._environment(service),
+                env=self.environment(service),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -79,8 +80,8 @@ class ClaudeCode:
         sent = tuple(request.body for request in service.requests if _is_turn(request.path, request.body))
         return Ran(finished.stdout, finished.stderr, finished.returncode, sent)
 
-    def _environment(self, service: Service) -> dict[str, str]:
-        return environment(self.home) | {
+    def environment(self, service: Service) -> dict[str, str]:
+        return clean_environment(self.home) | {
             "ANTHROPIC_BASE_URL": service.url,
             "ANTHROPIC_API_KEY": "dummy",
             "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),

@@ -58,7 +58,7 @@ def started(client: ClaudeCode, service: Service) -> Iterator[Screen]:
     process, terminal = pty.fork()
     if not process:
         os.chdir(client.project)
-        environment = client._environment(service) | {"TERM": "xterm-256color", "COLUMNS": "150", "LINES": "40"}
+        environment = client.environment(service) | {"TERM": "xterm-256color", "COLUMNS": "150", "LINES": "40"}
         os.execve(client.executable, [str(client.executable), "--model", MODEL], environment)
     try:
         yield Screen(terminal)
