@@ -12,8 +12,7 @@ from ..core.transcript import Transcript
 from ..money.windows import signs_of
 from ..providers.decision import Reason, decide
 from ..providers.window import window_of
-from ..recaps.recap import LEAST
-from ..recaps.told import TOKENS
+from ..recaps.told import ENOUGH, TOKENS
 from ..recaps.told import recap as told_of
 from ..report.costs.usage import beside_messages, overhead_of
 from ..report.inspection.facts import inspect as facts_of
@@ -73,4 +72,4 @@ def checked(transcript: Transcript, user: UserConfiguration, source: str) -> che
 def recap(library: Library, session: str | None = None, tokens: int = TOKENS, *, lost: bool = False) -> str:
     """The recap of a session, or of what its last compaction lost, within so many tokens."""
     transcript = library.session(session).transcript
-    return told_of(transcript, min(max(tokens, LEAST), _MOST_RECAP), lost=lost).recap.text[:_MOST_CHARACTERS]
+    return told_of(transcript, min(max(tokens, ENOUGH), _MOST_RECAP), lost=lost).recap.text[:_MOST_CHARACTERS]

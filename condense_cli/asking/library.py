@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.transcript import Transcript
-from ..errors import CondenseError, UsageError
+from ..errors import CondenseError, UnreadableError, UsageError
 from ..plugins import parse
 from ..recaps.history import whole
 from ..sessions.choosing import LATEST, choose
@@ -46,9 +46,12 @@ class Library:
         self._read: tuple[tuple[object, ...], Session] | None = None
 
     def session(self, wanted: str | None = None) -> Session:
-        """The session with this id, or the beginning of it; without one the latest. Raises CondenseError."""
+        """The session with this id, or the beginning of it; without one the project's latest. Raises CondenseError."""
         if self._file is None:
-            return self._open(choose(wanted or LATEST, self._places, self._folder).file.path)
+            choice = choose(wanted or LATEST, self._places, self._folder)
+            if choice.is_elsewhere:  # Who asks for the session that goes on means none of another project.
+                raise UnreadableError("This project has no session yet.", "Another one is named by its id.")
+            return self._open(choice.file.path)
         if wanted and wanted != LATEST and not Path(self._file).stem.endswith(wanted):
             raise UsageError("This server is for one session alone.", "Leave the session out.")
         return self._open(self._file)

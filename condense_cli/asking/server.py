@@ -84,7 +84,7 @@ def server(library: Library, user: UserConfiguration) -> MCPServer:
     @made.tool(annotations=_READS, structured_output=False)
     async def recap(
         session: SessionId = None,
-        tokens: Annotated[int, Field(description="At most so many, 300 to 8000.")] = 4_000,
+        tokens: Annotated[int, Field(description="At most so many, 1200 to 8000.")] = 4_000,
         lost: Annotated[bool, Field(description="Only what the last compaction lost.")] = False,
     ) -> str:
         """Recall the session: the user's words, files, commands, open tasks, errors, lines that matter."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from typing import Any
 
 from .events import session_of, transcript_of
@@ -14,6 +16,8 @@ def answer(client: str, given: dict[str, Any]) -> str:
     path = transcript_of(given)
     use = use_of(client, path) if path else None
     if use is not None:
+        with contextlib.suppress(AttributeError, OSError):  # Nobody waits for it.
+            os.nice(10)
         measured(client, session_of(given), path, use.tokens)
     return ""
 

@@ -52,8 +52,7 @@ def _wait_for_compaction(path: str) -> None:
 def _recap(path: str) -> str:
     from ..api import load
     from ..recaps.history import ends_in_compaction
-    from ..recaps.recap import LEAST
-    from ..recaps.told import TOKENS, recap
+    from ..recaps.told import ENOUGH, TOKENS, recap
 
     transcript = load(path, lenient=True)
     lost = ends_in_compaction(transcript)
@@ -64,5 +63,5 @@ def _recap(path: str) -> str:
         length = len(text.encode("utf-16-le")) // 2  # As JavaScript counts.
         if length <= _MOST:
             return text
-        tokens = max(LEAST, int(tokens * 0.95 * _MOST / length))
+        tokens = max(ENOUGH, int(tokens * 0.95 * _MOST / length))
     return ""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from .commands import hook_command, is_ours, program, runs
-from .hook_entries import HOOKS, commands_in, with_hooks, without_hooks
-from .json_settings import Settings, edit_of, settings_in
+from .hook_entries import problems_of, with_hooks, without_hooks
+from .json_settings import Settings, edit_of, part, settings_in
 from .plan import Edit, Plan
 from .target import Target
 
@@ -53,13 +53,7 @@ def problems(target: Target) -> Iterator[str]:
     """What keeps the installed from working, in sentences."""
     path = _settings(target)
     _, settings = settings_in(path)
-    found = dict(commands_in(settings))
-    for hook in HOOKS:
-        command = found.get(hook.event)
-        if command is None:
-            yield f"The hook for {hook.event} is not installed."
-        elif not runs(command):
-            yield f"The hook for {hook.event} runs a program that is not there: {command}"
+    yield from problems_of(settings)
     line = settings.get("statusLine")
     if line is None:
         yield "The status line is not installed."
@@ -105,19 +99,17 @@ def _is_our_server(server: Any) -> bool:
 
 
 def _servers(state: Settings, target: Target) -> Settings:
-    holder: Any = state
+    holder = state
     if target.project is not None:
-        projects = state.get("projects")
-        holder = projects.get(str(target.project)) if isinstance(projects, dict) else None
-    servers = holder.get("mcpServers") if isinstance(holder, dict) else None
-    return servers if isinstance(servers, dict) else {}
+        holder = part(part(state, "projects", dict), str(target.project), dict)
+    return part(holder, "mcpServers", dict)
 
 
 def _with_servers(state: Settings, target: Target, servers: Settings) -> Settings:
     if target.project is None:
         return _with(state, "mcpServers", servers)
-    projects: Settings = state.get("projects") or {}
-    project = _with(projects.get(str(target.project)) or {}, "mcpServers", servers)
+    projects = part(state, "projects", dict)
+    project = _with(part(projects, str(target.project), dict), "mcpServers", servers)
     return _with(state, "projects", _with(projects, str(target.project), project))
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from .codex_trust import untrusted
-from .commands import program, runs
-from .hook_entries import HOOKS, commands_in, with_hooks, without_hooks
+from .commands import program
+from .hook_entries import commands_in, problems_of, with_hooks, without_hooks
 from .json_settings import edit_of, settings_in
 from .plan import Edit, Plan, read
 from .target import Target
@@ -55,13 +55,8 @@ def problems(target: Target) -> Iterator[str]:
     """What keeps the installed from working, in sentences."""
     path = _hooks(target)
     _, settings = settings_in(path)
+    yield from problems_of(settings)
     found = dict(commands_in(settings))
-    for hook in HOOKS:
-        command = found.get(hook.event)
-        if command is None:
-            yield f"The hook for {hook.event} is not installed."
-        elif not runs(command):
-            yield f"The hook for {hook.event} runs a program that is not there: {command}"
     tables = tables_in(_config(target), read(_config(target)))
     features = tables.get("features")
     if isinstance(features, dict) and features.get("hooks") is False:

@@ -23,7 +23,7 @@ _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 def untrusted(target: Target, hooks: Path, events: Mapping[str, str]) -> list[str]:
     """Events whose hook does not run, by their names."""
-    said = _said_by_codex(target)
+    said = said_by_codex(target)
     if said is not None:
         trusted = {
             str(hook.get("eventName", "")).casefold()
@@ -53,7 +53,7 @@ def _snake(event: str) -> str:
     return _CAPITAL.sub("_", event).lower()
 
 
-def _said_by_codex(target: Target) -> list[dict[str, Any]] | None:
+def said_by_codex(target: Target) -> list[dict[str, Any]] | None:
     """The hooks that Codex itself lists, without starting a session; None where it cannot be asked."""
     codex = shutil.which("codex", path=target.environment.get("PATH"))
     if codex is None:

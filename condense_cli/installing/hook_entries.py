@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .commands import hook_command, is_ours
+from .commands import hook_command, is_ours, runs
+from .json_settings import part
 
 _SECONDS: Final = 60
 
@@ -30,14 +31,13 @@ HOOKS: Final = (
 def with_hooks(settings: Mapping[str, Any], client: str) -> dict[str, Any]:
     """Settings with our hooks, each once and as they are to be: where one of ours was, else behind those of others.
 
-    Codex knows hooks that are trusted by their place, those of others as well.
+    Codex knows hooks that are trusted by their place, those of others as well. Raises UnreadableError.
     """
-    hooks = settings.get("hooks")
-    after: dict[str, Any] = dict(hooks) if isinstance(hooks, dict) else {}
+    after: dict[str, Any] = dict(part(settings, "hooks", dict))
     for hook in HOOKS:
         wanted = entry(hook, client)
         groups: list[Any] = []
-        for group in _groups(settings, hook.event):
+        for group in part(after, hook.event, list):
             if not _is_only_ours(group):
                 groups.append(_without_ours(group))
             elif wanted not in groups:
@@ -74,6 +74,17 @@ def commands_in(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             for each in _handlers(group):
                 if isinstance(each, dict) and is_ours(each.get("command")):
                     yield event, str(each["command"])
+
+
+def problems_of(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Hooks that are not there, or cannot run, in sentences."""
+    found = dict(commands_in(settings))
+    for hook in HOOKS:
+        command = found.get(hook.event)
+        if command is None:
+            yield f"The hook for {hook.event} is not installed."
+        elif not runs(command):
+            yield f"The hook for {hook.event} runs a program that is not there: {command}"
 
 
 def _groups(settings: Mapping[str, Any], event: str) -> list[Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..errors import UnreadableError
 from .plan import Edit, read
@@ -13,6 +14,7 @@ from .plan import Edit, read
 _INDENT: Final = re.compile(r"\{\r?\n([ \t]+)\"")
 
 Settings = dict[str, Any]
+T = TypeVar("T", dict[str, Any], list[Any])
 
 
 def settings_in(path: Path) -> tuple[str | None, Settings]:
@@ -29,6 +31,20 @@ def settings_in(path: Path) -> tuple[str | None, Settings]:
     return text, found
 
 
+def part(holder: Mapping[str, Any], key: str, kind: type[T]) -> T:
+    """What is under a key, empty where there is nothing.
+
+    Raises UnreadableError where it is of another kind: what nobody here understands is not written over.
+    """
+    found = holder.get(key)
+    if found is None:
+        return kind()
+    if not isinstance(found, kind):
+        what = {dict: "an object", list: "a list"}[kind]
+        raise UnreadableError(f"{key!r} in the client's settings is not {what}.", "Nothing was written. Mend it first.")
+    return found
+
+
 def edit_of(path: Path, text: str | None, before: Settings, after: Settings) -> Edit:
     """The file with other settings. Where they are the same it stays as it is; where none are left it goes."""
     if before == after:
@@ -43,7 +59,9 @@ def _written(settings: Settings, like: str) -> str:
     found = _INDENT.search(like)
     indent: str | int | None = found[1] if found else (None if like.strip() and "\n" not in like.strip() else 2)
     separators = (",", ":") if indent is None and '": ' not in like else (", ", ": ") if indent is None else (",", ": ")
-    written = json.dumps(settings, indent=indent, separators=separators, ensure_ascii=False)
+    # A text that spells characters by their numbers goes on to; half of a pair can be spelled in no other way.
+    ensure_ascii = "\\u" in like and (like.isascii() or "\\ud" in like.lower())
+    written = json.dumps(settings, indent=indent, separators=separators, ensure_ascii=ensure_ascii)
     if not like or like.endswith("\n"):
         written += "\n"
     return written.replace("\n", "\r\n") if "\r\n" in like else written

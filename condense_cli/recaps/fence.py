@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import count
 from typing import Final
 
+WORDS: Final = "words"
+RECORD: Final = "record"
+"""What is inside: the user's words, or data."""
+
 _DIGITS: Final = 6
 _FRAMES: Final = re.compile(
-    r"<(?=/?(?:system-reminder|persisted-output|user_instructions|environment_context)\b)", re.I
+    r"<(?=/?(?:system-reminder|persisted-output|user_instructions|environment_context|command-(?:name|message|args)"
+    r"|local-command-\w+|task-notification|user-prompt-submit-hook)\b)",
+    re.IGNORECASE,
 )
 """How tags begin in which clients put what is theirs, such as a recap that a hook hands them."""
+
+
+_OPENING: Final = re.compile(rf"<{RECORD}-([0-9a-f]{{{_DIGITS}}})>")
 
 
 def key_for(texts: Sequence[str]) -> str:
@@ -35,3 +44,23 @@ def fenced(name: str, key: str, lines: Iterable[str]) -> str:
 def harmless(text: str) -> str:
     """Quoted data in which no tag of a client's own begins."""
     return _FRAMES.sub("‹", text)
+
+
+def fenced_data(lines: Sequence[str]) -> Iterator[int]:
+    """Numbers of the lines that are data between two fences of a recap: somebody went on with it, and it is data still.
+
+    A fence that nothing closes encloses nothing.
+    """
+    ends = {line: number for number, line in enumerate(lines) if line.startswith(f"</{RECORD}-")}
+    enclosed = -1
+    for number, line in enumerate(lines):
+        opened = _OPENING.fullmatch(line) if number > enclosed else None
+        if opened:
+            enclosed = max(enclosed, ends.get(f"</{RECORD}-{opened[1]}>", -1))
+        if number <= enclosed:
+            yield number
+
+
+def holds_recap(text: str) -> bool:
+    """Whether a recap is in a text: what that tells is told from where it was."""
+    return any(True for _ in fenced_data(text.split("\n"))) if f"</{RECORD}-" in text else False

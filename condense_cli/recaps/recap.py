@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.tokens import Counter
-from ..core.transcript import Message
+from ..core.transcript import BlockKind, Message
 from ..extractive.answers import is_all_words
 from ..extractive.survey import Survey
 from ..extractive.together import summarize
@@ -18,6 +18,7 @@ from ..ledger.entries import Command, Ledger, Request
 from ..ledger.quoting import quoted
 from ..ledger.written import command_text
 from ..passes.modes.stretch import Stretch, said_by_summary
+from .fence import holds_recap
 from .named import without_named, words_not_said
 from .unsolved import unsolved
 from .words import words_of
@@ -76,31 +77,38 @@ def recap(messages: Sequence[Message], budget: int, count: Counter, since: Seque
     failed = _newest_within(failed, int(room * _UNSOLVED), count)
     ledger = fit(ledger, int(room * _LEDGER), count)
 
-    def with_lines(lines: str) -> str:
+    def text_with(lines: str) -> str:
         return written(len(messages), words, failed, ledger, lines, is_lost=since is not None)
 
     given = {block.text for message in since or () for block in message.blocks}
     read = [*(_to_pick_from(message, given) for message in messages), *(since or ())]
-    survey = Survey(read, count)
-    room = budget - count(with_lines("")) - _SLACK
-    lines, text = "", with_lines("")
-    for _ in range(_ROUNDS):
-        found = summarize(survey, 0, len(messages), room) if room > 0 else ""
-        attempt = with_lines(found)
-        excess = count(attempt) - budget
-        if excess <= 0:
-            lines, text = found, attempt
-            break
-        room -= excess + _SLACK
+    lines = _lines(Survey(read, count), len(messages), budget, lambda lines: count(text_with(lines)))
+    text = text_with(lines)
     return Recap(len(messages), words, failed, ledger, lines, text, count(text), is_lost=since is not None)
 
 
+def _lines(survey: Survey, stop: int, budget: int, size: Callable[[str], int]) -> str:
+    """Lines of the messages before `stop`, as many as fit: `size` tells the tokens of the recap with them."""
+    room = budget - size("") - _SLACK
+    for _ in range(_ROUNDS):
+        found = summarize(survey, 0, stop, room) if room > 0 else ""
+        excess = size(found) - budget
+        if excess <= 0:
+            return found
+        room -= excess + _SLACK
+    return ""
+
+
 def _to_pick_from(message: Message, given: Set[str]) -> Message:
-    """A message without what is told elsewhere: marks and ledgers of summaries, the user's words in results, and whole
-    texts that are given all the same."""
+    """A message without what is told elsewhere: marks and ledgers of summaries, the user's words in results, earlier
+    recaps, and whole texts that are given all the same."""
     if message.is_summary:
         return said_by_summary(message)
-    gone = [is_all_words(block) or block.text in given for block in message.blocks]
+    gone = [
+        is_all_words(block)
+        or (block.kind is not BlockKind.TOOL_CALL and (block.text in given or holds_recap(block.text)))
+        for block in message.blocks
+    ]
     if not any(gone):
         return message
     blocks = (block.with_text("") if is_gone else block for block, is_gone in zip(message.blocks, gone, strict=True))

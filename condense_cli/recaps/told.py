@@ -18,6 +18,9 @@ from .recap import recap as _recap
 TOKENS: Final = 4_000
 """What a recap may have where nobody says how much."""
 
+ENOUGH: Final = 1_200
+"""As few as any model can do with, whatever its tokens are."""
+
 
 class Told(Struct, frozen=True):
     """A recap with the `budget` it was given, both in the model's tokens, and how those are known."""
@@ -34,10 +37,11 @@ def recap(transcript: Transcript, tokens: int = TOKENS, *, lost: bool = False, c
     The user's words come as instructions, all else as data behind a fence that no text can close. Raises UsageError
     for a budget that has no room for anything, and CondenseError where `lost` and the file records no compaction.
     """
-    if tokens < LEAST:
-        raise UsageError(f"A recap of {tokens} tokens has no room for anything.", f"Give it {LEAST} or more.")
     count = Counter.of(transcript, counter)
     factor = factor_of(transcript, count)
+    if factor.bare(tokens) < LEAST:
+        least = factor.shown(LEAST)
+        raise UsageError(f"A recap of {tokens:,} tokens has no room for anything.", f"Give it {least:,} or more.")
     if lost:
         sides = lost_of(transcript)
         if sides is None:

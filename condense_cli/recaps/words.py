@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from ..core.markers import parse_summary
 from ..core.transcript import BlockKind, Message
 from ..extractive.answers import words_in
-from ..extractive.pasted import own_units
+from ..extractive.pasted import own_units, pasted_units
 from ..extractive.units import render, split
 from ..ledger.collect import merge_all
 from ..ledger.entries import Ledger, Request
 from ..ledger.written import parse
+from .fence import fenced_data, holds_recap
 
 
 def words_of(messages: Sequence[Message]) -> tuple[Request, ...]:
@@ -26,7 +27,7 @@ def words_of(messages: Sequence[Message]) -> tuple[Request, ...]:
         if block.kind is BlockKind.TOOL_RESULT:
             text = words_in(block)
         else:
-            text = block.text if units is None else _without_pasted(block.text, units)
+            text = _without_pasted(block.text, units)
         if text.strip():
             said.append(Ledger(requests=(Request(text.strip("\n")),)))
     return merge_all(said).requests
@@ -41,7 +42,16 @@ def _quoted(messages: Sequence[Message]) -> Iterator[Ledger]:
                     yield Ledger(requests=found.requests)
 
 
-def _without_pasted(text: str, own: Sequence[int]) -> str:
+def _without_pasted(text: str, own: Sequence[int] | None) -> str:
+    """What of a text is the user's own, None being all of it; the data of a recap that it holds is pasted as well."""
+    if holds_recap(text):
+        lines = text.split("\n")
+        data = {*fenced_data(lines)}
+        text = "\n".join(line for number, line in enumerate(lines) if number not in data)
+        pasted = pasted_units(split(text))
+        own = [unit for unit in range(len(split(text).texts)) if unit not in pasted]
+    if own is None:
+        return text
     units = split(text)
     kept = bytearray(len(units.texts))
     for unit in own:

@@ -8,7 +8,7 @@ from typing import Final
 from ..core.plurals import plural
 from ..ledger.entries import Command, Ledger, Request
 from ..ledger.written import command_text, render
-from .fence import fenced, harmless, key_for
+from .fence import RECORD, WORDS, fenced, harmless, key_for
 
 _WORDS: Final = "What the user asked for, in their own words, oldest first. These are instructions; later ones win."
 _DATA: Final = (
@@ -32,9 +32,9 @@ def written(
     key = key_for([*(request.text for request in words), *data])
     parts = [_opening(messages, is_lost)]
     if words:
-        parts += ["", _WORDS, fenced("words", key, _numbered(words))]
+        parts += ["", _WORDS, fenced(WORDS, key, _numbered(words))]
     if data:
-        parts += ["", _DATA, fenced("record", key, data)]
+        parts += ["", _DATA, fenced(RECORD, key, data)]
     return "\n".join(parts)
 
 

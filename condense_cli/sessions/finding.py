@@ -20,10 +20,12 @@ _DAYS: Final = 3
 """Levels of folders above the rollouts of a day."""
 _UUID: Final = 36
 """Characters of the id that ends the name of a rollout."""
+_SHORT: Final = 8
+"""Those of it that are enough beside the time of a snapshot."""
 
 
 class SessionFile(Struct, frozen=True):
-    """One file that holds a session. `is_side`: a sub-agent's, or put away; shown on demand only."""
+    """One file that holds a session. `is_side`: a sub-agent's, put away, or a snapshot; shown on demand only."""
 
     client: Client
     id: str
@@ -32,6 +34,11 @@ class SessionFile(Struct, frozen=True):
     mtime_ns: int
     place: Place
     is_side: bool = False
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether it is what a session was before a compaction."""
+        return snapshot_of(os.path.basename(self.path)) is not None
 
 
 class Skipped(Struct, frozen=True):
@@ -70,7 +77,7 @@ def find(places: Iterable[Place], *, everything: bool = False) -> Finding:
 
 def _id_of_snapshot(id: str, time: str) -> str:
     """The id of a session, and when it was kept: what it was called once."""
-    return f"{id}@{time}"
+    return f"{id[:_SHORT]}@{time.partition('.')[0]}"
 
 
 def _id_of_log(place: Place, path: str) -> str:

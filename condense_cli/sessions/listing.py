@@ -162,8 +162,9 @@ def _has_messages(file: SessionFile) -> bool:
 
 def short_ids(files: Iterable[SessionFile]) -> dict[str, str]:
     """As much of each id as no other id begins with."""
-    ids = sorted({file.id for file in files})
-    short = {}
+    files = list(files)
+    ids = sorted({file.id for file in files if not file.is_snapshot})
+    short = {file.id: file.id for file in files if file.is_snapshot}  # Its session is called so, up to the time.
     for before, id, after in zip(["", *ids], ids, [*ids[1:], ""], strict=False):
         shared = max(_shared(id, before), _shared(id, after))
         short[id] = id[: max(SHORTEST_ID, shared + 1)]

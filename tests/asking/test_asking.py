@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -16,13 +17,15 @@ from condense_cli.asking.pages import MOST, page
 from condense_cli.config.user import UserConfiguration
 from condense_cli.core.markers import short_hash
 from condense_cli.errors import CondenseError, UsageError
+from condense_cli.formats.engine.session_ids import claude_folder
 from condense_cli.sessions.places import places
 
 ID = "0b7e63aa-0000-4000-8000-000000000001"
 
 
-def put(home: Path, data: bytes, id: str = ID, project: str = "-work-shop") -> Path:
-    path = home / ".claude" / "projects" / project / f"{id}.jsonl"
+def put(home: Path, data: bytes, id: str = ID, project: str = "") -> Path:
+    """A session of the project in this folder, or of another one."""
+    path = home / ".claude" / "projects" / (project or claude_folder(os.path.realpath(home))) / f"{id}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return path
@@ -57,6 +60,14 @@ def test_a_server_for_one_session_has_no_other(library: Library, tmp_path: Path)
     assert one.session().path == one.session("session").path == str(file)
     with pytest.raises(UsageError, match="one session alone"):
         one.session(ID)
+
+
+def test_the_latest_session_is_none_of_another_project(tmp_path: Path) -> None:
+    put(tmp_path, claude_summary(), project="-work-other")
+    library = Library(places(tmp_path, {}, sys.platform), tmp_path)
+    with pytest.raises(CondenseError, match="This project has no session"):
+        library.session()
+    assert library.session(ID[:8]).path.endswith(f"{ID}.jsonl")
 
 
 # What was cut is in the backup beside the file.

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from condense_cli.installing.codex_trust import said_by_codex
+from condense_cli.installing.target import Target
+
 from . import messages_api, responses_api
 from .claude import ClaudeCode
 from .codex import Codex
@@ -144,6 +147,21 @@ def test_codex_sends_the_recap_after_its_compaction(codex: Codex) -> None:
     rollout = codex.rollouts()[0]
     backups = json.loads(condense(codex.home, "undo", str(rollout), "--list", "--json").stdout)["backups"]
     assert [each["kind"] for each in backups] == ["snapshot"]
+
+
+# What typing /hooks does: the hash that Codex shows goes into its configuration.
+def test_codex_runs_the_hooks_that_are_trusted_and_the_status_says_so(codex: Codex) -> None:
+    condense(codex.home, "install", "codex", "--yes")
+    path = f"{codex.executable.parent}{os.pathsep}{os.environ['PATH']}"
+    seen = {"HOME": str(codex.home), "CODEX_HOME": str(codex.folder), "PATH": path}
+    hooks = said_by_codex(Target("codex", codex.home, seen)) or []
+    assert sorted(hook["eventName"] for hook in hooks) == ["preCompact", "sessionStart", "stop"]
+    configuration = codex.folder / "config.toml"
+    trusted = [f'[hooks.state."{hook["key"]}"]\ntrusted_hash = "{hook["currentHash"]}"\n' for hook in hooks]
+    configuration.write_text("\n".join([configuration.read_text(), *trusted]))
+    status = condense(codex.home, "install", "codex", "--status", PATH=path)
+    assert status.returncode == 0, status.stdout
+    assert "<record-" in texts_of(worked_in_codex(codex))
 
 
 # Untrusted hooks are passed over in silence; the status knows, by Codex's own word.

@@ -137,32 +137,6 @@ def test_measuring_remembers_what_the_preset_would_free(tmp_path: Path, monkeypa
     assert remembered["frees"] >= 0
 
 
-def test_the_status_line_has_share_cache_and_what_would_be_freed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.time", lambda: 1_795_000_000.0)
-    window = {"total_input_tokens": 124_000, "context_window_size": 200_000, "used_percentage": 62}
-    cache = {"warm": True, "ttl": "5m", "expires_at": 1_795_000_240}
-    given = {"session_id": SESSION, "context_window": window, "prompt_cache": cache}
-    assert status_line.answer(CLIENT, given) == "62% of 200k · cache warm 4 min"
-    notes.remember(CLIENT, SESSION, measured=124_000, frees=53_200)
-    assert status_line.answer(CLIENT, given) == "62% of 200k · cache warm 4 min · condensing frees 53k"
-    given["prompt_cache"] = {"warm": False}
-    window["total_input_tokens"] = 20_000
-    window["used_percentage"] = 10
-    assert status_line.answer(CLIENT, given) == "10% of 200k · cache cold"
-
-
-@pytest.mark.parametrize(
-    ("expires", "left"),
-    [("2026-11-18T11:10:30Z", " 4 min"), (1_795_000_030_000, " 30 s"), (1, ""), ("soon", ""), (None, "")],
-)
-def test_the_end_of_the_cache_is_read_in_the_ways_of_clients(
-    monkeypatch: pytest.MonkeyPatch, expires: object, left: str
-) -> None:
-    monkeypatch.setattr("time.time", lambda: 1_795_000_000.0)
-    given = {"prompt_cache": {"warm": True, "expires_at": expires}}
-    assert status_line.answer(CLIENT, given) == f"cache warm{left}"
-
-
 # The client writes the compaction down only later: the file ends before it.
 def test_after_a_compaction_the_model_gets_a_recap_once(tmp_path: Path) -> None:
     path = session(tmp_path / "s.jsonl")
@@ -235,48 +209,6 @@ def test_a_recap_is_no_longer_than_clients_take(tmp_path: Path) -> None:
     text = json.loads(recalling.answer(CLIENT, at(path, source="compact")))["hookSpecificOutput"]["additionalContext"]
     assert 5_000 < len(text) <= 9_500
     assert text.rstrip().endswith(">")
-
-
-def test_a_session_is_kept_before_a_compaction_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
-    path = tmp_path / ".claude" / "projects" / "-work-shop" / f"{SESSION}.jsonl"
-    path.parent.mkdir(parents=True)
-    before = as_lines(before_in_claude())
-    path.write_bytes(before)
-    event = json.dumps(at(path, trigger="auto")).encode()
-    for _ in range(2):  # Two installations of the hook keep one.
-        assert condense_process("hook", CLIENT, "pre-compact", stdin=event).stdout == b""
-    kept = [each for each in path.parent.iterdir() if each != path]
-    assert [each.read_bytes() for each in kept] == [before]
-    assert kept[0].name.endswith(".condense-snapshot")
-    path.write_bytes(claude_summary())  # The client goes on with its file.
-    assert kept[0].read_bytes() == before
-
-    listed = condense("sessions", "--all", "--json").json["sessions"]
-    assert [each["path"] for each in listed if each["aside"]] == [str(kept[0])]
-    assert [each["path"] for each in condense("sessions", "--json").json["sessions"]] == [str(path)]
-    snapshot_id = next(each["id"] for each in listed if each["aside"])
-    assert condense("show", "--session", snapshot_id, "0").text == condense("show", str(kept[0]), "0").text
-    assert condense("inspect", "--session", SESSION[:8], "--json").json["messages"] == 7
-
-    shown = condense("undo", str(path), "--list", "--json").json["backups"]
-    assert [each["kind"] for each in shown] == ["snapshot"]
-    assert condense("undo", str(path)).status == 1  # It went on.
-    assert condense("undo", str(path), "--force").status == 0
-    assert path.read_bytes() == before
-
-
-def test_of_many_snapshots_the_newest_stay(tmp_path: Path) -> None:
-    from datetime import UTC, datetime, timedelta
-
-    from condense_cli.storage.backups import backups_of, keep_snapshot
-
-    path = tmp_path / "s.jsonl"
-    for number in range(6):
-        path.write_bytes(b"{}\n" * (number + 1))
-        assert keep_snapshot(path, now=datetime(2026, 11, 23, tzinfo=UTC) + timedelta(minutes=number))
-    assert [each.size for each in backups_of(path)] == [18, 15, 12]
 
 
 @pytest.mark.parametrize("event", ["stop", "session-start", "pre-compact", "status-line", "measure", "nonsense"])

@@ -28,16 +28,16 @@ TOML = '# mine\nmodel = "gpt-5.5"   # the best\n\n[mcp_servers.other]\ncommand =
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own, and no client that could be asked."""
-    home = tmp_path / "home"
-    home.mkdir()
+    own_home = tmp_path / "home"
+    own_home.mkdir()
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("HOME", str(own_home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    return home
+    return own_home
 
 
 def put(path: Path, text: str) -> Path:
@@ -52,32 +52,32 @@ def commands(settings: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
-def test_nothing_is_written_before_it_was_shown_and_wanted(client: str, home: Path) -> None:
+def test_nothing_is_written_before_it_was_shown_and_wanted(client: str, own_home: Path) -> None:
     for options in (["--dry-run"], []):
         ran = condense("install", client, *options)
         assert ran.status == 0
         assert f"hook {client} session-start" in ran.text
-        assert snapshot(home) == {}
+        assert snapshot(own_home) == {}
     assert "--yes writes it" in condense("install", client).stderr
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
-def test_what_is_installed_once_is_installed_twice(client: str, home: Path) -> None:
+def test_what_is_installed_once_is_installed_twice(client: str, own_home: Path) -> None:
     condense("install", client, "--yes")
-    first = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    first = {path: path.read_bytes() for path in own_home.rglob("*") if path.is_file()}
     again = condense("install", client, "--yes")
     assert "Nothing to change" in again.text
-    assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == first
+    assert {path: path.read_bytes() for path in own_home.rglob("*") if path.is_file()} == first
     condense("install", client, "--remove", "--yes")
-    assert [path for path in home.rglob("*") if path.is_file()] == []
+    assert [path for path in own_home.rglob("*") if path.is_file()] == []
     assert "nothing of condense" in condense("install", client, "--remove", "--yes").text
 
 
 # With tabs and without a final line break, as somebody's editor left it.
 @pytest.mark.parametrize(("indent", "end"), [(2, "\n"), ("\t", ""), (4, "\r\n")])
-def test_settings_of_others_come_back_byte_for_byte(home: Path, indent: int | str, end: str) -> None:
+def test_settings_of_others_come_back_byte_for_byte(own_home: Path, indent: int | str, end: str) -> None:
     text = json.dumps(OTHERS, indent=indent).replace("\n", "\r\n" if end == "\r\n" else "\n") + end
-    path = put(home / ".claude" / "settings.json", "")
+    path = put(own_home / ".claude" / "settings.json", "")
     path.write_bytes(text.encode())
     condense("install", "claude-code", "--yes")
     after = json.loads(path.read_bytes())
@@ -89,20 +89,20 @@ def test_settings_of_others_come_back_byte_for_byte(home: Path, indent: int | st
     assert path.read_bytes() == text.encode()
 
 
-def test_a_status_line_of_others_stays(home: Path) -> None:
+def test_a_status_line_of_others_stays(own_home: Path) -> None:
     line = {"type": "command", "command": "~/.claude/line.sh"}
-    path = put(home / ".claude" / "settings.json", json.dumps({"statusLine": line}))
+    path = put(own_home / ".claude" / "settings.json", json.dumps({"statusLine": line}))
     assert "another status line" in condense("install", "claude-code", "--yes").text
     assert json.loads(path.read_text())["statusLine"] == line
     condense("install", "claude-code", "--remove", "--yes")
     assert path.read_text() == json.dumps({"statusLine": line})
 
 
-def test_a_server_of_others_by_our_name_stays(home: Path) -> None:
+def test_a_server_of_others_by_our_name_stays(own_home: Path) -> None:
     state = json.dumps({"mcpServers": {"condense": {"command": "another", "args": []}}, "numStartups": 3})
-    path = put(home / ".claude.json", state)
+    path = put(own_home / ".claude.json", state)
     toml = '[mcp_servers.condense]\ncommand = "another"\n'
-    config = put(home / ".codex" / "config.toml", toml)
+    config = put(own_home / ".codex" / "config.toml", toml)
     for client in ("claude-code", "codex"):
         condense("install", client, "--yes")
         condense("install", client, "--remove", "--yes")
@@ -110,8 +110,8 @@ def test_a_server_of_others_by_our_name_stays(home: Path) -> None:
     assert config.read_text() == toml
 
 
-def test_a_configuration_of_codex_is_only_added_to(home: Path) -> None:
-    path = put(home / ".codex" / "config.toml", TOML)
+def test_a_configuration_of_codex_is_only_added_to(own_home: Path) -> None:
+    path = put(own_home / ".codex" / "config.toml", TOML)
     condense("install", "codex", "--yes")
     assert path.read_text().startswith(TOML)
     assert tomllib.loads(path.read_text())["mcp_servers"]["condense"]["args"] == [*program()[1:], "mcp"]
@@ -121,48 +121,60 @@ def test_a_configuration_of_codex_is_only_added_to(home: Path) -> None:
     assert path.read_text() == TOML + "[hooks.state]\nx = 1\n"
 
 
-def test_broken_settings_are_left_alone(home: Path) -> None:
-    path = put(home / ".claude" / "settings.json", '{"model": ')
+def test_broken_settings_are_left_alone(own_home: Path) -> None:
+    path = put(own_home / ".claude" / "settings.json", '{"model": ')
     ran = condense("install", "claude-code", "--yes")
     assert ran.status == 3
     assert "is no JSON" in ran.message
     assert path.read_text() == '{"model": '
-    put(home / ".codex" / "config.toml", "a = ")
+    put(own_home / ".codex" / "config.toml", "a = ")
     assert "is no TOML" in condense("install", "codex", "--yes").message
-    assert not (home / ".codex" / "hooks.json").exists()
+    assert not (own_home / ".codex" / "hooks.json").exists()
 
 
-def test_a_link_to_settings_elsewhere_stays_a_link(home: Path) -> None:
-    real = put(home / "dotfiles" / "claude.json", "{}\n")
-    (home / ".claude").mkdir()
-    (home / ".claude" / "settings.json").symlink_to(real)
+@pytest.mark.parametrize("name", ["J\u00f6rg", "\\u004a\\u00f6rg", "\\ud83d", "J\u00f6rg \\uD83D"])
+def test_characters_stay_as_they_are_spelled(own_home: Path, name: str) -> None:
+    text = f'{{\n  "name": "{name}"\n}}\n'
+    path = put(own_home / ".claude.json", text)
+    path.chmod(0o600)
     condense("install", "claude-code", "--yes")
-    assert (home / ".claude" / "settings.json").is_symlink()
+    assert json.loads(path.read_text())["name"] == json.loads(text)["name"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    condense("install", "claude-code", "--remove", "--yes")
+    assert json.loads(path.read_text()) == json.loads(text)
+
+
+def test_a_link_to_settings_elsewhere_stays_a_link(own_home: Path) -> None:
+    real = put(own_home / "dotfiles" / "claude.json", "{}\n")
+    (own_home / ".claude").mkdir()
+    (own_home / ".claude" / "settings.json").symlink_to(real)
+    condense("install", "claude-code", "--yes")
+    assert (own_home / ".claude" / "settings.json").is_symlink()
     assert commands(json.loads(real.read_text()))
 
 
-def test_a_project_has_settings_of_its_own(home: Path, tmp_path: Path) -> None:
+def test_a_project_has_settings_of_its_own(own_home: Path, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     (project / "src").mkdir()
     condense("install", "claude-code", "--project", "--yes", cwd=project / "src")
     assert commands(json.loads((project / ".claude" / "settings.local.json").read_text()))
-    assert list(json.loads((home / ".claude.json").read_text())["projects"]) == [str(project)]
-    assert not (home / ".claude").exists()
+    assert list(json.loads((own_home / ".claude.json").read_text())["projects"]) == [str(project)]
+    assert not (own_home / ".claude").exists()
     condense("install", "codex", "--project", "--yes", cwd=project)
     assert (project / ".codex" / "hooks.json").is_file()
     assert condense("install", "claude-code", "--project", "--status", cwd=project).status == 0
     for client in ("claude-code", "codex"):
         condense("install", client, "--project", "--remove", "--yes", cwd=project)
-    assert [path for path in [*project.rglob("*"), *home.rglob("*")] if path.is_file()] == []
+    assert [path for path in [*project.rglob("*"), *own_home.rglob("*")] if path.is_file()] == []
 
 
-def test_the_status_says_what_does_not_work(home: Path) -> None:
+def test_the_status_says_what_does_not_work(own_home: Path) -> None:
     assert "not installed" in condense("install", "claude-code", "--status").text
     condense("install", "claude-code", "--yes")
     assert condense("install", "claude-code", "--status").status == 0
     add_fault("claude-code", "stop", "ValueError: no such thing")
-    path = home / ".claude" / "settings.json"
+    path = own_home / ".claude" / "settings.json"
     path.write_text(path.read_text().replace(shlex.quote(program()[0]), "/gone/bin/condense"))
     ran = condense("install", "claude-code", "--status")
     assert ran.status == 1
@@ -200,13 +212,31 @@ def test_commands_are_absolute_and_known_again() -> None:
         assert Path(shlex.split(command)[0]).is_absolute()
         assert runs(command)
         assert is_ours(command)
-    assert is_ours("'/home/a b/bin/condense' hook codex stop")
+    assert is_ours("'/own_home/a b/bin/condense' hook codex stop")
     assert is_ours("/usr/bin/python3 -P -m condense_cli hook codex stop")
     assert not is_ours("condense run --hook")
     assert not is_ours(None)
 
 
-def test_codex_says_itself_what_it_trusts(home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".claude/settings.json", '{"hooks": ["mine"]}'),
+        (".claude/settings.json", '{"hooks": {"Stop": "mine"}}'),
+        (".claude.json", '{"mcpServers": ["mine"]}'),
+        (".claude/settings.json", '["mine"]'),
+    ],
+)
+def test_what_is_not_understood_is_not_written_over(own_home: Path, name: str, text: str) -> None:
+    path = put(own_home / name, text)
+    ran = condense("install", "claude-code", "--yes")
+    assert ran.status == 3
+    assert "Mend it first" in ran.message
+    assert path.read_text() == text
+    assert [each for each in own_home.rglob("*") if each.is_file()] == [path]
+
+
+def test_codex_says_itself_what_it_trusts(own_home: Path, tmp_path: Path) -> None:
     condense("install", "codex", "--yes")
     hooks = [
         {"eventName": name, "command": hook_command("codex", "stop"), "enabled": True, "trustStatus": status}
@@ -221,17 +251,17 @@ def test_codex_says_itself_what_it_trusts(home: Path, tmp_path: Path) -> None:
 
 
 # Without the client its configuration is looked into.
-def test_trust_is_read_from_the_configuration_otherwise(home: Path) -> None:
+def test_trust_is_read_from_the_configuration_otherwise(own_home: Path) -> None:
     condense("install", "codex", "--yes")
-    config = home / ".codex" / "config.toml"
-    hooks = home / ".codex" / "hooks.json"
+    config = own_home / ".codex" / "config.toml"
+    hooks = own_home / ".codex" / "hooks.json"
     assert "Not trusted yet: SessionStart, PreCompact, Stop." in condense("install", "codex", "--status").text
     for event in ("session_start", "pre_compact", "stop"):
         config.write_text(config.read_text() + f'\n[hooks.state."{hooks}:{event}:0:0"]\ntrusted_hash = "sha256:1"\n')
     assert condense("install", "codex", "--status").status == 0
 
 
-def test_a_client_that_hangs_is_not_waited_for(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_hangs_is_not_waited_for(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codex_trust, "_SECONDS", 0.2)
     condense("install", "codex", "--yes")
     fake = put(tmp_path / "codex", "#!/bin/sh\nexec /bin/sleep 60\n")

@@ -41,7 +41,7 @@ def install(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Show what would be written, and stop.")] = False,
     status: Annotated[
         bool, typer.Option("--status", help="Say whether it is installed and works. Exit status 1: no.")
-    ] = (False),
+    ] = False,
     remove: Annotated[bool, typer.Option("--remove", help="Take out all of it, and nothing else.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
 ) -> None:
@@ -52,7 +52,7 @@ def install(
     stands for (with the extra mcp). What is written is shown first. Settings of others stay as they are.
     """
     with exits():
-        if sum((dry_run or yes, status)) > 1 or (status and remove):
+        if status and (dry_run or yes or remove):
             raise UsageError("--status only looks.", "Use it alone, or with --project.")
         target = _target(client.value, project)
         steps: Any = import_module(f"...installing.{client.value.replace('-', '_')}", __package__)
@@ -61,10 +61,12 @@ def install(
         plan: Plan = steps.removed(target) if remove else steps.installed(target)
         if not plan.changes:
             typer.echo("Nothing to change: " + ("nothing of condense is there." if remove else "it is all there."))
-        elif _shown(plan) and not dry_run and _is_wanted(yes):
-            for edit in plan.changes:
-                edit.write()
-            typer.echo("Removed." if remove else "Written. Start the client anew to use it.")
+        else:
+            _show(plan)
+            if not dry_run and _is_wanted(yes):
+                for edit in plan.changes:
+                    edit.write()
+                typer.echo("Removed." if remove else "Written. Start the client anew to use it.")
         _say_rest(plan, lacks_mcp=not (remove or target.has_mcp))
 
 
@@ -78,13 +80,12 @@ def _target(client: str, project: bool) -> Target:
     return Target(client, Path(os.path.expanduser("~")), os.environ, folder, find_spec("mcp") is not None)
 
 
-def _shown(plan: Plan) -> bool:
+def _show(plan: Plan) -> None:
     from ...report.text.visible import visible
 
     for edit in plan.changes:
         for line in edit.shown():
             typer.echo(visible(line))
-    return True
 
 
 def _is_wanted(yes: bool) -> bool:

@@ -24,7 +24,8 @@ def sessions_here() -> list[str]:
     from ...sessions.finding import find
     from ..machine import session_places
 
-    files = find(session_places(), everything=True).files
+    # What a snapshot records its session records as well.
+    files = [file for file in find(session_places(), everything=True).files if not file.is_snapshot]
     if not files:
         raise UnreadableError("There are no sessions on this machine.", "condense sessions says where it looks.")
     return [file.path for file in files]

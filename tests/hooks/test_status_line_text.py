@@ -1,0 +1,43 @@
+"""The status line: what a client says of window and cache, and what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from condense_cli.hooks import notes, status_line
+
+SESSION = "0b7e63aa-0000-4000-8000-000000000001"
+CLIENT = "claude-code"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_the_status_line_has_share_cache_and_what_would_be_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: 1_795_000_000.0)
+    window = {"total_input_tokens": 124_000, "context_window_size": 200_000, "used_percentage": 62}
+    cache = {"warm": True, "ttl": "5m", "expires_at": 1_795_000_240}
+    given = {"session_id": SESSION, "context_window": window, "prompt_cache": cache}
+    assert status_line.answer(CLIENT, given) == "62% of 200k · cache warm 4 min"
+    notes.remember(CLIENT, SESSION, measured=124_000, frees=53_200)
+    assert status_line.answer(CLIENT, given) == "62% of 200k · cache warm 4 min · condensing frees 53k"
+    given["prompt_cache"] = {"warm": False}
+    window["total_input_tokens"] = 20_000
+    window["used_percentage"] = 10
+    assert status_line.answer(CLIENT, given) == "10% of 200k · cache cold"
+
+
+@pytest.mark.parametrize(
+    ("expires", "left"),
+    [("2026-11-18T11:10:30Z", " 4 min"), (1_795_000_030_000, " 30 s"), (1, ""), ("soon", ""), (None, "")],
+)
+def test_the_end_of_the_cache_is_read_in_the_ways_of_clients(
+    monkeypatch: pytest.MonkeyPatch, expires: object, left: str
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 1_795_000_000.0)
+    given = {"prompt_cache": {"warm": True, "expires_at": expires}}
+    assert status_line.answer(CLIENT, given) == f"cache warm{left}"
