@@ -13,7 +13,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """The command with each parameter that is annotated with a NamedTuple spread out to the options that it holds.
 
     A field of the tuple is an option as a parameter of a command is one: annotated for Typer, with its default. All
-    other parameters are options of their own.
+    other parameters are options of their own. A lambda in an annotation of a tuple would see no names of its module.
     """
     options: dict[str, inspect.Parameter] = {}
     groups: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The options of `condense evaluate` in groups: what is condensed, how it is measured, where it is shown, what is called."""
+"""The options of `condense evaluate` in groups: what is done, how it is measured, where it is shown, what is called."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ _CUTS: Final = "0.5,0.75"
 _MIN_TOKENS: Final = 8_000
 
 
+def complete_against() -> list[str]:
+    return [*AGAINST, "none"]
+
+
+def complete_measure() -> list[str]:
+    return [*RECALLS, *WITNESSES, "all"]
+
+
 class Condensing(NamedTuple):
     """What is done to each transcript at its cuts, and what that is compared with."""
 
@@ -63,7 +71,7 @@ class Condensing(NamedTuple):
         typer.Option(
             "--against",
             metavar="NAME",
-            autocompletion=lambda: [*AGAINST, "none"],
+            autocompletion=complete_against,
             help=f"What to compare with: {', '.join(AGAINST)} or none; may be repeated.  "
             "[default: the first four; none with --profile or --prompt]",
         ),
@@ -89,7 +97,7 @@ class Cutting(NamedTuple):
         typer.Option(
             "--measure",
             metavar="NAME",
-            autocompletion=lambda: [*RECALLS, *WITNESSES, "all"],
+            autocompletion=complete_measure,
             help=f"What to show: {', '.join((*RECALLS, *WITNESSES))} or all; may be repeated.  "
             "[default: the first three; bits as well with --profile or --prompt]",
         ),
