@@ -41,21 +41,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture(autouse=True)
-def isolated_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def isolated_home(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
-        monkeypatch.setenv(name, str(home))
+        monkeypatch.setenv(name, str(empty_home))
     for name in list(os.environ):
         if name.startswith("CONDENSE_") or name.endswith("_API_KEY") or name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS"):
             monkeypatch.delenv(name)
-    yield home
-    written = [path.name for path in home.iterdir()]
+    yield empty_home
+    written = [path.name for path in empty_home.iterdir()]
     for name in written:
-        shutil.rmtree(home / name) if (home / name).is_dir() else (home / name).unlink()
+        shutil.rmtree(empty_home / name) if (empty_home / name).is_dir() else (empty_home / name).unlink()
     assert not written, "something was written into the user's home"
 
 

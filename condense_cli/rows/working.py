@@ -17,6 +17,7 @@ from .reading import Lines, batches, opened
 from .recognising import is_parquet
 from .row import Kind
 
+_Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 Write = Callable[[list[bytes]], None]
 
@@ -75,7 +76,7 @@ def _nowhere(lines: list[bytes]) -> None:
     pass
 
 
-def results(work: Callable[[Lines], _Result], tasks: Iterator[Lines], jobs: int) -> Iterator[_Result]:
+def results(work: Callable[[_Task], _Result], tasks: Iterator[_Task], jobs: int) -> Iterator[_Result]:
     """What `work` makes of each batch, in order; other processes are started for more than a few."""
     few = list(islice(tasks, _FEW))
     return in_order(work, chain(few, tasks), jobs if len(few) == _FEW else 1)

@@ -9,6 +9,7 @@ import pickle
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -22,11 +23,12 @@ from strategies import TEXTS
 import condense_cli
 from condense_cli import api
 from condense_cli.cli import options
-from condense_cli.cli.rows.condensing import RowsTask, _condense_apart
+from condense_cli.cli.rows.condensing import RowsTask, condense_batch
 from condense_cli.cli.running.one_of_many import rules_of
 from condense_cli.cli.running.options import Spending
 from condense_cli.cli.running.summarizing import calls_of
 from condense_cli.cli.running.work import Treatment, Work
+from condense_cli.cli.running.workers import apart
 from condense_cli.config.loading import parse_configuration
 from condense_cli.core import tiktoken_counter, tokens
 from condense_cli.core.tokens import COUNTERS, count_text, encoding_for
@@ -233,10 +235,11 @@ def test_rows_in_other_processes_count_alike(fresh: None, rows_file: Path, monke
     configuration = parse_configuration("preset: speed\ncounter: tiktoken\n")
     treatment = Treatment(Work(configuration), calls_of(Spending()))
     task, batch = pickle.loads(pickle.dumps((RowsTask("rows", kind, treatment), Lines(1, data.splitlines(True)))))
-    plain = _condense_apart(task, kind, batch)
+    do = partial(condense_batch, task, kind)
+    plain = apart(do, treatment, batch)[0]
     tokens._counter.cache_clear()
     monkeypatch.setattr(tiktoken_counter, "counter_of", lambda encoding: len)
-    assert _condense_apart(task, kind, batch).tally.tokens_before > 2 * plain.tally.tokens_before
+    assert apart(do, treatment, batch)[0].tally.tokens_before > 2 * plain.tally.tokens_before
 
 
 # Files that another counter counted are not up to date.

@@ -41,6 +41,9 @@ COPYING = ("copilot", "langchain", "qwen-code", "openhands", "openhands-sdk", "m
 ESCAPES = re.compile(rb"(\[condense: |\[see )(?:\\\\)+")
 """What text that imitates our marks gets where it is written, as JSON spells it."""
 
+IF_NEW = "Records that repeat what others say: COPYING has the format. Links that lead to records: RELINKED_KEYS."
+"""What a new format may need here."""
+
 RELINKED_KEYS = {
     "claude-code": (b'"parentUuid"', b'"leafUuid"', b'"sourceToolAssistantUUID"', b'"logicalParentUuid"'),
     "codex": (b'"id"',),
@@ -120,7 +123,7 @@ def untouched_is_untouched(result: Condensation, data: bytes) -> None:
             _copies_went(*(_without_links(json_text.parse(raw), relinked) for raw in (old, new)))
             continue
         old, new = (ESCAPES.sub(rb"\1", raw) for raw in (old, new))
-        assert old == new or ((gone or emptied) and any(key in old for key in relinked))
+        assert old == new or ((gone or emptied) and any(key in old for key in relinked)), IF_NEW
     if not (changed or emptied):
         assert data == before.data
 

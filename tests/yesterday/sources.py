@@ -9,15 +9,27 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, Final
 
+import agent_logs
 import claude_tree
+import further_agents
 import real
 from build import LONG, assistant, call, result, text, thinking, user
 from pictures import PIXEL
+
+from condense_cli.formats import FORMATS
 
 Json = dict[str, Any]
 SAMPLES: Final = real.PROJECT / "sample_transcripts"
 _LONGEST: Final = 1_500
 """Characters that are left of a tool result of the recorded chat: the fixtures are to stay small."""
+
+
+_FORMATS: Final = {form.name for form in FORMATS}
+_FURTHER: Final = {
+    **further_agents.WRITABLE,
+    **further_agents.READ_ONLY,
+    "request-log": agent_logs.READ_ONLY["request-log"],
+}
 
 
 def _writers(name: str) -> ModuleType:
@@ -74,6 +86,7 @@ def inputs() -> dict[str, bytes]:
         "kimi.jsonl": _lines(clients.kimi(system, messages)),
         "opencode-events.jsonl": _lines(clients.opencode_events(clients.opencode(messages))),
         "claude-stream-json.jsonl": _lines(agents.claude_stream(messages)),
+        **{f"{name}.json": write(messages) for name, write in _FURTHER.items() if name in _FORMATS},
         "mixed.json": _one(_mixed()),
         "compacted-claude-code.jsonl": _lines(_compacted_by_claude(messages)),
         "compacted-codex.jsonl": _lines(_compacted_by_codex(rollout)),

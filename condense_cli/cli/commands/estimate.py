@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from ...errors import UsageError
 from ..console import console, exits, say, write_text
+from ..grouped import grouped
 from ..options import (
     AllowCalls,
     CountAs,
@@ -31,9 +32,12 @@ from ..running.providing import Assignments, checked, complete_provider, provide
 from ..running.several import check_rows
 
 if TYPE_CHECKING:
+    from ...calling import Calls
     from ...config.layers import Settings
     from ...config.models import Configuration
     from ...providers.registry import Registry
+    from ...report.estimate.facts import Estimate
+    from ..running.counting import Counted
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -49,42 +53,81 @@ EXAMPLES = (
 )
 
 
-def estimate(
-    file: File = None,
+class Comparing(NamedTuple):
+    """What is to be compared: presets and providers, on a transcript or a set of rows."""
+
+    file: File = None
     presets: Annotated[
         list[str] | None, typer.Argument(metavar="[PRESET]...", help="Presets, or files.  [default: all presets]")
-    ] = None,
-    session: Session = None,
+    ] = None
+    session: Session = None
     preset: Annotated[
         list[str] | None,
         typer.Option(
             "--preset", "-p", metavar="NAME|PATH", autocompletion=complete_preset, help="A preset; may be repeated."
         ),
-    ] = None,
+    ] = None
     provider: Annotated[
         list[str] | None,
         typer.Option(
             "--provider", metavar="NAME", autocompletion=complete_provider, help="A provider; may be repeated."
         ),
-    ] = None,
-    assignments: Assignments = None,
-    model: Model = None,
-    target_tokens: TargetTokens = None,
-    target_percent: TargetPercent = None,
-    overhead_tokens: OverheadTokens = None,
-    counter: CounterOption = None,
-    count_as: CountAs = None,
+    ] = None
+    assignments: Assignments = None
+
+    @property
+    def source(self) -> str:
+        """The file; with --session all arguments are presets. Raises UsageError."""
+        return input_file(None if self.session is not None else self.file, self.session)
+
+    @property
+    def names(self) -> list[str]:
+        """The presets that are named, each once."""
+        first = [self.file] if self.session is not None and self.file is not None else []
+        return list(dict.fromkeys([*first, *(self.presets or []), *(self.preset or [])]))
+
+
+class Measuring(NamedTuple):
+    """In which numbers."""
+
+    model: Model = None
+    target_tokens: TargetTokens = None
+    target_percent: TargetPercent = None
+    overhead_tokens: OverheadTokens = None
+    counter: CounterOption = None
+    count_as: CountAs = None
     quality: Annotated[
         bool,
         typer.Option("--quality", help="Measure on this transcript how much each keeps of what later work needs."),
-    ] = False,
-    profile: Profile = None,
-    allow_calls: AllowCalls = False,
-    redact: Redact = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
-    format: FormatOption = None,
-    lenient: LenientReading = False,
-) -> None:
+    ] = False
+
+
+class Calling(NamedTuple):
+    """Which calls are priced, or made with --count exact."""
+
+    profile: Profile = None
+    allow_calls: AllowCalls = False
+    redact: Redact = False
+
+
+class Printing(NamedTuple):
+    """How it is read and printed."""
+
+    json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False
+    format: FormatOption = None
+    lenient: LenientReading = False
+
+
+class _Ways(NamedTuple):
+    """What is compared: every configuration by its name, of which the first ones are presets."""
+
+    presets: list[str]
+    configurations: list[tuple[str, Configuration]]
+    registry: Registry
+
+
+@grouped
+def estimate(comparing: Comparing, measuring: Measuring, calling: Calling, printing: Printing) -> None:
     """Show what presets would save and cost. Nothing is written.
 
     Condensing saves tokens at every turn and costs once: what follows the first change is written to
@@ -94,107 +137,124 @@ def estimate(
     one that counts is made.
     """
     with exits():
-        from datetime import UTC, datetime
-
         from msgspec.structs import replace
 
-        from ... import api
-        from ...core.tokens import BUILT_IN, Counter, encoding_for
-        from ...report.costs.facts import PriceSource
-        from ...report.costs.usage import overhead_of
-        from ...report.estimate import facts as facts_of_estimate
-        from ...report.estimate.typical import typical_of
         from ...report.run.facts import to_json
         from ...rows.recognising import rows_in
-        from ..running.counting import check_one, count_asked, factor_for
-        from ..running.settings import presets_here, settings_if_any
-        from ..running.summarizing import summaries_for, told_of
+        from ..running.counting import check_one, count_asked, counted_transcript
+        from ..running.settings import counter_of, settings_if_any
 
-        check_targets(target_tokens, target_percent)
-        if session is not None and file is not None:
-            presets, file = [file, *(presets or [])], None
-        file = input_file(file, session)
-        registry = registry_of_user()
-        names = list(dict.fromkeys([*(presets or []), *(preset or [])]))
-        if not (names or provider):
-            names = presets_here().names()
-        configurations = [(name, checked(presets_here().named(name), registry)) for name in names]
-        configurations += _of_providers(provider or [], assignments, registry)
+        check_targets(measuring.target_tokens, measuring.target_percent)
+        file = comparing.source
+        ways = _ways(comparing, registry_of_user())
         settings = settings_if_any()
-        _warn_of_settings(names, settings)
-        counter = counter or (settings.configuration.counter if settings else BUILT_IN)
-        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
-        kind = rows_in(file, format)
+        _warn_of_settings(ways.presets, settings)
+        counter = counter_of(measuring.counter, settings)
+        how, calls = count_asked(
+            measuring.count_as, settings, calling.profile, calling.allow_calls, redact=calling.redact
+        )
+        kind = rows_in(file, printing.format)
         if kind is not None:
             from ..rows.estimate import estimate_rows
 
-            of_one: dict[str, object] = {"--target-tokens": target_tokens, "--target-percent": target_percent}
-            of_one["--quality"] = quality or None
-            check_rows(file, of_one | {"--overhead-tokens": overhead_tokens})
-            configurations = [(name, replace(each, counter=counter)) for name, each in configurations]
+            of_one: dict[str, object] = {
+                "--target-tokens": measuring.target_tokens, "--target-percent": measuring.target_percent,
+                "--quality": measuring.quality or None, "--overhead-tokens": measuring.overhead_tokens,
+            }  # fmt: skip
+            check_rows(file, of_one)
+            configurations = [(name, replace(each, counter=counter)) for name, each in ways.configurations]
             check_one(how, "this is a set of rows")
-            estimate_rows(file, kind, configurations, registry.given, model=model, how=how, calls=calls, json=json)
+            estimate_rows(
+                file, kind, configurations, ways.registry.given,
+                model=measuring.model, how=how, calls=calls, json=printing.json,
+            )  # fmt: skip
             return
-        transcript = read_transcript(file, format, lenient)
-        if model:
-            transcript = replace(transcript, model=model)
-        encoding = encoding_for(transcript.model, counter)
-        count = Counter.of(transcript, counter)
-        factor = factor_for(how, transcript, count, calls)
-        before = factor.shown(count.transcript(transcript))
-        if target_percent is not None:
-            target_tokens = int(before * target_percent / 100)
-        found = []
-        warnings: dict[str, None] = {}
-        for name, configuration in configurations:
-            with summaries_for(configuration, count, calls) as summaries:
-                result = api.condense(
-                    transcript,
-                    configuration,
-                    target_tokens=target_tokens,
-                    counter=count,
-                    factor=factor,
-                    summarizer=summaries,
-                    registry=registry,
-                    proves=False,
-                )
-            say_error(result)
-            told = told_of(summaries)
-            found.append((name, result, told.used))
-            warnings |= dict.fromkeys(told.warnings)
-        kept = None
-        if quality:
-            from ...measuring import kept_here
-
-            configured = [(name, registry.configured(configuration)) for name, configuration in configurations]
-            share = None if target_tokens is None else target_tokens / max(1, before)
-            kept, reason = kept_here(transcript, configured, count=count, target=share)
-            warnings |= dict.fromkeys([reason] if reason else [])
-        if kept is None and target_tokens is None:
-            kept = typical_of(name for name in names if presets_here().folder_of(name) is None)
-        estimate = facts_of_estimate.build(
-            transcript,
-            found,
-            count=count,
-            factor=factor,
-            encoding=encoding,
-            overhead=overhead_of(transcript, count, factor, overhead_tokens),
-            source=name_of(file),
-            price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
-            target=target_tokens,
-            warnings=tuple(warnings),
-            kept=kept,
-        )
-        if json:
-            write_text(to_json(estimate))
+        transcript = read_transcript(file, printing.format, printing.lenient)
+        if measuring.model:
+            transcript = replace(transcript, model=measuring.model)
+        counted = counted_transcript(transcript, counter, how, calls)
+        found = _estimated(counted, ways, measuring, calls, name_of(file))
+        if printing.json:
+            write_text(to_json(found))
             return
         from rich.text import Text
 
         from ...report.estimate.terminal import render_estimate
 
         screen = console()
-        for part in render_estimate(estimate, screen.width):
+        for part in render_estimate(found, screen.width):
             screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
+
+
+def _estimated(counted: Counted, ways: _Ways, measuring: Measuring, calls: Calls, source: str) -> Estimate:
+    """What each configuration makes of the transcript. Raises CondenseError."""
+    from datetime import UTC, datetime
+
+    from ... import api
+    from ...report.costs.facts import PriceSource
+    from ...report.costs.usage import overhead_of
+    from ...report.estimate import facts
+    from ...report.estimate.typical import typical_of
+    from ..running.settings import presets_here
+    from ..running.summarizing import summaries_for, told_of
+
+    transcript, count, factor, encoding = counted
+    before = factor.shown(count.transcript(transcript))
+    target = measuring.target_tokens
+    if measuring.target_percent is not None:
+        target = int(before * measuring.target_percent / 100)
+    found = []
+    warnings: dict[str, None] = {}
+    for name, configuration in ways.configurations:
+        with summaries_for(configuration, count, calls) as summaries:
+            result = api.condense(
+                transcript,
+                configuration,
+                target_tokens=target,
+                counter=count,
+                factor=factor,
+                summarizer=summaries,
+                registry=ways.registry,
+                proves=False,
+            )
+        say_error(result)
+        told = told_of(summaries)
+        found.append((name, result, told.used))
+        warnings |= dict.fromkeys(told.warnings)
+    kept = None
+    if measuring.quality:
+        from ...measuring import kept_here
+
+        configured = [(name, ways.registry.configured(configuration)) for name, configuration in ways.configurations]
+        share = None if target is None else target / max(1, before)
+        kept, reason = kept_here(transcript, configured, count=count, target=share)
+        warnings |= dict.fromkeys([reason] if reason else [])
+    if kept is None and target is None:
+        kept = typical_of(name for name in ways.presets if presets_here().folder_of(name) is None)
+    return facts.build(
+        transcript,
+        found,
+        count=count,
+        factor=factor,
+        encoding=encoding,
+        overhead=overhead_of(transcript, count, factor, measuring.overhead_tokens),
+        source=source,
+        price_source=PriceSource.of(transcript.model, datetime.now(UTC)),
+        target=target,
+        warnings=tuple(warnings),
+        kept=kept,
+    )
+
+
+def _ways(comparing: Comparing, registry: Registry) -> _Ways:
+    """All presets where nothing is named. Raises CondenseError."""
+    from ..running.settings import presets_here
+
+    here = presets_here()
+    names = comparing.names or ([] if comparing.provider else here.names())
+    configurations = [(name, checked(here.named(name), registry)) for name in names]
+    configurations += _of_providers(comparing.provider or [], comparing.assignments, registry)
+    return _Ways(names, configurations, registry)
 
 
 def _of_providers(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -13,23 +12,11 @@ import typer
 from ...errors import ExitStatus, UsageError
 from ..console import console, exits, write_text
 from ..evaluating import recorded as evaluate_recorded
+from ..evaluating.options import AGAINST, BUDGETS, RECALLS, WITNESSES, Calling, Condensing, Cutting, Printing
 from ..evaluating.page import check_page, write_page
 from ..evaluating.picture import check_picture, draw_picture
-from ..options import (
-    AllowCalls,
-    CounterOption,
-    FormatOption,
-    LenientReading,
-    MaxCost,
-    MaxSummaryTokens,
-    NoCache,
-    Profiles,
-    Prompts,
-    Redact,
-    Session,
-    complete_preset,
-)
-from ..running.providing import complete_provider
+from ..grouped import grouped
+from ..options import CounterOption, FormatOption, LenientReading, Session
 
 if TYPE_CHECKING:
     from ...calling import Calls
@@ -49,92 +36,22 @@ EXAMPLES = (
     "condense evaluate in/ --profile gpt-4o-mini --prompt mine.txt   two prompts\n"
     "condense evaluate sessions/ --json | jq '.total.at_size'"
 )
-AGAINST: Final = ("mask", "head", "ends", "oldest", "lines", "summary")
-"""The names of `measuring.KNOWN_WAYS`, which is too heavy to import for a help page."""
 
-RECALLS: Final = ("facts", "edits", "files")
-WITNESSES: Final = (
-    "substrings", "old_strings", "bits", "bits_calls", "bits_words", "grounding", "rereads", "rules"
-)  # fmt: skip
-"""The names of `quality.recall.RECALLS` and `quality.witnesses.measures.WITNESSES`, likewise."""
-
-_BUDGETS: Final = "0.7,0.5,0.3"
 _OF_MODELS: Final = "max"
 """The preset where models write: it has one summary written for each cut."""
 
-_CUTS: Final = "0.5,0.75"
-_MIN_TOKENS: Final = 8_000
 
-
+@grouped
 def evaluate(
+    *,
     transcripts: Annotated[
         list[str] | None,
         typer.Argument(metavar="[TRANSCRIPT]...", help="Transcripts, or folders of them; - reads standard input."),
     ] = None,
     session: Session = None,
-    preset: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--preset",
-            "-p",
-            metavar="NAME|PATH",
-            autocompletion=complete_preset,
-            help="A preset; may be repeated.  [default: all presets, or max with --profile or --prompt]",
-        ),
-    ] = None,
-    provider: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--provider",
-            metavar="NAME",
-            autocompletion=complete_provider,
-            help="A provider as it comes; may be repeated.",
-        ),
-    ] = None,
-    config: Annotated[
-        list[Path] | None, typer.Option("--config", metavar="PATH", help="A configuration file; may be repeated.")
-    ] = None,
-    against: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--against",
-            metavar="NAME",
-            autocompletion=lambda: [*AGAINST, "none"],
-            help=f"What to compare with: {', '.join(AGAINST)} or none; may be repeated.  "
-            "[default: the first four; none with --profile or --prompt]",
-        ),
-    ] = None,
-    budgets: Annotated[
-        str | None,
-        typer.Option(
-            "--budgets",
-            metavar="SHARES",
-            help=f"Shares of the tokens to condense to.  [default: {_BUDGETS}; none with --profile or --prompt]",
-        ),
-    ] = None,
-    cuts: Annotated[
-        str, typer.Option("--cuts", metavar="SHARES", help="Shares of the messages after which to cut.")
-    ] = _CUTS,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            metavar="NAME",
-            autocompletion=lambda: [*RECALLS, *WITNESSES, "all"],
-            help=f"What to show: {', '.join((*RECALLS, *WITNESSES))} or all; may be repeated.  "
-            "[default: the first three; bits as well with --profile or --prompt]",
-        ),
-    ] = None,
-    min_tokens: Annotated[
-        int, typer.Option("--min-tokens", metavar="N", min=0, help="Leave out transcripts of fewer tokens.")
-    ] = _MIN_TOKENS,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curves into FILE, .svg or .png.")
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write curves and tables there as a page.")
-    ] = None,
+    condensing: Condensing,
+    cutting: Cutting,
+    printing: Printing,
     counter: CounterOption = None,
     recorded: Annotated[
         bool,
@@ -142,17 +59,11 @@ def evaluate(
             "--recorded", help="Judge the compactions that a client made, beside condense.  [default: preset balanced]"
         ),
     ] = False,
-    all: Annotated[bool, typer.Option("--all", help="With --recorded: every session on this machine.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="With --recorded: every session on this machine.")] = False,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes.  [default: one a processor]")
     ] = None,
-    profile: Profiles = None,
-    prompt: Prompts = None,
-    allow_calls: AllowCalls = False,
-    max_cost: MaxCost = None,
-    max_summary_tokens: MaxSummaryTokens = None,
-    no_cache: NoCache = False,
-    redact: Redact = False,
+    calling: Calling,
     format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
@@ -173,33 +84,26 @@ def evaluate(
 
         calls = calls_of(
             Spending(
-                allow_calls=allow_calls,
-                max_cost=max_cost,
-                max_summary_tokens=max_summary_tokens,
-                no_cache=no_cache,
-                redact=redact,
+                allow_calls=calling.allow_calls,
+                max_cost=calling.max_cost,
+                max_summary_tokens=calling.max_summary_tokens,
+                no_cache=calling.no_cache,
+                redact=calling.redact,
             )
         )
-        with_models = bool(profile or prompt or allow_calls)
+        with_models = bool(calling.profile or calling.prompt or calling.allow_calls)
         _check_calls(calls, with_models=with_models, recorded=recorded, jobs=jobs)
         if recorded:
-            evaluate_recorded.check_without_effect(
-                {
-                    "--budgets": budgets is not None,
-                    "--cuts": cuts != _CUTS,
-                    "--measure": measure is not None,
-                    "--min-tokens": min_tokens != _MIN_TOKENS,
-                    "--plot": plot is not None,
-                }
-            )
-        elif all:
+            given = {f"--{name.replace('_', '-')}": value for name, value in cutting.given().items()}
+            evaluate_recorded.check_without_effect({**given, "--plot": printing.plot is not None})
+        elif everything:
             raise UsageError("--all goes with --recorded.", "Name transcripts, or folders of them.")
-        check_picture(plot)
-        measures = _measures(measure, (*RECALLS, "bits") if with_models else RECALLS)
-        if all and (transcripts or session):
+        check_picture(printing.plot)
+        measures = _measures(cutting.measure, (*RECALLS, "bits") if with_models else RECALLS)
+        if everything and (transcripts or session):
             raise UsageError("--all cannot be used with a transcript or --session.", "Name one of them.")
-        names = evaluate_recorded.sessions_here() if all else input_files(transcripts, session)
-        check_page(html, plot, names)
+        names = evaluate_recorded.sessions_here() if everything else input_files(transcripts, session)
+        check_page(printing.html, printing.plot, names)
         from ...judging import BESIDE
         from ...measuring import Plan, Unread, evaluate_files
         from ...quality.evaluation import Evaluated
@@ -208,20 +112,19 @@ def evaluate(
         from ...storage.processes import usable_processors
         from ..running.settings import counter_of, settings_if_any
 
-        if (recorded or with_models) and not (preset or provider or config):
-            preset = list(BESIDE) if recorded else [_OF_MODELS]
-        configurations = dict(_configurations(preset, provider, config))
+        usual = list(BESIDE) if recorded else [_OF_MODELS] if with_models else []
+        configurations = dict(_configurations(condensing, usual))
         models = None
         if with_models:
             from ..evaluating.models import models_of
 
-            models = models_of(configurations, profile, prompt, calls)
+            models = models_of(configurations, calling.profile, calling.prompt, calls)
         plan = Plan(
             () if models else tuple(configurations.items()),
-            () if (recorded or models) and against is None else _compared(against),
-            () if models and budgets is None else _shares("--budgets", budgets or _BUDGETS),
-            _shares("--cuts", cuts),
-            min_tokens,
+            () if (recorded or models) and condensing.against is None else _compared(condensing.against),
+            () if models and cutting.budgets is None else _shares("--budgets", cutting.budgets or BUDGETS),
+            _shares("--cuts", cutting.cuts),
+            cutting.min_tokens,
             format,
             lenient,
             counter_of(counter, settings_if_any()),
@@ -231,7 +134,7 @@ def evaluate(
         processes = 1 if "-" in names else jobs or usable_processors()
         if recorded:
             raise SystemExit(
-                int(evaluate_recorded.run(names, plan, jobs=processes, json=json, html=html, progress=_progress))
+                int(evaluate_recorded.run(names, plan, jobs=processes, printing=printing, progress=_progress))
             )
         ways = [*(models.names if models else ()), *(way.name for way in plan.ways)]
         with _progress(len(names)) as done:
@@ -248,13 +151,13 @@ def evaluate(
             measures=measures,
             models=models.facts() if models else (),
         )
-        if plot is not None:
-            draw_picture(found, plot)
-        if html is not None:
+        if printing.plot is not None:
+            draw_picture(found, printing.plot)
+        if printing.html is not None:
             from ...report.page.evaluation import evaluation_page
 
-            write_page(html, evaluation_page(found))
-        if json:
+            write_page(printing.html, evaluation_page(found))
+        if printing.json:
             write_text(to_json(found))
         else:
             _print(found)
@@ -262,20 +165,22 @@ def evaluate(
         raise SystemExit(int(status if found.transcripts else ExitStatus.INPUT))
 
 
-def _configurations(
-    presets: list[str] | None, providers: list[str] | None, files: list[Path] | None
-) -> Iterator[tuple[str, Configuration]]:
-    """What is to be measured, by the name to show. Raises ConfigurationError."""
+def _configurations(condensing: Condensing, usual: list[str]) -> Iterator[tuple[str, Configuration]]:
+    """What is to be measured, by the name to show: the `usual` presets, or all, where nothing is named.
+
+    Raises ConfigurationError.
+    """
     from ...config.loading import load_with_positions
     from ..running.providing import checked, registry_of_user
     from ..running.settings import presets_here
 
     here, registry = presets_here(), registry_of_user()
-    for name in presets or ([] if providers or files else here.names()):
+    is_named = condensing.preset or condensing.provider or condensing.config
+    for name in condensing.preset or ([] if is_named else usual or here.names()):
         yield name, registry.configured(checked(here.named(name), registry))
-    for name in providers or []:
+    for name in condensing.provider or []:
         yield f"provider {name}", registry.configured(registry.get(name).default_configuration())
-    for path in files or []:
+    for path in condensing.config or []:
         yield str(path), registry.configured(checked(load_with_positions(path, here), registry))
 
 

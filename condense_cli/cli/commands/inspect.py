@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from ..console import console, exits, write_text
+from ..grouped import grouped
 from ..options import (
     AllowCount,
     CountAs,
@@ -34,20 +35,34 @@ EXAMPLES = (
 )
 
 
-def inspect(
-    file: File = None,
-    session: Session = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+class Measuring(NamedTuple):
+    """In which numbers."""
+
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", metavar="NAME", help="Model that reads it.  [default: the recorded one]"),
-    ] = None,
-    overhead_tokens: OverheadTokens = None,
-    counter: CounterOption = None,
-    count_as: CountAs = None,
-    profile: CountProfile = None,
-    allow_calls: AllowCount = False,
-    redact: Redact = False,
+    ] = None
+    overhead_tokens: OverheadTokens = None
+    counter: CounterOption = None
+    count_as: CountAs = None
+
+
+class Calling(NamedTuple):
+    """Whether the call of --count exact is permitted."""
+
+    profile: CountProfile = None
+    allow_calls: AllowCount = False
+    redact: Redact = False
+
+
+@grouped
+def inspect(
+    *,
+    file: File = None,
+    session: Session = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    measuring: Measuring,
+    calling: Calling,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Entries of each list.")] = 10,
     format: FormatOption = None,
     lenient: LenientReading = False,
@@ -62,33 +77,32 @@ def inspect(
 
         from ...config.models import Configuration
         from ...config.user import load_user_configuration
-        from ...core.tokens import Counter, encoding_for
         from ...money.windows import signs_of
         from ...providers.window import window_of
         from ...report.inspection import facts as inspection
         from ...report.run import facts
         from ...rows.recognising import rows_in
-        from ..running.counting import check_one, count_asked, factor_for
+        from ..running.counting import check_one, count_asked, counted_transcript
         from ..running.settings import counter_of, settings_if_any
 
         settings = settings_if_any()
-        how, calls = count_asked(count_as, settings, profile, allow_calls, redact=redact)
+        how, calls = count_asked(
+            measuring.count_as, settings, calling.profile, calling.allow_calls, redact=calling.redact
+        )
         file = input_file(file, session)
-        counter = counter_of(counter, settings)
+        model, counter = measuring.model, counter_of(measuring.counter, settings)
         kind = rows_in(file, format)
         if kind is not None:
             from ..rows.inspect import inspect_rows
 
-            check_rows(file, {"--overhead-tokens": overhead_tokens})
+            check_rows(file, {"--overhead-tokens": measuring.overhead_tokens})
             check_one(how, "this is a set of rows")
             inspect_rows(file, kind, model=model, counter=counter, how=how, top=top, json=json)
             return
         transcript = read_transcript(file, format, lenient)
         if model:
             transcript = replace(transcript, model=model)
-        encoding = encoding_for(transcript.model, counter)
-        count = Counter.of(transcript, counter)
-        factor = factor_for(how, transcript, count, calls)
+        _, count, factor, encoding = counted_transcript(transcript, counter, how, calls)
         window = window_of(transcript.model, Configuration(), load_user_configuration(), signs=signs_of(transcript))
         found = inspection.inspect(
             transcript,
@@ -97,7 +111,7 @@ def inspect(
             encoding,
             source=name_of(file),
             top=top,
-            overhead_tokens=overhead_tokens,
+            overhead_tokens=measuring.overhead_tokens,
             window=(window.tokens, window.source),
         )
         if json:

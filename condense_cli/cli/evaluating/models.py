@@ -21,8 +21,8 @@ from ...measuring import Plan, Unread
 from ...quality.evaluation import Evaluated
 from ...report.evaluation.comparison import ModelWay, model_way
 from ...storage.files import read_bytes
-from ..rows.condensing import may_call
 from ..running.summarizing import summaries_for
+from ..running.workers import may_call
 
 _OWN_PROMPT: Final = "default"
 _OFFLINE: Final = "offline"

@@ -11,10 +11,9 @@ from ..console import console, write_text
 from .page import write_page
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ...measuring import Plan
     from ...report.evaluation.recorded import Recorded
+    from .options import Printing
 
 Progress = Callable[[int], AbstractContextManager[Callable[[float], None]]]
 
@@ -40,7 +39,7 @@ def check_without_effect(given: dict[str, bool]) -> None:
         )
 
 
-def run(names: list[str], plan: Plan, *, jobs: int, json: bool, html: Path | None, progress: Progress) -> ExitStatus:
+def run(names: list[str], plan: Plan, *, jobs: int, printing: Printing, progress: Progress) -> ExitStatus:
     """Judge and print. Raises OutputError where the page cannot be written."""
     from ...judging import judge_files
     from ...measuring import Unread
@@ -54,11 +53,11 @@ def run(names: list[str], plan: Plan, *, jobs: int, json: bool, html: Path | Non
         [(one.name, one.reason) for one in found if isinstance(one, Unread)],
         [way.name for way in plan.ways],
     )
-    if html is not None:
+    if printing.html is not None:
         from ...report.page.evaluation import recorded_page
 
-        write_page(html, recorded_page(report))
-    if json:
+        write_page(printing.html, recorded_page(report))
+    if printing.json:
         write_text(to_json(report))
     else:
         _print(report)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...errors import CallFailedError, UsageError
 from ..console import console
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...config.profiles import Access, Profile
     from ...config.user import UserConfiguration
     from ...core.factor import CountName, Factor
-    from ...core.tokens import Counter
+    from ...core.tokens import Counter, CounterName, Encoding
     from ...core.transcript import Transcript
 
 _WITHOUT: Final = "--count model calls nothing."
@@ -37,6 +37,25 @@ def count_asked(
 
     calls = Calls(profile, allow_calls, Limits(redact=redact), is_planned=True, is_count_asked=flag == "exact")
     return count_of(flag, settings), calls
+
+
+class Counted(NamedTuple):
+    """A transcript with what counts it, and the factor from its counts to the model's tokens."""
+
+    transcript: Transcript
+    count: Counter
+    factor: Factor
+    encoding: Encoding
+
+
+def counted_transcript(transcript: Transcript, counter: CounterName, how: CountName, calls: Calls) -> Counted:
+    """Raises as `factor_for` does."""
+    from ...core.tokens import Counter, encoding_for
+
+    count = Counter.of(transcript, counter)
+    return Counted(
+        transcript, count, factor_for(how, transcript, count, calls), encoding_for(transcript.model, counter)
+    )
 
 
 def check_one(how: CountName, what: str) -> None:

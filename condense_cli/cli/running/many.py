@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,18 +17,17 @@ from ...report.costs.text import digits, dollars
 from ...report.text.tokens import of_several
 from ...report.text.visible import visible
 from ...storage.files import check_no_links, make_folder
-from ...storage.processes import in_order, usable_processors
+from ...storage.processes import usable_processors
 from ..console import console, say
-from ..rows.condensing import may_call, together
-from .one_of_many import Finished, Job, rules_of, work_apart, work_on
-from .summarizing import Told, summaries_for, told_of
+from .one_of_many import Job, rules_of, work_on
+from .summarizing import Told
 from .telling import tell_report
 from .work import Treatment
+from .workers import done_to_each, may_call
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ...calling import OnDemand
     from ...core.factor import CountName
     from .options import RunOptions
 
@@ -83,14 +81,13 @@ def _work_on_all(
     """What came of each file, and what is told of all summaries. Each file that is done is noted at once."""
     results: list[facts.FileResult] = []
     told = Told()
-    processes = min(jobs or usable_processors(), len(tasks))
+    processes = 1 if may_call(treatment.calls) else min(jobs or usable_processors(), len(tasks))
     try:
-        with _work(treatment, processes) as (work, processes, shared), _progress(len(tasks)) as advance:
-            for finished in in_order(work, tasks, processes):
+        with _progress(len(tasks)) as advance:
+            for finished, told in done_to_each(work_on, treatment, tasks, processes):  # noqa: B007
                 if folder is not None and finished.entry is not None:
                     add_entry(folder, finished.entry)
                 results.append(finished.result)
-                told = together(told, finished.told) if shared is None else told_of(shared)
                 advance()
     except KeyboardInterrupt:
         if folder is not None:
@@ -98,18 +95,6 @@ def _work_on_all(
             say(f"condense: {done} done; the same command goes on from there.")
         raise
     return results, told
-
-
-@contextmanager
-def _work(treatment: Treatment, jobs: int) -> Iterator[tuple[Callable[[Job], Finished], int, OnDemand | None]]:
-    """What is done to each file, by how many processes, and the summarizer if one serves all."""
-    if not may_call(treatment.calls):
-        yield partial(work_apart, treatment), jobs, None
-        return
-    from ...core.tokens import Counter
-
-    with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
-        yield partial(work_on, treatment, summaries), 1, summaries
 
 
 @contextmanager

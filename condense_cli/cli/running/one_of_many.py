@@ -23,10 +23,11 @@ from ...rows.recognising import rows_in
 from ...storage.compressed import packed
 from ...storage.files import check_no_links, make_folder, write_bytes
 from ..reading import read_transcript
-from ..rows.condensing import RowsTask, condense_rows, may_call
+from ..rows.condensing import RowsTask, condense_rows
 from ..rows.running import status_of_rows
-from .summarizing import Told, summaries_for, told_of, was_interrupted
+from .summarizing import was_interrupted
 from .work import Treatment, Worker, output_of, status_of_result
+from .workers import may_call
 
 if TYPE_CHECKING:
     from ...passes.condensation import Condensation
@@ -59,17 +60,10 @@ class Job(Struct, frozen=True):
 
 
 class Finished(Struct, frozen=True):
-    """What came of a file; `told` of the summaries where no other file shares the summarizer."""
+    """What came of a file, and what to note of it where it is done."""
 
     result: FileResult
     entry: Entry | None = None
-    told: Told = Told()
-
-
-def work_apart(treatment: Treatment, job: Job) -> Finished:
-    """Work on a file where no model is ever called."""
-    with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
-        return replace(work_on(treatment, summaries, job), told=told_of(summaries))
 
 
 def work_on(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:

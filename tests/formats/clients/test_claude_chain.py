@@ -51,6 +51,13 @@ def test_without_its_thinking_the_conversation_is_the_same(name: str) -> None:
     assert turns(api.loads(api.dump(condensation))) == left
 
 
+# Of a record that is there twice the second one counts, also where that is a boundary and keeps nothing any more.
+def test_a_boundary_that_is_written_again_counts_as_it_was_written_last() -> None:
+    records = (GO, answer(2, "one"), boundary(3, preservedMessages={"anchorUuid": uuid(4), "uuids": [uuid(2)]}))
+    again = (boundary(3), summary(4, 3), said(5, 4, "Go on."))
+    assert turns(session(*records, *again)) == turns(session(*records[:2], *again))
+
+
 # Ids of another type than text name no record, neither of a boundary nor of a line.
 @pytest.mark.parametrize(
     "kept",

@@ -1,0 +1,102 @@
+"""Work on one piece after the other, files or batches of rows, and what is told of the summaries of all of them.
+
+Where models may be called one process does the work and keeps to the budget, and the calls overlap. Otherwise it is
+spread over several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ...calling import Calls, OnDemand
+from ...core.tokens import Counter
+from ...report.costs.text import digits
+from ...storage.processes import in_order
+from .summarizing import Told, summaries_for, told_of
+from .work import Treatment
+
+if TYPE_CHECKING:
+    from ...report.run.facts import Summarized
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+Doing = Callable[[Treatment, OnDemand, Piece], Result]
+"""What is done to a piece, with the summarizer that it may use. It and the pieces travel to other processes."""
+
+
+class Spread(Protocol):
+    """`processes.in_order`, or what decides how many processes are worth starting."""
+
+    def __call__(self, work: Callable[[Piece], Result], tasks: Iterator[Piece], jobs: int) -> Iterator[Result]: ...
+
+
+def may_call(calls: Calls) -> bool:
+    """Whether models may be called."""
+    from ...config.user import load_user_configuration
+
+    return calls.profile is not None or calls.allow_calls or load_user_configuration().allow_calls
+
+
+def done_to_each(
+    do: Doing[Piece, Result],
+    treatment: Treatment,
+    pieces: Iterable[Piece],
+    jobs: int,
+    *,
+    shared: OnDemand | None = None,
+    spread: Spread = in_order,
+) -> Iterator[tuple[Result, Told]]:
+    """What comes of each piece, in order, with what is told of all summaries up to there.
+
+    One process, this one, has one summarizer for all, which may be `shared` with a larger run; of several each makes
+    its own.
+    """
+    if shared is not None:
+        for piece in pieces:
+            yield do(treatment, shared, piece), told_of(shared)
+    elif jobs == 1:
+        with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
+            yield from done_to_each(do, treatment, pieces, 1, shared=summaries)
+    else:
+        told = Told()
+        for result, each in spread(partial(apart, do, treatment), iter(pieces), jobs):
+            told = _together(told, each)
+            yield result, told
+
+
+def apart(do: Doing[Piece, Result], treatment: Treatment, piece: Piece) -> tuple[Result, Told]:
+    """In a process of its own, where no model is ever called."""
+    with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
+        return do(treatment, summaries, piece), told_of(summaries)
+
+
+def _together(one: Told, other: Told) -> Told:
+    """What two processes told of summaries."""
+    used = {each.profile: each for each in one.used}
+    for each in other.used:
+        before = used.get(each.profile)
+        used[each.profile] = each if before is None else _added(before, each)
+    return Told(tuple(used.values()), one.cost + other.cost, tuple(dict.fromkeys((*one.warnings, *other.warnings))))
+
+
+def _added(one: Summarized, other: Summarized) -> Summarized:
+    from msgspec.structs import replace
+
+    return replace(
+        one,
+        written=one.written + other.written,
+        cached=one.cached + other.cached,
+        refused=one.refused + other.refused,
+        calls=one.calls + other.calls,
+        tokens=one.tokens + other.tokens,
+        cost=_sum(one.cost, other.cost),
+        at_least=one.at_least or other.at_least,
+    )
+
+
+def _sum(one: str | None, other: str | None) -> str | None:
+    known = [Decimal(cost) for cost in (one, other) if cost is not None]
+    return digits(sum(known, Decimal(0))) if known else None
