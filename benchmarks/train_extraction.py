@@ -7,19 +7,17 @@ Needs numpy, which the product does not. Each session is cut at four places. Two
 known before a cut which facts the assistant writes after it, and which lines its edits have to match there
 (`condense_cli.quality.asked`). Every cut has the same weight.
 
-The name of a project is the last word before `__` in the name of a file, or the first word of the name; where the name
-of one begins with that of another, they may be one project. All projects are put into four folds. Each fold is measured
-with weights that were fitted to the others, at the cuts of `condense evaluate`, with a preset and a target, and with
-several values of its `min_worth` in place of a target. Sessions after `--also` are fitted to and not measured: those of
-other clients. With `--write` weights fitted to all sessions go to `condense_cli/extractive/weights.py`, with the
-date and these figures.
+All projects, as `left_out.py` tells them apart, are put into four folds. Each fold is measured with weights that were
+fitted to the others, at the cuts of `condense evaluate`, with a preset and a target, and with several values of its
+`min_worth` in place of a target. Sessions after `--also` are fitted to and not measured: those of other clients. With
+`--write` weights fitted to all sessions go to `condense_cli/extractive/weights.py`, with the date and these figures,
+and those of each fold to `folds.json`, for benchmarks that measure the same sessions.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import re
 import textwrap
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -28,7 +26,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
+import left_out
 import numpy as np
+from left_out import Fold, project_of
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -39,7 +39,7 @@ from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.errors import CondenseError
-from condense_cli.extractive import editable, likelihood, mentions, weights
+from condense_cli.extractive import editable, mentions, weights
 from condense_cli.extractive.likelihood import Model, likelihoods
 from condense_cli.extractive.survey import Survey
 from condense_cli.quality.cases import Case, cases_of, fixed_messages
@@ -71,12 +71,6 @@ class Example(Struct):
     facts: Rows
     needed: Rows
     open: Rows
-
-
-def project_of(path: Path) -> str:
-    before, found, _ = path.stem.partition("__")
-    words: list[str] = re.findall(r"[A-Za-z0-9]+", before)
-    return words[-1 if found else 0]
 
 
 def folds_of(projects: Sequence[str]) -> list[set[str]]:
@@ -165,21 +159,27 @@ class Measured(Struct):
     left: float
 
 
-def held_out(examples: Sequence[Example], tested: Sequence[Example]) -> list[str]:
+def fitted_folds(examples: Sequence[Example]) -> list[Fold]:
+    """Each fold of projects with weights that were fitted to all others."""
+    return [
+        Fold.of([*fold], fitted([example for example in examples if example.project not in fold]))
+        for fold in folds_of([example.project for example in examples])
+    ]
+
+
+def held_out(folds: Sequence[Fold], tested: Sequence[Example]) -> list[str]:
     """Fact and edit recall of a preset, of sessions that the weights were not fitted to."""
     ways = _ways()
     found: dict[str, list[Measured]] = {name: [] for name in ways}
-    for fold in folds_of([example.project for example in examples]):
-        others = [example for example in examples if example.project not in fold]
-        # The product has no setting for this.
-        likelihood.MODEL = fitted(others)  # type: ignore[misc]
-        for example in (example for example in tested if example.project in fold):
-            case = example.case
-            for name, condensed in ways.items():
-                messages = condensed(case)
-                recall = case.questions(messages)
-                left = case.size_of(messages) / case.tokens
-                found[name].append(Measured(example.project, recall.facts.share, recall.edits.share, left))
+    for fold in folds:
+        with left_out.using(fold.model):
+            for example in (example for example in tested if example.project in fold.projects):
+                case = example.case
+                for name, condensed in ways.items():
+                    messages = condensed(case)
+                    recall = case.questions(messages)
+                    left = case.size_of(messages) / case.tokens
+                    found[name].append(Measured(example.project, recall.facts.share, recall.edits.share, left))
     shown = []
     for name, measured in found.items():
         left = fmean(one.left for one in measured)
@@ -268,9 +268,11 @@ def main(arguments: list[str] | None = None) -> None:
         if path in options.paths:
             tested += [example for example in found if example.case.at in CUTS]
     print(f"{sessions} sessions, {len(examples)} cuts; files that cannot be read: {unread}")
-    measured = held_out(examples, tested)
+    folds = fitted_folds(examples)
+    measured = held_out(folds, tested)
     print(*measured, sep="\n")
     if options.write:
+        left_out.write(folds)
         FILE.write_text(written(fitted(examples), sessions, measured))
         print(f"Written: {FILE}")
 
