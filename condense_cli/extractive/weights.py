@@ -76,3 +76,8 @@ LINES: Final = {
     "likeliest nearby": 1.377,
     "likely around": -0.5322,
 }
+KEPT: Final = {
+    0.15: (99.5, 96.6, 15, 98.8, 91.4, 11, 87),
+    0.2: (98.9, 95.0, 15, 97.6, 91.4, 11, 87),
+}
+"""By `min_worth` percent of facts, of the worst project, number of projects; the same of edits; cuts."""

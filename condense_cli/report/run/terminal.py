@@ -23,6 +23,7 @@ from ..text.shares import percent_text
 from ..text.tokens import carried, counted
 from ..text.visible import visible
 from .contents import Saving
+from .expected import expected_line
 from .explanation import render_receipts
 from .facts import Counting, Report
 from .shortcomings import NOTHING_MORE, within_target
@@ -88,6 +89,8 @@ def render_run(
         yield _savings(report.savings)
     yield ""
     yield from _passes(report, verbose)
+    if report.expected:
+        yield Text(expected_line(report.expected), style="dim")
     yield from _costs(report, is_cost_asked)
     yield from _notes(report, is_cost_asked=is_cost_asked)
 
