@@ -75,7 +75,7 @@ def live_chain(nodes: Sequence[Node], ending: Ending = NOTHING_NAMED) -> list[No
     if not main or ending.is_cleared:
         return []
     tree, is_joined = {node.uuid: node for node in written}, False
-    if any(node.is_boundary and node.preserved for node in written):
+    if any(node.is_boundary and node.preserved for node in tree.values()):
         tree, is_joined = after_compaction(tree)
     last = last_message(tree, main[-1], ending, is_joined=is_joined)
     if last is None:

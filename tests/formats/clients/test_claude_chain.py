@@ -115,3 +115,10 @@ def test_a_result_that_stands_before_its_call_has_its_tool(earlier: list[dict[st
     transcript = session(*lines)
     assert turns(transcript) == [["go"], ["a"], ["a"], ["done"]]
     assert [block.tool for _, block in transcript.blocks()] == [None, "Read", "Read", None]
+
+
+# Only what a boundary says when it is written last counts, and there it keeps nothing.
+def test_a_boundary_that_is_written_again_without_what_it_kept_keeps_nothing() -> None:
+    kept = boundary(3, preservedMessages={"anchorUuid": uuid(4), "uuids": [uuid(2)]})
+    before = [GO, reply(2, 1, "m2", text("An answer."))]
+    assert turns(session(*before, kept, boundary(3), said(4, 3, "Later."))) == [["Later."]]
