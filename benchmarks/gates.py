@@ -21,6 +21,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -28,8 +29,8 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 FILE: Final = Path(__file__).with_name("gates.toml")
-SESSIONS: Final = 12
-"""Of so many sessions, one of each project, quality is measured."""
+SESSIONS: Final = 8
+"""Of so many sessions of each kind of client, of as many projects as there are, quality is measured."""
 
 MEASURES_OF_QUALITY: Final = ("facts", "edits", "bits", "grounding")
 STARTS: Final = 10
@@ -66,12 +67,16 @@ def quality() -> Figures:
     from condense_cli.quality.curves import settings_of
     from condense_cli.storage.processes import usable_processors
 
-    paths = witnesses.folders(witnesses.RECORDED[1])
     options = witnesses.Options(("balanced",), MEASURES_OF_QUALITY, compares=False)
-    projects = witnesses.measured_group(paths, options, SESSIONS, usable_processors())
+    measure_one = partial(witnesses.measured, options)
+    projects = [
+        found
+        for paths in witnesses.recorded().values()
+        for found in witnesses.measured_group(paths, measure_one, SESSIONS, usable_processors()).values()
+    ]
     return {
         f"{setting.way} {setting.setting}: {measure}": mean.recall
-        for setting in settings_of(witnesses.cuts_of(projects.values()))
+        for setting in settings_of(witnesses.cuts_of(projects))
         if setting.budget is not None
         for measure in MEASURES_OF_QUALITY
         if (mean := setting.mean(measure)) is not None

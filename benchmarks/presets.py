@@ -6,10 +6,9 @@
 
 Sessions are cut at half and at three quarters of their messages, as `condense evaluate` does; what came before is
 condensed, without a target and without a model. Kept is the share of the facts and edit lines that later work asked for
-and that stay, over all cuts: the median, and the range in which eight of ten cuts are. The sessions must be of projects
-that the weights of the extraction were not fitted to (benchmarks/train_extraction.py); those of `../shared/transcripts`
-were, so that by default others are measured. A preset beats another one where it as a rule keeps as much in no more
-tokens: at four of five of the cuts at which it leaves no more.
+and that stay, over all cuts: the median, and the range in which eight of ten cuts are. Each session is condensed with
+weights of the extraction that its project had no part in (`left_out.py`). A preset beats another one where it as a rule
+keeps as much in no more tokens: at four of five of the cuts at which it leaves no more.
 """
 
 from __future__ import annotations
@@ -17,30 +16,33 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+import left_out
 import msgspec
 
 import condense_cli
 from condense_cli.config.preset_folders import preset_names
 from condense_cli.config.presets import load_preset
 from condense_cli.many.inputs import files_in
-from condense_cli.measuring import Plan, evaluate_files
+from condense_cli.measuring import Plan, Unread, evaluate_file
 from condense_cli.quality.evaluation import Evaluated
 from condense_cli.quality.kept import beats, kept_by
 from condense_cli.report.estimate.typical import FILE, Typical
-from condense_cli.storage.processes import usable_processors
+from condense_cli.storage.processes import in_order, usable_processors
 
-PROJECT: Final = Path(__file__).resolve().parent.parent
-SESSIONS: Final = PROJECT.parent / "shared" / "more-transcripts"
+RECORDED: Final = Path(__file__).resolve().parent.parent.parent / "shared"
+SESSIONS: Final = (RECORDED / "transcripts" / "claude-code", RECORDED / "more-transcripts")
 
 
 def measure(paths: Sequence[Path], jobs: int) -> Typical:
     """The figures of every preset on the files that can be read and are long enough."""
     plan = Plan(tuple((name, load_preset(name)) for name in preset_names()), against=(), budgets=())
-    names = [str(file) for path in paths for file in (files_in(path) if path.is_dir() else [path])]
-    found = [one for one in evaluate_files(names, plan, jobs=jobs) if isinstance(one, Evaluated) and one.cuts]
+    files = [file for path in paths for file in (files_in(path) if path.is_dir() else [path])]
+    results = in_order(partial(_measured, plan), files, jobs)
+    found = [one for one in results if isinstance(one, Evaluated) and one.cuts]
     return Typical(
         date=datetime.now(UTC).date().isoformat(),
         condense=condense_cli.__version__,
@@ -54,13 +56,18 @@ def measure(paths: Sequence[Path], jobs: int) -> Typical:
     )
 
 
+def _measured(plan: Plan, path: Path) -> Evaluated | Unread:
+    with left_out.without(path):
+        return evaluate_file(str(path), plan)
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="sessions, or folders of them")
     parser.add_argument("--jobs", type=int, default=usable_processors())
-    parser.add_argument("--write", action="store_true", help=f"write {FILE.relative_to(PROJECT)}")
+    parser.add_argument("--write", action="store_true", help=f"write {FILE.name}")
     options = parser.parse_args(arguments)
-    typical = measure(options.paths or [SESSIONS], options.jobs)
+    typical = measure(options.paths or SESSIONS, options.jobs)
     text = msgspec.json.format(msgspec.json.encode(typical), indent=2).decode() + "\n"
     print(text, end="")
     if options.write:

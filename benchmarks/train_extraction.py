@@ -7,19 +7,17 @@ Needs numpy, which the product does not. Each session is cut at four places. Two
 known before a cut which facts the assistant writes after it, and which lines its edits have to match there
 (`condense_cli.quality.asked`). Every cut has the same weight.
 
-The name of a project is the last word before `__` in the name of a file, or the first word of the name; where the name
-of one begins with that of another, they may be one project. All projects are put into four folds. Each fold is measured
-with weights that were fitted to the others, at the cuts of `condense evaluate`, with a preset and a target, and with
-several values of its `min_worth` in place of a target. Sessions after `--also` are fitted to and not measured: those of
-other clients. With `--write` weights fitted to all sessions go to `condense_cli/extractive/weights.py`, with the
-date and these figures.
+All projects, as `left_out.py` tells them apart, are put into four folds. Each fold is measured with weights that were
+fitted to the others, at the cuts of `condense evaluate`, with a preset and a target, and with several values of its
+`min_worth` in place of a target. Sessions after `--also` are fitted to and not measured: those of other clients. With
+`--write` weights fitted to all sessions go to `condense_cli/extractive/weights.py`, with the date and these figures,
+and those of each fold to `folds.json`, for benchmarks that measure the same sessions.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import re
 import textwrap
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -28,18 +26,20 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
+import left_out
 import numpy as np
+from left_out import Fold, project_of
 from msgspec import Struct
 from msgspec.structs import replace
 
 from condense_cli import api
-from condense_cli.config.models import PassConfig
+from condense_cli.config.models import Configuration, PassConfig
 from condense_cli.config.presets import load_preset
 from condense_cli.core.factor import AS_COUNTED
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
 from condense_cli.errors import CondenseError
-from condense_cli.extractive import editable, likelihood, mentions, weights
+from condense_cli.extractive import editable, mentions, weights
 from condense_cli.extractive.likelihood import Model, likelihoods
 from condense_cli.extractive.survey import Survey
 from condense_cli.quality.cases import Case, cases_of, fixed_messages
@@ -71,12 +71,6 @@ class Example(Struct):
     facts: Rows
     needed: Rows
     open: Rows
-
-
-def project_of(path: Path) -> str:
-    before, found, _ = path.stem.partition("__")
-    words: list[str] = re.findall(r"[A-Za-z0-9]+", before)
-    return words[-1 if found else 0]
 
 
 def folds_of(projects: Sequence[str]) -> list[set[str]]:
@@ -165,41 +159,66 @@ class Measured(Struct):
     left: float
 
 
-def held_out(examples: Sequence[Example], tested: Sequence[Example]) -> list[str]:
-    """Fact and edit recall of a preset, of sessions that the weights were not fitted to."""
+def fitted_folds(examples: Sequence[Example]) -> list[Fold]:
+    """Each fold of projects with weights that were fitted to all others."""
+    return [
+        Fold.of([*fold], fitted([example for example in examples if example.project not in fold]))
+        for fold in folds_of([example.project for example in examples])
+    ]
+
+
+class Means(Struct):
+    """The mean of a recall over all cuts that ask, and that of the worst of so many projects."""
+
+    mean: float
+    worst: float
+    project: str
+    projects: int
+
+    @classmethod
+    def of(cls, measured: Sequence[Measured], share: Callable[[Measured], float | None]) -> Means:
+        of_projects: dict[str, list[float]] = {}
+        for one in measured:
+            if (found := share(one)) is not None:
+                of_projects.setdefault(one.project, []).append(found)
+        worst, project = min((fmean(found), project) for project, found in of_projects.items())
+        return cls(fmean(found for some in of_projects.values() for found in some), worst, project, len(of_projects))
+
+
+class Held(Struct):
+    """What a way keeps of sessions that the weights were not fitted to."""
+
+    left: float
+    facts: Means
+    edits: Means
+    cuts: int
+
+    @classmethod
+    def of(cls, measured: Sequence[Measured]) -> Held:
+        facts, edits = Means.of(measured, lambda one: one.facts), Means.of(measured, lambda one: one.edits)
+        return cls(fmean(one.left for one in measured), facts, edits, len(measured))
+
+    def __str__(self) -> str:
+        facts, edits = self.facts, self.edits
+        recalls = f"fact recall {facts.mean:.3f}, edit recall {edits.mean:.3f}"
+        worst = f"worst {facts.worst:.3f} ({facts.project}), {edits.worst:.3f} ({edits.project})"
+        return f"({self.left:.1%} of the tokens left): {recalls}; {worst}"
+
+
+def held_out(folds: Sequence[Fold], tested: Sequence[Example]) -> dict[str, Held]:
+    """Fact and edit recall of every way."""
     ways = _ways()
     found: dict[str, list[Measured]] = {name: [] for name in ways}
-    for fold in folds_of([example.project for example in examples]):
-        others = [example for example in examples if example.project not in fold]
-        # The product has no setting for this.
-        likelihood.MODEL = fitted(others)  # type: ignore[misc]
-        for example in (example for example in tested if example.project in fold):
-            case = example.case
-            for name, condensed in ways.items():
-                messages = condensed(case)
-                recall = case.questions(messages)
-                left = case.size_of(messages) / case.tokens
-                found[name].append(Measured(example.project, recall.facts.share, recall.edits.share, left))
-    shown = []
-    for name, measured in found.items():
-        left = fmean(one.left for one in measured)
-        facts, least_facts = _mean_and_worst(measured, lambda one: one.facts)
-        edits, least_edits = _mean_and_worst(measured, lambda one: one.edits)
-        recalls = f"fact recall {facts:.3f}, edit recall {edits:.3f}"
-        shown.append(f"{name} ({left:.1%} of the tokens left): {recalls}; worst {least_facts}, {least_edits}")
-    asking = [one.project for one in measured if one.edits is not None]
-    cuts = f"{len(tested)} cuts, of which {len(asking)} of {len(set(asking))} projects ask for lines"
-    return [*shown, f"means over {cuts}, and of the worst project, with preset {PRESET}"]
-
-
-def _mean_and_worst(measured: Sequence[Measured], share: Callable[[Measured], float | None]) -> tuple[float, str]:
-    """The mean, and that of the worst project with its name."""
-    of_projects: dict[str, list[float]] = {}
-    for one in measured:
-        if (found := share(one)) is not None:
-            of_projects.setdefault(one.project, []).append(found)
-    least, project = min((fmean(found), project) for project, found in of_projects.items())
-    return fmean(found for some in of_projects.values() for found in some), f"{least:.3f} ({project})"
+    for fold in folds:
+        with left_out.using(fold.model):
+            for example in (example for example in tested if example.project in fold.projects):
+                case = example.case
+                for name, condensed in ways.items():
+                    messages = condensed(case)
+                    recall = case.questions(messages)
+                    left = case.size_of(messages) / case.tokens
+                    found[name].append(Measured(example.project, recall.facts.share, recall.edits.share, left))
+    return {name: Held.of(measured) for name, measured in found.items()}
 
 
 def _ways() -> dict[str, Callable[[Case], Sequence[Message]]]:
@@ -208,17 +227,27 @@ def _ways() -> dict[str, Callable[[Case], Sequence[Message]]]:
 
     def to_size(size: float, case: Case) -> Sequence[Message]:
         target = int(case.tokens * size)
-        done = api.condense(case.before, preset, target_tokens=target, counter=case.count, factor=AS_COUNTED)
-        return done.transcript.messages
+        return condensed(case, preset, target)
 
     def with_worth(worth: float, case: Case) -> Sequence[Message]:
         changed = replace(preset, passes=tuple(_with_worth(config, worth) for config in preset.passes))
-        return api.condense(case.before, changed, counter=case.count).transcript.messages
+        return condensed(case, changed)
+
+    def condensed(case: Case, configuration: Configuration, target: int | None = None) -> Sequence[Message]:
+        # Nothing proves the result: the file goes on behind the cut, so that it would not read back the same.
+        done = api.condense(
+            case.before, configuration, target_tokens=target, counter=case.count, factor=AS_COUNTED, proves=False
+        )
+        return done.transcript.messages
 
     return {
         **{f"target {size:.0%}": partial(to_size, size) for size in SIZES},
-        **{f"min_worth {worth:g}": partial(with_worth, worth) for worth in WORTHS},
+        **{_worth_name(worth): partial(with_worth, worth) for worth in WORTHS},
     }
+
+
+def _worth_name(worth: float) -> str:
+    return f"min_worth {worth:g}"
 
 
 def _with_worth(config: PassConfig, worth: float) -> PassConfig:
@@ -228,7 +257,7 @@ def _with_worth(config: PassConfig, worth: float) -> PassConfig:
     return replace(config, extract_config=replace(extraction, min_worth=worth))
 
 
-def written(model: Model, sessions: int, measured: Sequence[str]) -> str:
+def written(model: Model, sessions: int, held: dict[str, Held]) -> str:
     tables = []
     for name, features, found in (
         ("FACTS", mentions.FEATURES, model.facts),
@@ -236,15 +265,35 @@ def written(model: Model, sessions: int, measured: Sequence[str]) -> str:
     ):
         rows = [f'    "{feature}": {weight:g},' for feature, weight in zip(features, found, strict=True)]
         tables += [f"{name}: Final = {{", *rows, "}"]
+    tables += ["KEPT: Final = {", *(f"    {worth:g}: {_row(held[_worth_name(worth)])}," for worth in WORTHS), "}"]
+    tables.append(
+        '"""By `min_worth` percent of facts, of the worst project, number of projects; the same of edits; cuts."""'
+    )
     today = datetime.now(UTC).date()
     head = f'''"""Weights of the features of facts and of lines. Written by benchmarks/train_extraction.py; do not edit.
 
 Fitted on {today} to {sessions} sessions. Measured on projects that were left out:
 '''
-    figures = "\n".join(textwrap.fill(f"- {line}", 118, subsequent_indent="  ") for line in measured)
+    figures = "\n".join(textwrap.fill(f"- {line}", 118, subsequent_indent="  ") for line in lines_of(held))
     return f'{head}\n{figures}\n"""\n\nfrom __future__ import annotations\n\nfrom typing import Final\n\n' + "\n".join(
         [*tables, ""]
     )
+
+
+def lines_of(held: dict[str, Held]) -> list[str]:
+    one = next(iter(held.values()))
+    cuts = f"{one.cuts} cuts of {one.facts.projects} projects, of which {one.edits.projects} ask for lines"
+    return [
+        *(f"{name} {found}" for name, found in held.items()),
+        f"means over {cuts}, and of the worst project, with preset {PRESET}",
+    ]
+
+
+def _row(held: Held) -> tuple[float, ...]:
+    facts, edits = (
+        (round(100 * one.mean, 1), round(100 * one.worst, 1), one.projects) for one in (held.facts, held.edits)
+    )
+    return *facts, *edits, held.cuts
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -268,10 +317,12 @@ def main(arguments: list[str] | None = None) -> None:
         if path in options.paths:
             tested += [example for example in found if example.case.at in CUTS]
     print(f"{sessions} sessions, {len(examples)} cuts; files that cannot be read: {unread}")
-    measured = held_out(examples, tested)
-    print(*measured, sep="\n")
+    folds = fitted_folds(examples)
+    held = held_out(folds, tested)
+    print(*lines_of(held), sep="\n")
     if options.write:
-        FILE.write_text(written(fitted(examples), sessions, measured))
+        left_out.write(folds)
+        FILE.write_text(written(fitted(examples), sessions, held))
         print(f"Written: {FILE}")
 
 

@@ -174,9 +174,11 @@ class Course:
                 break
         seconds = self.context.clock() - started
         refused = refused_by_all(receipt for receipt in self.receipts[begun:] if receipt.pass_id == config.id)
+        extraction = config.extract_config if changed_blocks and self.target is None else None
         return PassReceipt(
             config.id, config.name or config.id, Status.FAILED if refused else Status.COMPLETED, refused, before,
             self.draft.tokens, len(changed_blocks), seconds, selected.preserved_turns,
+            extraction.min_worth if extraction else None,
         )  # fmt: skip
 
     def _rounds(self, config: PassConfig, selected: Selected, strictness: float) -> list[Receipt]:

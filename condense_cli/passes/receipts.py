@@ -116,6 +116,8 @@ class PassReceipt(Struct, frozen=True):
     seconds: float = 0.0
     preserved_turns: int | None = None
     """How many of the newest turns the pass could not touch; None when it selects otherwise."""
+    min_worth: float | None = None
+    """What lines had to be worth to stay, where that decided which ones went; None where anything else did."""
 
 
 def kept(pass_id: str, message: Message, position: int, tokens: int, why: Kept) -> Receipt:

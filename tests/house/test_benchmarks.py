@@ -136,7 +136,10 @@ def test_the_benchmark_of_reductions_accounts_for_every_token(reductions: dict[s
 # --- What presets keep ------------------------------------------------------------------------------------------------
 
 
-def test_the_benchmark_of_presets_measures_each_and_compares_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_benchmark_of_presets_measures_each_and_compares_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
     presets = runpy.run_path(str(PROJECT / "benchmarks" / "presets.py"))
     presets["main"]([str(PROJECT / "sample_transcripts" / "bugfix-session.jsonl"), "--jobs", "1"])
     found = json.loads(capsys.readouterr().out)
@@ -150,7 +153,8 @@ def test_the_benchmark_of_presets_measures_each_and_compares_them(capsys: pytest
 
 
 @pytest.fixture
-def witnesses() -> dict[str, Any]:
+def witnesses(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
     return runpy.run_path(str(PROJECT / "benchmarks" / "witnesses.py"))
 
 
@@ -159,31 +163,19 @@ def test_the_benchmark_of_witnesses_puts_every_measure_beside_each_other(
 ) -> None:
     sample, means = str(PROJECT / "sample_transcripts" / "bugfix-session.jsonl"), tmp_path / "means.json"
     shown = ["facts", "bits", "grounding"]
-    witnesses["main"](
-        [
-            "--fitted",
-            "--left-out",
-            sample,
-            "--presets",
-            "speed",
-            "--json",
-            str(means),
-            "--jobs",
-            "1",
-            "--measures",
-            *shown,
-        ]
-    )
+    groups = ["--group", "some", sample, "--group", "others", sample]
+    witnesses["main"]([*groups, "--presets", "balanced", "--json", str(means), "--jobs", "1", "--measures", *shown])
     printed = capsys.readouterr().out
-    assert headings(printed) == {f"| to {size} | size | {' | '.join(shown)} |" for size in ("50%", "30%")}
-    assert "**Projects that nothing was fitted to**: 1 session of 1 project, 1 cut." in printed
-    assert witnesses["FITTED"] not in printed
-    rows = re.findall(r"^\| (speed|drop the oldest|clear old results, keep \d+) \|(.*) \|$", printed, re.MULTILINE)
-    assert {name.partition(",")[0] for name, _ in rows} == {"speed", "drop the oldest", "clear old results"}
+    kinds = "| kind of client | way | facts | bits | grounding |"
+    assert headings(printed) == {f"| way | size | {' | '.join(shown)} |", kinds}
+    assert "on 2 sessions of 1 project." in printed
+    rows = re.findall(r"^\| (balanced|drop the oldest|clear old results, [^|]+) \|(.*) \|$", printed, re.MULTILINE)
+    assert {name.partition(",")[0] for name, _ in rows} == {"balanced", "drop the oldest", "clear old results"}
     assert {cells.count("|") for _, cells in rows} == {len(shown)}
-    assert printed.count("| cuts that ask | | 1 | 1 | 1 |") == 2
-    (settings,) = json.loads(means.read_bytes())[witnesses["LEFT_OUT"]].values()
-    assert {setting["way"] for setting in settings} >= {"speed", "clear old results"}
+    assert "| cuts that ask | | 2 | 2 | 2 |" in printed
+    assert re.findall(r"^\| ((?:some|others) \(1\)) \| balanced ", printed, re.MULTILINE) == ["some (1)", "others (1)"]
+    (settings,) = json.loads(means.read_bytes())["others"].values()
+    assert {setting["way"] for setting in settings} >= {"balanced", "clear old results"}
 
 
 # Of many sessions of one project and one of another, a sample of two has both.

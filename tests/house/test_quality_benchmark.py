@@ -14,7 +14,6 @@ from real import PROJECT, SAMPLES
 sys.path.insert(0, str(PROJECT / "benchmarks" / "quality"))
 
 import compare
-import page
 import peers
 import shapes
 
@@ -127,9 +126,9 @@ def test_a_worker_that_ended_is_an_error(worker: Any) -> None:
 
 
 def _transcripts(folder: Path) -> Path:
-    """Two sessions in which much is asked, one of them twice."""
+    """Two sessions in which much is asked."""
     turns = [turn for number in range(40) for turn in read_turn(f"t{number}", f"f{number}", f"value_{number}\n" * 100)]
-    for name, request in (("a", "Look."), ("b", "Look."), ("c", "Look there.")):
+    for name, request in (("a", "Look."), ("b", "Look there.")):
         later = [message for number in range(40) for message in (assistant(f"value_{number}"), user("Next."))]
         source = anthropic(user(request), *turns, *later, *conversation()[1:]).source
         (folder / f"{name}.json").write_bytes(source.data)
@@ -137,23 +136,23 @@ def _transcripts(folder: Path) -> Path:
 
 
 def test_the_comparison_runs_without_peers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    compare.main(["--transcripts", str(_transcripts(tmp_path)), "--presets", "speed", "--peers"])
-    printed = capsys.readouterr()
-    assert "### Other formats with calls as such" in printed.out
-    assert "2 transcripts, 4 cuts" in printed.out
-    assert "| facts | edits | files | named | bits | grounding | rereads | old_strings |" in printed.out
-    assert re.search(r"^\| speed, as it is \|(?: [\d.,]+ \|){3}", printed.out, re.MULTILINE)
-    assert "| drop the oldest |" in printed.out
-    assert "b.json" not in printed.err
+    few = ["--presets", "balanced", "--measures", "facts", "bits", "--jobs", "1", "--cache", str(tmp_path / "cache")]
+    compare.main(["--group", "made up", str(_transcripts(tmp_path)), *few, "--peers"])
+    printed = capsys.readouterr().out
+    assert "on 2 sessions of 1 project." in printed
+    assert "First 2 cuts at which every way could be measured:" in printed
+    assert re.search(r"^\| balanced \| [\d.]+ / [\d.]+ \|(?: [^|]+ \|){2}$", printed, re.MULTILINE)
+    assert "| drop the oldest |" in printed
+    assert "kind of client" not in printed
 
 
 def test_the_page_keeps_its_words_around_the_tables() -> None:
-    old = page.PAGE.read_text()
-    new = page.written(old, "TABLES")
-    assert new.count(page.BEGIN) == new.count(page.END) == 1
-    assert page.written(new, old.partition(page.BEGIN)[2].partition(page.END)[0][2:-1]) == old
+    old = compare.PAGE.read_text()
+    new = compare.written(old, "TABLES")
+    assert new.count(compare.BEGIN) == new.count(compare.END) == 1
+    assert compare.written(new, old.partition(compare.BEGIN)[2].partition(compare.END)[0][2:-1]) == old
     assert "TABLES" in new
-    assert new.partition(page.BEGIN)[0] == old.partition(page.BEGIN)[0]
+    assert new.partition(compare.BEGIN)[0] == old.partition(compare.BEGIN)[0]
 
 
 def test_every_setting_of_a_peer_is_named_once_and_its_worker_is_there() -> None:

@@ -66,6 +66,7 @@ SHAPE: dict[str, Any] = {
     "references": {"resolved": int, "unresolved": int, "saved": int},
     "summaries": [],
     "warnings": [str],
+    "expected": type(None),
     "slim": type(None),
 }
 

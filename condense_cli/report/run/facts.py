@@ -18,6 +18,7 @@ from ..costs.usage import overhead_of
 from ..inspection.savings import References, references_after
 from ..text.shares import percent
 from .contents import Saving, savings_of
+from .expected import Expected, expected_of
 from .explained import Explained, explained
 from .shortcomings import of_another, warnings_of
 from .slimming import Slim, slim_of
@@ -176,6 +177,7 @@ class Report(msgspec.Struct, frozen=True):
     references: References
     summaries: list[Summarized]
     warnings: list[str]
+    expected: Expected | None = None
     slim: Slim | None = None
     changes: list[Explained] | msgspec.UnsetType = msgspec.UNSET
 
@@ -263,6 +265,7 @@ def build(
         references=references_after(condensation, count),
         summaries=list(summaries),
         warnings=[*warnings_of(condensation), *of_another(encoding), *warnings],
+        expected=expected_of(condensation.passes),
         slim=slim_of(after) if slim else None,
         changes=list(explained(condensation.receipts, factor, saved)) if explain else msgspec.UNSET,
     )

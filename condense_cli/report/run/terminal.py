@@ -26,6 +26,7 @@ from ..text.shares import percent_text
 from ..text.tokens import briefly_counted, carried, counted
 from ..text.visible import visible
 from .contents import Saving
+from .expected import expected_line
 from .explanation import render_receipts
 from .facts import Counting, Report
 from .largest import largest, render_largest
@@ -78,6 +79,8 @@ def render_run(
         yield from render_largest(shown, result, width)
     yield ""
     yield from _costs(report, is_cost_asked)
+    if report.expected:
+        yield Text(expected_line(report.expected), style="dim")
     if report.slim:
         yield ""
         yield Text(slim_line(report, report.slim, unit), style="dim")

@@ -53,7 +53,11 @@ def test_without_its_thinking_the_conversation_is_the_same(name: str) -> None:
 
 # Of a record that is there twice the second one counts, also where that is a boundary and keeps nothing any more.
 def test_a_boundary_that_is_written_again_counts_as_it_was_written_last() -> None:
-    records = (GO, answer(2, "one"), boundary(3, preservedMessages={"anchorUuid": uuid(4), "uuids": [uuid(2)]}))
+    records = (
+        GO,
+        reply(2, 1, "m", text("one")),
+        boundary(3, preservedMessages={"anchorUuid": uuid(4), "uuids": [uuid(2)]}),
+    )
     again = (boundary(3), summary(4, 3), said(5, 4, "Go on."))
     assert turns(session(*records, *again)) == turns(session(*records[:2], *again))
 
@@ -122,10 +126,3 @@ def test_a_result_that_stands_before_its_call_has_its_tool(earlier: list[dict[st
     transcript = session(*lines)
     assert turns(transcript) == [["go"], ["a"], ["a"], ["done"]]
     assert [block.tool for _, block in transcript.blocks()] == [None, "Read", "Read", None]
-
-
-# A record that is written again counts as it was written last: this boundary keeps nothing any more.
-def test_a_boundary_that_is_written_again_without_what_it_kept() -> None:
-    kept = {"preservedMessages": {"anchorUuid": uuid(3), "uuids": [uuid(1)]}}
-    records = [said(1, None, "Before."), boundary(2, **kept), summary(3, 2), said(4, 3, "After."), boundary(2)]
-    assert "Before." not in [block.text for _, block in session(*records).blocks()]

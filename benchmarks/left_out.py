@@ -1,0 +1,81 @@
+"""Weights of the extraction for sessions that they were not fitted to, so that figures are not too good.
+
+`train_extraction.py --write` puts all projects into folds, and writes into `folds.json` what it fits without each. A
+session of one of these projects is measured with the weights of the fold that it is in; any other with those of the
+product, which never saw it.
+
+The name of a project is the last word before `__` in the name of a file, or the first word of the name. Where the name
+of one begins with that of another, they may be one project.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from condense_cli.extractive import likelihood
+from condense_cli.extractive.editable import FEATURES as OF_LINES
+from condense_cli.extractive.likelihood import Model
+from condense_cli.extractive.mentions import FEATURES as OF_FACTS
+
+FILE: Final = Path(__file__).with_name("folds.json")
+
+
+class Fold(Struct, frozen=True):
+    """Projects, and weights by feature that were fitted to all others."""
+
+    projects: tuple[str, ...]
+    facts: dict[str, float]
+    lines: dict[str, float]
+
+    @classmethod
+    def of(cls, projects: Sequence[str], model: Model) -> Fold:
+        facts, lines = zip(OF_FACTS, model.facts, strict=True), zip(OF_LINES, model.lines, strict=True)
+        return cls(tuple(sorted(projects)), dict(facts), dict(lines))
+
+    @property
+    def model(self) -> Model:
+        return Model(tuple(map(self.facts.__getitem__, OF_FACTS)), tuple(map(self.lines.__getitem__, OF_LINES)))
+
+    def leaves_out(self, project: str) -> bool:
+        return any(project.startswith(one) or one.startswith(project) for one in self.projects)
+
+
+def project_of(path: Path) -> str:
+    before, found, _ = path.stem.partition("__")
+    words: list[str] = re.findall(r"[A-Za-z0-9]+", before)
+    return words[-1 if found else 0] if words else ""
+
+
+def folds() -> list[Fold]:
+    return msgspec.json.decode(FILE.read_bytes(), type=list[Fold]) if FILE.exists() else []
+
+
+@contextmanager
+def without(path: Path) -> Iterator[None]:
+    """While it is entered, the extraction works with weights that the project of a session had no part in."""
+    usual = likelihood.MODEL
+    fold = next((fold for fold in folds() if fold.leaves_out(project_of(path))), None)
+    with using(fold.model if fold else usual):
+        yield
+
+
+@contextmanager
+def using(model: Model) -> Iterator[None]:
+    """While it is entered, the extraction works with a model. The product has no setting for this."""
+    usual = likelihood.MODEL
+    likelihood.MODEL = model  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        likelihood.MODEL = usual  # type: ignore[misc]
+
+
+def write(found: Sequence[Fold]) -> None:
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")

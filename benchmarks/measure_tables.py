@@ -1,0 +1,117 @@
+"""Tables of every measure beside each other, of ways that were measured on groups of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from condense_cli import __version__
+from condense_cli.config.preset_folders import preset_names
+from condense_cli.core.plurals import plural
+from condense_cli.quality.curves import Setting, settings_of
+from condense_cli.quality.evaluation import Cut, Evaluated
+
+PROJECT: Final = Path(__file__).resolve().parent.parent
+SIZES: Final = (0.5, 0.3)
+OWN: Final = "balanced"
+SHORT: Final = ("facts", "edits", "bits", "grounding")
+"""Of these the table by kind of client tells."""
+
+_NEAR: Final = 0.03
+"""Who leaves more than so much above a size is not compared there."""
+
+Groups = Mapping[str, Mapping[str, Sequence[Evaluated]]]
+
+
+def tables(groups: Groups, measures: Sequence[str], versions: Mapping[str, str] | None = None) -> str:
+    """All ways by every measure, at cuts where each could do it; then a preset and the best of others, by group."""
+    sessions = {name: [one for found in some.values() for one in found] for name, some in groups.items()}
+    cuts = {name: [cut for one in some for cut in one.cuts] for name, some in sessions.items()}
+    projects = {project for some in groups.values() for project in some}
+    by_all = [cut for some in cuts.values() for cut in some if all(point.recall for point in cut.points)]
+    known = ", ".join(f"{name} {version}" for name, version in {"condense": __version__, **(versions or {})}.items())
+    measured = f"{plural(sum(map(len, sessions.values())), 'session')} of {plural(len(projects), 'project')}"
+    lines = [
+        f"Measured on {datetime.now(UTC).date()} with {known}, on {measured}. Percent at "
+        f"{' / '.join(f'{100 * size:.0f} %' for size in SIZES)} of the tokens; in bold the best of those that got "
+        f"there. First {plural(len(by_all), 'cut')} at which every way could be measured:",
+        "",
+        *_every_measure(settings_of(by_all), measures),
+    ]
+    if len(cuts) > 1:
+        wanted = [measure for measure in SHORT if measure in measures]
+        lines += ["", "All cuts, by kind of client:", ""]
+        lines += [f"| kind of client | way | {' | '.join(wanted)} |", f"| --- | --- |{' ---: |' * len(wanted)}"]
+        lines += [row for name, some in cuts.items() if some for row in _by_kind(name, some, wanted)]
+    return "\n".join([*lines, ""])
+
+
+def _every_measure(settings: Sequence[Setting], measures: Sequence[str]) -> Iterator[str]:
+    rows = _rows(settings)
+    best = {measure: _best(rows, measure) for measure in measures}
+    yield f"| way | size | {' | '.join(measures)} |"
+    yield f"| --- | ---: |{' ---: |' * len(measures)}"
+    for row in rows:
+        sizes = " / ".join(f"{100 * one.size:.0f}" for one in row)
+        yield f"| {_name(row)} | {sizes} | {' | '.join(_cells(row, measure, best[measure]) for measure in measures)} |"
+    asked = (max(mean.cuts if (mean := row[0].mean(measure)) else 0 for row in rows) for measure in measures)
+    yield f"| cuts that ask | | {' | '.join(map(str, asked))} |"
+
+
+def _by_kind(name: str, cuts: Sequence[Cut], measures: Sequence[str]) -> Iterator[str]:
+    """A preset on one kind of sessions, and by each measure the best of what is no preset."""
+    rows = _rows(settings_of(cuts))
+    presets = preset_names()
+    for row in rows:
+        if row[0].way == OWN:
+            yield f"| {name} ({len(cuts)}) | {OWN} | {' | '.join(_cells(row, measure) for measure in measures)} |"
+    others = [row for row in rows if row[0].way not in presets]
+    cells = (" / ".join(map(_percent, _best(others, measure))) for measure in measures)
+    yield f"| | the best of the others | {' | '.join(cells)} |"
+
+
+def _rows(settings: Sequence[Setting]) -> list[list[Setting]]:
+    """For each way the setting for each size; of a way that takes no target the one that comes nearest."""
+    ways: dict[str, list[Setting]] = {}
+    for setting in settings:
+        ways.setdefault(setting.way, []).append(setting)
+    return [[_setting_for(size, own) for size in SIZES] for own in ways.values()]
+
+
+def _setting_for(size: float, settings: Sequence[Setting]) -> Setting:
+    with_target = (setting for setting in settings if setting.budget == size)
+    return next(with_target, None) or min(settings, key=lambda setting: abs(setting.size - size))
+
+
+def _name(row: Sequence[Setting]) -> str:
+    settings = dict.fromkeys(one.setting for one in row if one.budget is None)
+    return f"{row[0].way}, {' / '.join(settings)}" if settings else row[0].way
+
+
+def _best(rows: Sequence[Sequence[Setting]], measure: str) -> list[float | None]:
+    """At each size the best share of those that got to it."""
+    found = []
+    for number, size in enumerate(SIZES):
+        shares = [_share(row[number], measure) for row in rows if row[number].size <= size + _NEAR]
+        found.append(max((share for share in shares if share is not None), default=None))
+    return found
+
+
+def _cells(row: Sequence[Setting], measure: str, best: Sequence[float | None] = (None,) * len(SIZES)) -> str:
+    cells = []
+    for one, size, most in zip(row, SIZES, best, strict=True):
+        share = _share(one, measure)
+        is_best = share is not None and share == most and one.size <= size + _NEAR
+        cells.append(f"**{_percent(share)}**" if is_best else _percent(share))
+    return " / ".join(cells)
+
+
+def _share(setting: Setting, measure: str) -> float | None:
+    mean = setting.mean(measure)
+    return mean.recall if mean else None
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f}"
