@@ -14,7 +14,7 @@ import yaml
 
 from ..errors import ConfigurationError
 from . import yaml_editing
-from .positions import KeyPath, Positions, value_at
+from .positions import KeyPath, value_at
 from .yaml_reading import read_yaml
 
 Edit = Callable[[str], str]
@@ -25,12 +25,11 @@ class Document:
 
     def __init__(self, text: str, name: str = "configuration") -> None:
         """Raises ConfigurationError where the text is no mapping in YAML or JSON."""
-        value, self.positions = read_yaml(text, name)
+        value, positions = read_yaml(text, name)
         if value is not None and not isinstance(value, dict):
-            raise self.positions.error((), "expected a mapping")
+            raise positions.error((), "expected a mapping")
         self.text, self.name = text, name
         self.value: dict[str, Any] = value or {}
-        self.positions: Positions
 
     @property
     def is_json(self) -> bool:
@@ -71,17 +70,22 @@ class Document:
         return self._edited(meant, lambda text: yaml_editing.move(text, path, index, to, meant))
 
     def _edited(self, meant: dict[str, Any], edit: Edit) -> Document:
-        if repr(meant) == repr(self.value):
+        if _is_same(meant, self.value):
             return self
         if self.is_json:
             return Document(json.dumps(meant, indent=2, ensure_ascii=False) + "\n", self.name)
         try:
             edited = Document(edit(self.text), self.name)
-            if repr(edited.value) == repr(meant):
+            if _is_same(edited.value, meant):
                 return edited
         except (ConfigurationError, yaml.YAMLError, IndexError, yaml_editing.NotInPlaceError):
             pass
         return Document(yaml_editing.anew(self.text, meant), self.name)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values say the same; the order of keys does not matter, and true is not 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _copied(value: Any) -> Any:

@@ -39,7 +39,9 @@ _Dumper.add_representer(str, _text_node)
 
 def in_line(value: Any) -> str:
     """A value in one line, as it may stand inside another."""
-    dumped = yaml.dump([value], Dumper=_Dumper, default_flow_style=True, width=_ENDLESS, allow_unicode=True)
+    dumped = yaml.dump(
+        [value], Dumper=_Dumper, default_flow_style=True, width=_ENDLESS, allow_unicode=True, sort_keys=False
+    )
     return dumped.strip()[1:-1].strip()
 
 
@@ -197,8 +199,9 @@ def remove(text: str, path: KeyPath, meant: Any) -> str:
     column = int(step.parent.start_mark.column)
     behind = found.lines[entry.start][:column]
     if not behind.strip():
-        blank = _blank_lines(found, entry)
-        return _joined(found, found.lines[: entry.head + blank], [], found.lines[entry.stop :])
+        # Of the blank lines between entries as many go as entries do.
+        stop = entry.stop if step.place else entry.stop + _blank_lines(found, entries[1])
+        return _joined(found, found.lines[: entry.head], [], found.lines[stop:])
     following = entries[step.place + 1]  # The first of an item, behind its dash.
     head = [line for line in found.lines[following.head : following.start] if line.strip()]
     first = found.lines[following.start]
@@ -242,9 +245,7 @@ def move(text: str, path: KeyPath, index: int, to: int, meant: Any) -> str:
         return _exchanged(found, path, value_at(meant, path))
     entries = found.entries(path)
     blanks = [found.lines[entry.head : entry.head + _blank_lines(found, entry)] for entry in entries]
-    chunks = [
-        found.lines[entry.head + len(blank) : entry.stop] for entry, blank in zip(entries, blanks, strict=True)
-    ]
+    chunks = [found.lines[entry.head + len(blank) : entry.stop] for entry, blank in zip(entries, blanks, strict=True)]
     chunks.insert(to, chunks.pop(index))
     new = [line for blank, chunk in zip(blanks, chunks, strict=True) for line in (*blank, *chunk)]
     return _joined(found, found.lines[: entries[0].head], new, found.lines[entries[-1].stop :])

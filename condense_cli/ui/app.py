@@ -8,13 +8,11 @@ from typing import ClassVar
 from textual.app import App
 from textual.binding import BindingType
 
-from ..config.user import UserConfiguration
 from ..errors import CondenseError
-from ..providers.registry import Registry
 from ..report.lists.sessions import SessionList
 from .choice import Choice
-from .configurations import Configurations
-from .opened import OpenSession
+from .opened import Desk, OpenSession
+from .screens.editor import EditorScreen
 from .screens.session import SessionScreen
 from .screens.sessions import SessionsScreen
 
@@ -30,6 +28,9 @@ class CondenseApp(App[None]):
     #totals { text-style: bold; }
     #totals.old { text-style: dim; }
     #messages { width: 2fr; min-width: 34; }
+    #parts { width: 2fr; min-width: 34; }
+    #form { width: 3fr; border-left: solid $panel; padding-left: 1; }
+    #field { color: $text-muted; max-height: 3; }
     #text { width: 3fr; border-left: solid $panel; padding-left: 1; }
     .title { text-style: bold; }
     ModalScreen { align: center middle; }
@@ -43,20 +44,21 @@ class CondenseApp(App[None]):
 
     def __init__(
         self,
+        desk: Desk,
         start: Choice,
-        configurations: Configurations,
-        user: UserConfiguration,
-        registry: Registry,
         find: Callable[[], SessionList],
         session: OpenSession | None = None,
+        editor: EditorScreen | None = None,
     ) -> None:
+        """With an `editor`, that is all there is; with a `session`, it begins with that."""
         super().__init__()
-        self._first, self._configurations = start, configurations
-        self._settings, self._providers = user, registry
-        self._list, self._opened = find, session
+        self._desk, self._first, self._list = desk, start, find
+        self._opened, self._editor = session, editor
 
     def on_mount(self) -> None:
-        if self._opened is not None:
+        if self._editor is not None:
+            self.push_screen(self._editor, lambda _: self.exit())
+        elif self._opened is not None:
             self.push_screen(SessionScreen(self._opened, self._first))
         else:
             self.push_screen(SessionsScreen(self._list))
@@ -66,7 +68,7 @@ class CondenseApp(App[None]):
 
     def _open(self, path: str) -> None:
         try:
-            session = OpenSession.read(path, self._configurations, self._settings, self._providers)
+            session = OpenSession.read(path, self._desk)
             _ = session.contents
         except CondenseError as error:
             self.call_from_thread(self.notify, error.message, severity="error", markup=False)

@@ -26,7 +26,7 @@ class Background(Generic[Asked, Found]):
     """
 
     def __init__(
-        self, work: Callable[[Asked, Clock], Found], done: Callable[[Asked, Found | CondenseError], None]
+        self, work: Callable[[Asked, Clock], Found], done: Callable[[Asked, Found | CondenseError], object]
     ) -> None:
         self._work, self._done = work, done
         self._changed = Condition()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..config.loading import parse_with_positions, read_text
+from ..config.loading import Loaded, parse_with_positions, read_text
 from ..config.models import Configuration
 from ..config.preset_folders import DEFAULT_PRESET
 from ..config.presets import Presets
@@ -39,7 +39,11 @@ class Configurations:
 
         Raises ConfigurationError.
         """
-        return parse_with_positions(text, name, Path(), self._presets).configuration
+        return self.loaded(text, name).configuration
+
+    def loaded(self, text: str, name: str) -> Loaded:
+        """The same with where its values are from. Raises ConfigurationError."""
+        return parse_with_positions(text, name, Path(), self._presets)
 
     def text_of(self, choice: Choice) -> str:
         """The text of a choice's configuration, to edit. Raises ConfigurationError."""

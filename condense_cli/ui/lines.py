@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
-from rich.cells import cell_len, chop_cells, set_cell_size
+from rich._wrap import divide_line
+from rich.cells import cell_len, set_cell_size
 
 from ..passes.meant import Address
 from ..report.page.conversation import UNCHANGED, PageBlock, PageMessage, Reason
@@ -83,8 +84,17 @@ def _style(mark: str) -> str:
 
 
 def _sizes(tokens: tuple[int, int]) -> str:
-    before, after = tokens
-    return f"{before:>7,}" + ("        " if before == after else f"→{after:<7,}")
+    before, after = (short_number(size) for size in tokens)
+    return f"{before:>5}" + ("      " if tokens[0] == tokens[1] else f"→{after:<5}")
+
+
+def short_number(number: int) -> str:
+    """A number in at most five characters: 950, 3.1k, 120k, 1.2M."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            value = number / size
+            return f"{value:.1f}{unit}" if value < 100 else f"{value:.0f}{unit}"
+    return str(number)
 
 
 def _label(blocks: Sequence[PageBlock]) -> str:
@@ -148,12 +158,15 @@ def _edited(block: PageBlock) -> Iterator[tuple[str, str]]:
 
 
 def _wrapped(lead: str, text: str, width: int, style: str) -> Iterator[Line]:
-    """A line in as many as it takes; each begins with the lead, which tells what becomes of it."""
+    """A line in as many as it takes, broken between words where that is possible; each begins with the lead."""
     room = max(8, width - cell_len(lead))
     text = text.replace("\t", "    ")
-    parts = [text] if cell_len(text) <= room else chop_cells(text, room)
-    for part in parts or [""]:
-        yield Line(f"{lead}{part}", style)
+    if cell_len(text) <= room:
+        yield Line(f"{lead}{text}", style)
+        return
+    breaks = divide_line(text, room)
+    for start, end in zip([0, *breaks], [*breaks, len(text)], strict=True):
+        yield Line(f"{lead}{text[start:end].rstrip()}", style)
 
 
 def fitted(text: str, width: int) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from .. import api
+from ..cli.reading import input_file, read_transcript
 from ..config.models import Configuration
 from ..config.overrides import overrides_from
 from ..config.user import UserConfiguration
@@ -66,31 +67,35 @@ class View(Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
+class Desk(Struct, frozen=True):
+    """What holds for every session of one user."""
+
+    configurations: Configurations
+    user: UserConfiguration
+    registry: Registry
+
+    def read(self, file: str | None, session: str | None = None) -> OpenSession | None:
+        """The session in a file, or that of an id; None where neither is given. Raises CondenseError."""
+        return OpenSession.read(input_file(file, session), self) if file or session else None
+
+
 class OpenSession:
     """A transcript with all that does not depend on a choice. One thread at a time may ask it."""
 
-    def __init__(
-        self,
-        path: str,
-        transcript: Transcript,
-        seen: Stamp,
-        configurations: Configurations,
-        user: UserConfiguration,
-        registry: Registry,
-    ) -> None:
+    def __init__(self, path: str, transcript: Transcript, seen: Stamp, desk: Desk) -> None:
         self.path, self.transcript, self.seen = path, transcript, seen
-        self.configurations = configurations
-        self._user, self._registry = user, registry
+        self.configurations = desk.configurations
+        self._user, self._registry = desk.user, desk.registry
         self.places = Places(transcript.messages)
         self.count = Counter.of(transcript)
         self.factor = factor_of(transcript, self.count)
         self.tokens = self.factor.shown(self.count.transcript(transcript))
 
     @classmethod
-    def read(cls, path: str, configurations: Configurations, user: UserConfiguration, registry: Registry) -> OpenSession:
-        """The session in a file. Raises TranscriptError."""
+    def read(cls, path: str, desk: Desk) -> OpenSession:
+        """The session in a file. Raises UsageError, TranscriptError."""
         seen = stamp(Path(path))
-        return cls(path, api.load(path), seen, configurations, user, registry)
+        return cls(path, read_transcript(path, None), seen, desk)
 
     @cached_property
     def window(self) -> int | None:
@@ -104,7 +109,7 @@ class OpenSession:
         return inspection.inspect(self.transcript, self.count, self.factor, encoding, source=self.path)
 
     def condensed(self, choice: Choice, clock: Clock, *, proves: bool = False) -> Condensation:
-        """The session as a choice condenses it; a model is never called. Raises CondenseError, and what `clock` does."""
+        """The session as a choice condenses it, without a model. Raises CondenseError, and what `clock` does."""
         configuration = self.configurations.of(choice)
         overrides = overrides_from(keep=choice.keep, cut=choice.cut)
         percent = choice.target_percent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -22,7 +23,7 @@ def columns(sizes: Sequence[tuple[int, int]], width: int, current: int) -> list[
     number = min(len(sizes), max(1, width))
     edges = [len(sizes) * place // number for place in range(number + 1)] if number else []
     found = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         before, after = (sum(size[side] for size in sizes[start:end]) for side in (0, 1))
         found.append(Column(before, after, start <= current < end))
     return found

@@ -14,7 +14,7 @@ from ..cli.running.destination import Delivery, Destination, Where
 from ..errors import OutputError, UsageError
 from ..report.text.visible import visible
 from ..storage.backups import undo
-from ..storage.files import check_output, holds, output_errors, stamp, write_bytes
+from ..storage.files import check_output, holds, make_folder, output_errors, read_bytes, stamp, write_bytes
 from .choice import Choice
 from .opened import OpenSession
 
@@ -70,8 +70,7 @@ def taking_away(path: Path) -> Callable[[], str]:
     data = path.read_bytes()
 
     def take_away() -> str:
-        if not holds(path, data):
-            raise OutputError(f"{path} is no longer what was written.", "It stays.")
+        _check_unchanged(path, data)
         with output_errors(path):
             path.unlink()
         return f"Removed {visible(str(path))}."
@@ -79,8 +78,23 @@ def taking_away(path: Path) -> Callable[[], str]:
     return take_away
 
 
+def _check_unchanged(path: Path, data: bytes) -> None:
+    if not (path.exists() and holds(path, data)):
+        raise OutputError(f"{path} is no longer what was written.", "It stays as it is.")
+
+
 def write_text(path: str, text: str) -> Written:
-    """Write a configuration. Raises OutputError."""
+    """Write a configuration; taking that back brings what was there before. Raises OutputError."""
     file = Path(path).expanduser()
+    before = read_bytes(file) if file.exists() else None
+    make_folder(file.parent)
     write_bytes(file, text.encode())
-    return Written((f"Written: {visible(str(file))}",), taking_away(file))
+    take_away = taking_away(file)
+
+    def put_back() -> str:
+        assert before is not None
+        _check_unchanged(file, text.encode())
+        write_bytes(file, before)
+        return f"Put {visible(str(file))} back as it was."
+
+    return Written((f"Written: {visible(str(file))}",), take_away if before is None else put_back)

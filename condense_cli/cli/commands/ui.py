@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ...errors import UsageError
 from ..console import exits
 from ..options import File, Preset, Session
-from ..reading import input_file
 
 if TYPE_CHECKING:
     from ...report.lists.sessions import SessionList
+    from ...ui.opened import Desk
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -30,19 +30,38 @@ def ui(file: File = None, session: Session = None, preset: Preset = None) -> Non
     """
     with exits():
         check_terminal()
-        from ...config.user import load_user_configuration
         from ...ui.app import CondenseApp
-        from ...ui.configurations import Configurations
-        from ...ui.opened import OpenSession
-        from ..running.providing import registry_of_user
-        from ..running.settings import presets_here
 
-        path = input_file(file, session) if file is not None or session is not None else None
-        configurations = Configurations(presets_here())
-        start = configurations.start(preset)
-        user, registry = load_user_configuration(), registry_of_user()
-        opened = OpenSession.read(path, configurations, user, registry) if path is not None else None
-        CondenseApp(start, configurations, user, registry, sessions_here, opened).run()
+        desk = _desk()
+        start = desk.configurations.start(preset)
+        CondenseApp(desk, start, sessions_here, desk.read(file, session)).run()
+
+
+def edit_configuration(name: str, file: str | None, session: str | None) -> None:
+    """Edit a preset or a file, with a transcript to see the effect on. Raises CondenseError."""
+    from ...config.files import user_configuration_path
+    from ...ui.app import CondenseApp
+    from ...ui.screens.editor import EditorScreen
+    from ..running.settings import presets_here
+
+    desk, presets = _desk(), presets_here()
+    choice = desk.configurations.start(name)
+    is_of_package = name in presets.names() and presets.folder_of(name) is None
+    own = user_configuration_path().parent / "presets" / f"{name}.yaml"
+    home = own if is_of_package else presets.find(name)
+    editor = EditorScreen(choice, desk.configurations, desk.read(file, session), home)
+    CondenseApp(desk, choice, sessions_here, editor=editor).run()
+
+
+def _desk() -> Desk:
+    """What the app needs to know of this user."""
+    from ...config.user import load_user_configuration
+    from ...ui.configurations import Configurations
+    from ...ui.opened import Desk
+    from ..running.providing import registry_of_user
+    from ..running.settings import presets_here
+
+    return Desk(Configurations(presets_here()), load_user_configuration(), registry_of_user())
 
 
 def check_terminal() -> None:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from ...cli.running.destination import Where
+from ..choice import Choice
 from ..configuration_text import configuration_text
 from ..help import MARKS, SESSION_KEYS, help_lines
 from ..lines import Line
 from ..writing import Written, check_new_file, write, write_text
 from .dialogs import Ask, Offer, Pick, Told
+from .editor import EditorScreen
 
 if TYPE_CHECKING:
     from .session import SessionScreen
@@ -119,9 +121,20 @@ def _write_configuration(screen: SessionScreen, path: str) -> None:
 def _told(screen: SessionScreen, written: Written) -> None:
     if written.take_back is not None:
         screen.history.wrote(written.said[0], written.take_back)
-    screen.say(f"{written.said[0]} u takes it back." if written.take_back else written.said[0])
+    screen.say(f"{written.said[0]}. u takes it back." if written.take_back else written.said[0])
     if len(written.said) > 1:
         screen.app.push_screen(Told("Written", [Line(line) for line in written.said]))
+
+
+def edit(screen: SessionScreen) -> None:
+    """Open the editor of configurations on what is chosen."""
+
+    def edited(choice: Choice | None) -> None:
+        if choice is not None:
+            screen.do(choice, "Edited the configuration")
+
+    session = screen.session
+    screen.app.push_screen(EditorScreen(screen.history.choice, session.configurations, session), edited)
 
 
 def tell_contents(screen: SessionScreen) -> None:
@@ -142,4 +155,3 @@ def tell_help(screen: SessionScreen) -> None:
     """Show the keys, and what the marks mean."""
     lines = [*help_lines(SESSION_KEYS), "", *help_lines(MARKS)]
     screen.app.push_screen(Told("Keys", [Line(line) for line in lines]))
-

@@ -23,7 +23,7 @@ from ..opened import OpenSession, View
 from ..rows import Rows
 from ..strip import columns, strip_lines
 from ..totals import choice_text, contents_text, totals_text
-from .asking import ask_preset, ask_target, ask_what, ask_where, tell_contents, tell_help
+from .asking import ask_preset, ask_target, ask_what, ask_where, edit, tell_contents, tell_help
 
 Found = TypeVar("Found")
 
@@ -40,12 +40,13 @@ class SessionScreen(Screen[None]):
         Binding("space", "cycle", "Keep/cut", show=False),
         Binding("p", "preset", "Preset"),
         Binding("t", "target", "Target"),
+        Binding("e", "edit", "Edit"),
         Binding("w", "write", "Write"),
         Binding("u", "undo", "Undo"),
         Binding("r", "redo", "Redo", show=False),
-        Binding("n", "next_cut(1)", "Next cut"),
+        Binding("n", "next_cut(1)", show=False),
         Binding("N", "next_cut(-1)", show=False),
-        Binding("i", "contents", "Contents"),
+        Binding("i", "contents", show=False),
         Binding("right", "expand(True)", show=False),
         Binding("left", "expand(False)", show=False),
         Binding("question_mark", "help", "Help", key_display="?"),
@@ -252,6 +253,9 @@ class SessionScreen(Screen[None]):
 
     def action_target(self) -> None:
         ask_target(self)
+
+    def action_edit(self) -> None:
+        edit(self)
 
     def action_write(self) -> None:
         ask_where(self)
