@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Final
 
 from msgspec import Struct
 
-FULL, CUT, CURSOR = "█", "░", "▲"
+KEPT: Final = " ▁▂▃▄▅▆▇█"
+"""A cell by how many eighths of it are kept."""
+CUT, PARTLY, CURSOR = "░", "▒", "▲"
 
 
 class Column(Struct, frozen=True):
@@ -32,15 +35,20 @@ def columns(sizes: Sequence[tuple[int, int]], width: int, current: int) -> list[
 def strip_lines(found: Sequence[Column], height: int) -> list[str]:
     """Lines of `height` rows and one for the cursor: what stays is solid, what goes is shaded."""
     largest = max((max(column.before, column.after) for column in found), default=0) or 1
-    lines = []
-    for row in range(height, 0, -1):
-        least = largest * (row - 1) / height
-        lines.append("".join(_cell(column, least, row == 1) for column in found))
+    share = largest / height
+    lines = ["".join(_cell(column, row * share, share) for column in found) for row in reversed(range(height))]
     return [*lines, "".join(CURSOR if column.is_current else " " for column in found)]
 
 
-def _cell(column: Column, least: float, is_lowest: bool) -> str:
-    """What a column shows from so many tokens on. In the lowest row anything that is there shows."""
-    if column.after > least or (is_lowest and column.after):
-        return FULL
-    return CUT if column.before > least else " "
+def _cell(column: Column, least: float, share: float) -> str:
+    """The cell of a column from so many tokens on, for a share of them. In the lowest row anything shows."""
+    kept, before = (_eighths(tokens - least, share) for tokens in (column.after, column.before))
+    if not least:
+        kept, before = max(kept, int(column.after > 0)), max(before, int(column.before > 0))
+    if before > kept:
+        return PARTLY if kept else CUT
+    return KEPT[kept]
+
+
+def _eighths(tokens: float, share: float) -> int:
+    return min(8, max(0, round(8 * tokens / share)))

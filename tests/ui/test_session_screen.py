@@ -13,6 +13,12 @@ from condense_cli.config.presets import load_preset
 from condense_cli.ui.rows import Rows
 
 
+def chosen(pilot: Pilot[None]) -> tuple[list[str], list[str]]:
+    """What is kept and cut."""
+    choice = session_screen(pilot).history.choice
+    return [*choice.keep], [*choice.cut]
+
+
 def test_it_shows_what_the_preset_would_cut(file: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)
@@ -37,17 +43,17 @@ def test_keys_keep_and_cut(file: Path) -> None:
         await settled(pilot)
         screen = session_screen(pilot)
         await press(pilot, "down", "down", "space")
-        assert screen.history.choice.keep == ("2",)
+        assert chosen(pilot) == (["2"], [])
         assert screen.view is not None
         kept = screen.view.totals.after
         assert "> K    2 user" in screen_text(pilot)
         await press(pilot, "space")
-        assert (screen.history.choice.keep, screen.history.choice.cut) == ((), ("2",))
+        assert chosen(pilot) == ([], ["2"])
         assert screen.view.totals.after < kept
         await press(pilot, "u", "u")
-        assert screen.history.choice.keep == screen.history.choice.cut == ()
+        assert chosen(pilot) == ([], [])
         await press(pilot, "r")
-        assert screen.history.choice.keep == ("2",)
+        assert chosen(pilot) == (["2"], [])
 
     run(app_of(opened(file)), steps)
 
@@ -56,19 +62,16 @@ def test_keys_keep_and_cut(file: Path) -> None:
 def test_more_than_the_place_itself_can_be_meant(file: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await settled(pilot)
-        screen = session_screen(pilot)
         await press(pilot, "down", "down", "k", "t")
         await press(pilot, "x", "f")
         await press(pilot, "x", "h")
-        choice = screen.history.choice
-        assert choice.keep == ("tool:Read",)
-        assert choice.cut == ("file:src/1.py", ":2")
+        assert chosen(pilot) == (["tool:Read"], ["file:src/1.py", ":2"])
         await press(pilot, "x", "f")
-        assert screen.history.choice.cut == (":2",)
+        assert chosen(pilot)[1] == [":2"]
         await press(pilot, "right", "down", "x", "b")
-        assert screen.history.choice.cut == (":2", "2.0")
+        assert chosen(pilot)[1] == [":2", "2.0"]
         await press(pilot, "x", "escape")
-        assert screen.history.choice.cut == (":2", "2.0")
+        assert chosen(pilot)[1] == [":2", "2.0"]
 
     run(app_of(opened(file)), steps)
 

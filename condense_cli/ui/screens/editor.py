@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from ...errors import CondenseError
-from ...passes.receipts import PassReceipt
+from ...passes.receipts import PRELUDE, PassReceipt
 from ...report.text.visible import visible
 from ..background import Background
 from ..choice import Choice, History
@@ -161,7 +161,8 @@ class EditorScreen(Screen[Choice | None]):
         lead = "! " if has_fault else "  "
         if part.index is None:
             is_set = not part.path or part.path[0] in self.edited.values
-            return Line(f"{lead}{part.title}", LOUD if not part.path else "" if is_set else QUIET)
+            effect = self._effect(PRELUDE) if part.path == ("lossless_prelude",) else ""
+            return Line(f"{lead}{part.title}  {effect}".rstrip(), LOUD if not part.path else "" if is_set else QUIET)
         config = self.edited.passes[part.index]
         effect = "off" if not is_enabled(config) else self._effect(str(config.get("id", "")))
         return Line(f"{lead}{part.index + 1} {effect:>8} {part.title}", GONE if has_fault else "")
