@@ -24,6 +24,7 @@ class CondenseApp(App[None]):
     Screen { layout: vertical; }
     Static { height: auto; }
     #about, .quiet, #head { color: $text-muted; }
+    #said { max-height: 2; }
     #strip { height: 4; color: $primary; }
     #totals { text-style: bold; }
     #totals.old { text-style: dim; }
@@ -71,6 +72,10 @@ class CondenseApp(App[None]):
             session = OpenSession.read(path, self._desk)
             _ = session.contents
         except CondenseError as error:
-            self.call_from_thread(self.notify, error.message, severity="error", markup=False)
+            self.call_from_thread(self._tell, error)
         else:
             self.call_from_thread(self.push_screen, SessionScreen(session, self._first))
+
+    def _tell(self, error: CondenseError) -> None:
+        if isinstance(self.screen, SessionsScreen):
+            self.screen.say(f"! {error.message} {error.hint}".rstrip())

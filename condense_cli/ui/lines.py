@@ -127,18 +127,18 @@ def _block_lines(message: PageMessage, number: int, reasons: Sequence[Reason], w
     outcome = "" if block.outcome == UNCHANGED else f", {block.outcome}"
     name = "summary" if message.is_new else f"{message.number}.{number}"
     kind = block.kind.replace("_", " ")
-    yield from _wrapped("", f"{name} {kind} {block.label or block.tool}".rstrip(), width, LOUD)
+    yield from wrapped("", f"{name} {kind} {block.label or block.tool}".rstrip(), width, LOUD)
     yield Line(f"{sizes} tokens{outcome}"[:width], QUIET)
     yield from _why(block.reasons, reasons, width)
     for sign, line in _edited(block):
-        yield from _wrapped(f"{sign} ", line, width, {"-": GONE, "+": NEW}.get(sign, ""))
+        yield from wrapped(f"{sign} ", line, width, {"-": GONE, "+": NEW}.get(sign, ""))
 
 
 def _why(numbers: Sequence[int], reasons: Sequence[Reason], width: int) -> Iterator[Line]:
     for number in numbers:
         reason = reasons[number]
         by = f"{reason.operation} by {reason.by}" if reason.is_change else "stays"
-        yield from _wrapped("", f"{by}: {reason.why}", width, QUIET)
+        yield from wrapped("", f"{by}: {reason.why}", width, QUIET)
 
 
 def _edited(block: PageBlock) -> Iterator[tuple[str, str]]:
@@ -157,7 +157,7 @@ def _edited(block: PageBlock) -> Iterator[tuple[str, str]]:
         at += abs(edit)
 
 
-def _wrapped(lead: str, text: str, width: int, style: str) -> Iterator[Line]:
+def wrapped(lead: str, text: str, width: int, style: str) -> Iterator[Line]:
     """A line in as many as it takes, broken between words where that is possible; each begins with the lead."""
     room = max(8, width - cell_len(lead))
     text = text.replace("\t", "    ")

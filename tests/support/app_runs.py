@@ -61,8 +61,9 @@ async def enter(pilot: Pilot[None], text: str) -> None:
 
 
 async def settled(pilot: Pilot[None]) -> None:
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
+    for _ in range(2):  # What one asks for may ask for more.
+        await pilot.pause()
+        await pilot.app.workers.wait_for_complete()
     while isinstance(pilot.app.screen, SessionScreen | EditorScreen) and not pilot.app.screen.is_settled:
         await pilot.pause(0.01)
     await pilot.pause()

@@ -39,7 +39,7 @@ def render_sessions(found: SessionList, now: datetime, width: int) -> Iterator[R
 def session_lines(sessions: Sequence[SessionRow], now: datetime, width: int) -> list[str]:
     """The lines of the table, that of the columns' names first."""
     table = _table(sessions, now, width, [""] * len(sessions))
-    return [str(line) for line in table.renderables]
+    return [line.rstrip() for part in table.renderables for line in str(part).split("\n")]
 
 
 def _table(sessions: Sequence[SessionRow], now: datetime, width: int, styles: Sequence[str]) -> Group:

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ...errors import CondenseError
-from ..lines import Line
+from ..lines import Line, wrapped
 from ..rows import Rows
 
 _CLOSES: list[BindingType] = [Binding("escape", "close", "Close")]
@@ -114,8 +114,10 @@ class Told(ModalScreen[None]):
 
     def on_mount(self) -> None:
         rows = self.query_one(Rows)
-        rows.styles.height = min(len(self._lines), max(3, self.app.size.height - 6))
-        rows.show(self._lines)
+        width = int(self.app.size.width * 0.96) - 6  # That of the window, less its frame and the bar.
+        lines = [part for line in self._lines for part in wrapped("", line.text, width, line.style)]
+        rows.styles.height = min(len(lines), max(3, self.app.size.height - 6))
+        rows.show(lines)
         rows.focus()
 
     def action_close(self) -> None:

@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from ...cli.machine import tilde
 from ...errors import CondenseError
 from ...report.page.conversation import UNCHANGED
 from ...report.text.visible import visible
@@ -25,6 +26,7 @@ from ..strip import columns, strip_lines
 from ..totals import choice_text, contents_text, totals_text
 from .asking import ask_preset, ask_target, ask_what, ask_where, edit, tell_contents, tell_help
 
+_SHORTEST_PATH: Final = 20
 Found = TypeVar("Found")
 
 _STRIP: Final = 3
@@ -82,8 +84,11 @@ class SessionScreen(Screen[None]):
 
     def on_mount(self) -> None:
         transcript, contents = self.session.transcript, self.session.contents
-        about = f"{self.session.path} · {transcript.format} · {transcript.model or 'unknown model'}"
-        self.query_one("#about", Static).update(visible(f"{about}\n{contents_text(contents)}"))
+        rest = f" · {transcript.format} · {transcript.model or 'unknown model'}"
+        path = tilde(self.session.path)
+        room = max(_SHORTEST_PATH, self.app.size.width - len(rest))
+        path = path if len(path) <= room else f"…{path[len(path) - room + 1 :]}"
+        self.query_one("#about", Static).update(visible(f"{path}{rest}\n{contents_text(contents)}"))
         self.query_one("#messages").focus()
         self._background: Background[Choice, View] = Background(
             self.session.view, lambda choice, found: self.post_message(self.Computed(choice, found))

@@ -14,6 +14,7 @@ from textual.widgets import Footer, Static
 
 from ...report.lists.sessions import SessionList, SessionRow
 from ...report.lists.sessions_terminal import session_lines
+from ...report.text.visible import visible
 from ..lines import Line
 from ..rows import Rows
 
@@ -22,7 +23,6 @@ class SessionsScreen(Screen[None]):
     """Sessions, the newest first. `find` lists them, in a thread."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open"),
         Binding("escape,q", "app.quit", "Quit", key_display="q"),
     ]
 
@@ -42,11 +42,15 @@ class SessionsScreen(Screen[None]):
         yield Static("Sessions of this machine", classes="title", id="about")
         yield Static("Looking…", id="head", markup=False)
         yield Rows(id="sessions")
+        yield Static(id="said", markup=False)
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one(Rows).focus()
         self.run_worker(self._look, thread=True)
+
+    def on_screen_resume(self) -> None:
+        self.say("")
 
     def _look(self) -> None:
         found = self._find()
@@ -63,5 +67,9 @@ class SessionsScreen(Screen[None]):
         head.update(f"  {first}")
         self.query_one(Rows).show([Line(line) for line in rest], 0)
 
+    def say(self, text: str) -> None:
+        self.query_one("#said", Static).update(visible(text))
+
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        self.say("Opening…")
         self.post_message(self.Opened(self.sessions[event.index].path))
