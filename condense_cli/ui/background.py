@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import Condition, Thread
 from typing import Generic, TypeVar
 
@@ -21,12 +21,13 @@ class Overtaken(BaseException):
 class Background(Generic[Asked, Found]):
     """Does `work` for what is asked for and tells `done`, in its thread, unless something newer was asked for.
 
+    `work` may find something first and more of it later: each is told.
     The clock that `work` gets raises Overtaken as soon as its result is no longer wanted; whoever asks it often is
     stopped soon.
     """
 
     def __init__(
-        self, work: Callable[[Asked, Clock], Found], done: Callable[[Asked, Found | CondenseError], object]
+        self, work: Callable[[Asked, Clock], Iterable[Found]], done: Callable[[Asked, Found | CondenseError], object]
     ) -> None:
         self._work, self._done = work, done
         self._changed = Condition()
@@ -67,13 +68,11 @@ class Background(Generic[Asked, Found]):
                 raise Overtaken
             return time.perf_counter()
 
-        found: Found | CondenseError
         try:
-            try:
-                found = self._work(asked, clock)
-            except CondenseError as error:
-                found = error
-            clock()
+            for found in self._work(asked, clock):
+                clock()
+                self._done(asked, found)
+        except CondenseError as error:
+            self._done(asked, error)
         except Overtaken:
             return
-        self._done(asked, found)

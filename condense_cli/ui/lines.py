@@ -131,7 +131,7 @@ def _block_lines(message: PageMessage, number: int, reasons: Sequence[Reason], w
     yield Line(f"{sizes} tokens{outcome}"[:width], QUIET)
     yield from _why(block.reasons, reasons, width)
     for sign, line in _edited(block):
-        yield from wrapped(f"{sign} ", line, width, {"-": GONE, "+": NEW}.get(sign, ""))
+        yield from wrapped(f"{sign} ", line, width, {"-": GONE, "+": NEW, "└": QUIET}.get(sign, ""))
 
 
 def _why(numbers: Sequence[int], reasons: Sequence[Reason], width: int) -> Iterator[Line]:
@@ -142,19 +142,21 @@ def _why(numbers: Sequence[int], reasons: Sequence[Reason], width: int) -> Itera
 
 
 def _edited(block: PageBlock) -> Iterator[tuple[str, str]]:
-    """The lines of a block with what becomes of each: " " stays, "-" goes, "+" is new."""
+    """The lines of a block with what becomes of each: " " stays, "-" goes, "+" is new; "└" is why, below those."""
     lines = block.text.split("\n")
     if not block.edits:
         sign = "+" if block.tokens[0] == 0 and block.outcome != UNCHANGED else " "
         yield from ((sign, line) for line in lines)
         return
     at = 0
-    for edit in block.edits:
+    for number, edit in enumerate(block.edits):
         if isinstance(edit, list):
             yield from (("+", line) for line in edit)
             continue
         yield from ((" " if edit > 0 else "-", line) for line in lines[at : at + abs(edit)])
         at += abs(edit)
+        if why := block.whys.get(str(number)):
+            yield "└", f"{'stays' if edit > 0 else 'gone'}: {why}"
 
 
 def wrapped(lead: str, text: str, width: int, style: str) -> Iterator[Line]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .. import api
 from ..cli.reading import input_file, read_transcript
@@ -18,6 +20,7 @@ from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
 from ..money.windows import signs_of
 from ..passes.condensation import Condensation
+from ..passes.explained import explained
 from ..passes.flags import name_flags
 from ..passes.meant import Address
 from ..providers.registry import Registry
@@ -127,20 +130,23 @@ class OpenSession:
         return name_flags(result, overrides, configuration)
 
     def view(self, choice: Choice, clock: Clock) -> View:
-        """All that is shown of a choice. Raises CondenseError, and what `clock` does."""
+        """What is shown of a choice, but for why lines went. Raises CondenseError, and what `clock` does."""
         result = self.condensed(choice, clock)
         clock()
         conversation = conversation_of(result, self.count)
         clock()
-        return View(
-            choice,
-            result,
-            conversation,
-            self._totals(result),
-            self.places.marks(choice.keep),
-            self.places.marks(choice.cut),
-            tuple(warnings_of(result)),
-        )
+        kept, cut = self.places.marks(choice.keep), self.places.marks(choice.cut)
+        return View(choice, result, conversation, self._totals(result), kept, cut, tuple(warnings_of(result)))
+
+    def views(self, choice: Choice, clock: Clock) -> Iterator[View]:
+        """The same, and then with why lines went or stayed, which takes as long again."""
+        view = self.view(choice, clock)
+        yield view
+        clock()
+        result = explained(view.result, self.count)
+        clock()
+        if result.lines:
+            yield replace(view, result=result, conversation=conversation_of(result, self.count))
 
     def _totals(self, result: Condensation) -> Totals:
         overhead, _ = overhead_of(self.transcript, self.count, self.factor)

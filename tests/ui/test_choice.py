@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from threading import Event
 
 import pytest
@@ -87,16 +88,17 @@ def test_work_that_is_overtaken_is_given_up() -> None:
     found: list[tuple[int, int | CondenseError]] = []
     started, go_on, done = Event(), Event(), Event()
 
-    def work(asked: int, clock: Clock) -> int:
+    def work(asked: int, clock: Clock) -> Iterator[int]:
         if asked == 1:
             started.set()
             go_on.wait()
             clock()
-        return asked * 10
+        yield asked * 10
+        yield asked * 100
 
     def tell(asked: int, result: int | CondenseError) -> None:
         found.append((asked, result))
-        if asked == 3:
+        if result == 300:
             done.set()
 
     background: Background[int, int] = Background(work, tell)
@@ -107,17 +109,17 @@ def test_work_that_is_overtaken_is_given_up() -> None:
     go_on.set()
     done.wait()
     background.close()
-    assert found == [(3, 30)]
+    assert found == [(3, 30), (3, 300)]
 
 
 def test_an_error_is_told_and_the_work_goes_on() -> None:
     found: list[int | CondenseError] = []
     done = Event()
 
-    def work(asked: int, clock: Clock) -> int:
+    def work(asked: int, clock: Clock) -> Iterator[int]:
         if asked == 1:
             raise UsageError("No.")
-        return asked
+        yield asked
 
     def tell(asked: int, result: int | CondenseError) -> None:
         found.append(result)

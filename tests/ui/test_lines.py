@@ -9,6 +9,7 @@ import pytest
 from app_runs import opened
 from build import assistant, call, result, user
 from helpers import as_lines
+from real import SAMPLES
 
 from condense_cli.ui.choice import Choice
 from condense_cli.ui.lines import Place, message_lines, place_lines, short_number
@@ -97,3 +98,13 @@ def test_names_with_signs_of_globs_mean_themselves(tmp_path: Path) -> None:
     assert [meant.key for meant in places.meanings(0, None)] == ["m"]
     assert places.meanings(99, None) == []
     assert places.own(1, 5) == ""
+
+
+def test_lines_that_were_picked_say_why() -> None:
+    session = opened(SAMPLES[0])
+    first, then = session.views(Choice("balanced"), time.perf_counter)
+    position = next(number for number, one in enumerate(then.conversation.messages) if any(b.whys for b in one.blocks))
+    lines = [line.text for line in message_lines(then, Place(position), 80)]
+    assert any(line.startswith("└ gone: ") for line in lines)
+    assert not any(line.startswith("└") for line in [line.text for line in message_lines(first, Place(position), 80)])
+    assert first.totals == then.totals

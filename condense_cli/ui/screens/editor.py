@@ -88,9 +88,11 @@ class EditorScreen(Screen[Choice | None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        if self.session is not None:
+        session = self.session
+        if session is not None:
             self._background = Background(
-                self.session.view, lambda choice, found: self.post_message(self.Computed(choice, found))
+                lambda choice, clock: [session.view(choice, clock)],
+                lambda choice, found: self.post_message(self.Computed(choice, found)),
             )
         self.query_one("#parts").focus()
         self._changed()

@@ -91,7 +91,7 @@ class SessionScreen(Screen[None]):
         self.query_one("#about", Static).update(visible(f"{path}{rest}\n{contents_text(contents)}"))
         self.query_one("#messages").focus()
         self._background: Background[Choice, View] = Background(
-            self.session.view, lambda choice, found: self.post_message(self.Computed(choice, found))
+            self.session.views, lambda choice, found: self.post_message(self.Computed(choice, found))
         )
         self._ask()
 
