@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "presets": "List presets, show one, or write a configuration of your own.",
     "providers": "Compare the providers, or show one with its settings.",
     "profiles": "List the profiles of models, show one, or test one.",
+    "ui": "Look at a session in the terminal and steer what is cut.",
     "config": "Check configurations, show the one in use, print the schema.",
     "install": "Let Claude Code or Codex use condense as you work.",
     "mcp": "Serve sessions to a model that asks what markers stand for.",

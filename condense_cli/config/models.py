@@ -210,9 +210,12 @@ class Repeat(_Base, frozen=True, kw_only=True):
 
 
 class PassConfig(_Base, frozen=True, kw_only=True):
+    """One pass. Where it is not `enabled`, it is as if it were not there."""
+
     id: str
     name: str = ""
     description: str = ""
+    enabled: bool = True
     selection: Selection
     mode: Literal["batch", "individual", "extract"] = "individual"
     individual_config: IndividualConfig | None = None

@@ -145,7 +145,7 @@ def apply(configuration: Configuration, overrides: Overrides) -> Configuration:
     if overrides.lossless_only:
         configuration = without_passes(configuration)
     prelude = configuration.lossless_prelude
-    passes, pins = configuration.passes, list(configuration.pins)
+    passes, pins = tuple(config for config in configuration.passes if config.enabled), list(configuration.pins)
     keep, recent = _without_last((*configuration.keep, *overrides.keep))
     cut = dict.fromkeys((*configuration.cut, *overrides.cut))
     count = recent if overrides.keep_recent is None else overrides.keep_recent

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pytest
 from helpers import CUT, condense, session
+from real import SAMPLES
 
 from .window import NARROW, Window
 
@@ -252,3 +253,11 @@ def test_a_session_without_messages_has_a_page(window: Window, tmp_path: Path) -
     assert done.status == 0, done.stderr
     window.open(tmp_path / "page.html")
     assert window.page.locator(".search output").inner_text() == "0 messages"
+
+
+def test_lines_that_were_picked_say_why(window: Window, tmp_path: Path) -> None:
+    done = condense("run", SAMPLES[0], "-p", "balanced", "-n", "-q", "--no-config", "--html", tmp_path / "page.html")
+    assert done.status == 0
+    window.open(tmp_path / "page.html")
+    window.page.get_by_role("button", name="Open all changes").click()
+    assert "gone: nothing later names it" in " ".join(window.page.locator(".text > .by").all_inner_texts())

@@ -14,6 +14,7 @@ from desk import CALL, KEYS
 from helpers import Outcome, condense
 from looked_up import READS, work
 from model_server import Exchange, ModelServer, model_server
+from pages import data_of
 
 from condense_cli.errors import ExitStatus
 
@@ -124,7 +125,14 @@ def test_the_model_that_keeps_what_matters_is_said_to_be_better(bench: Bench) ->
     assert 0 < better["low"] <= better["mean"] <= better["high"] <= 1
     assert (better["pairs"], better["units"], better["unit"]) == (SESSIONS, SESSIONS, "transcripts")
     assert found["condensed"]["verdict"] == "chance"
-    said = bench.run(*against("banana", "keeper")).text
+    said = bench.run(*against("banana", "keeper"), "--html", "page.html").text
+    page = data_of((bench.folder / "page.html").read_text())
+    tables = {table["title"]: table["rows"] for table in page["tables"]}
+    assert [row[0] for row in tables["What the summaries took"]] == report["ways"]
+    (compared,) = (rows for title, rows in tables.items() if title.startswith("keeper less banana"))
+    assert [row[0] for row in compared] == ["condensed", "size", "facts", "facts or named", "files"]
+    assert compared[3][4] == "more than chance"
+    assert any(note.startswith("keeper keeps more than banana") for note in page["notes"])
     assert re.search(r"keeper keeps more than banana, by more than chance: .*facts or named \(\+\d+\.\d points\)", said)
 
 

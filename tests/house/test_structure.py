@@ -42,7 +42,7 @@ FLOORS = [
     },
     {"asking", "live", "managing"},
     {"proxy", "integrations", "hooks", "installing"},
-    {"cli", "__init__", "__main__"},
+    {"cli", "ui", "__init__", "__main__"},
 ]
 """From the ground up: a module may import from its own floor and those below."""
 

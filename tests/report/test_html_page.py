@@ -12,10 +12,12 @@ from typing import Any, Final
 import pytest
 from helpers import CUT, DATA, as_lines, session
 from pages import data_of
+from real import SAMPLES
 
 from condense_cli import api
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.passes.condensation import Condensation
+from condense_cli.passes.explained import explained
 from condense_cli.report.page.run import run_page
 from condense_cli.report.run import facts
 from condense_cli.report.text.visible import visible
@@ -197,3 +199,15 @@ def test_a_page_is_a_small_multiple_of_the_text_in_it() -> None:
     data = as_lines(session(texts))
     empty = len(page_of(run(as_lines(session(["x"])))))
     assert len(page_of(run(data))) - empty < 1.25 * sum(map(len, texts))
+
+
+# Of lines that were picked, each stretch says why it went or stayed.
+def test_lines_that_were_picked_say_why() -> None:
+    result = run(SAMPLES[0].read_bytes(), "balanced")
+    told = [
+        block for block in blocks_of(page_of(explained(result, Counter.of(result.before)))).values() if "whys" in block
+    ]
+    assert told
+    gone = [why for block in told for number, why in block["whys"].items() if block["edits"][int(number)] < 0]
+    assert any("nothing later names it" in why for why in gone)
+    assert all(isinstance(block["edits"][int(number)], int) for block in told for number in block["whys"])

@@ -12,7 +12,7 @@ from ...errors import ConfigurationError, UsageError
 from ...report.text.visible import visible
 from ..console import exits, say, write_out, write_text
 from ..named_things import group_of
-from ..options import complete_preset
+from ..options import Session, complete_preset
 from ..running.settings import preset_names_here, presets_here
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ presets_app = typer.Typer(
     cls=group_of("list", preset_names_here),
     help="List presets, show one, or write a configuration of your own.",
     epilog="Examples:\n\n\b\ncondense presets\ncondense presets show cost\ncondense presets new mine.yaml\n"
-    "condense presets new mine.yaml --from speed",
+    "condense presets new mine.yaml --from speed\ncondense presets edit mine.yaml",
     rich_markup_mode=None,
 )
 
@@ -127,6 +127,32 @@ def new(
             raise UsageError(f"{path} exists already.", "Name another file, or add --force to write over it.")
         write_bytes(path, text.encode())
         say(f"Wrote {path}. Try it: condense run FILE --config {shlex.quote(str(path))}")
+
+
+@presets_app.command("edit")
+def edit(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME|PATH", autocompletion=complete_preset, help="A preset, or a file.")
+    ],
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="Transcript, to see what each pass does.")
+    ] = None,
+    session: Session = None,
+) -> None:
+    """Edit a preset in the terminal; one of the package is saved as your own.
+
+    Examples:
+
+    \b
+    condense presets edit balanced
+    condense presets edit mine.yaml session.jsonl
+    condense presets edit cost --session latest
+    """
+    with exits():
+        from .ui import check_terminal, edit_configuration
+
+        check_terminal()
+        edit_configuration(name, file, session)
 
 
 def _text(presets: Presets, name: str) -> str:

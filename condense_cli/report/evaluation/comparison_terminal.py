@@ -18,6 +18,9 @@ from ..text.visible import visible
 from .comparison import ModelWay, by_pair, in_words, label, points
 from .facts import Evaluation
 
+TableCells = tuple[list[str], list[list[str]]]
+"""The names of columns, and the rows."""
+
 _NONE = "–"
 _MORE_OR_CHANCE = {
     Verdict.MORE: "more than chance",
@@ -30,27 +33,40 @@ _MORE_OR_CHANCE = {
 def render_comparison(found: Evaluation, width: int) -> Iterator[RenderableType]:
     """The tables, each followed by its sentences; no line of a table is wider than `width`."""
     yield ""
-    yield _used(found, width)
-    for model in found.models:
-        if model.stopped is not None:
-            cuts = max((setting.cuts for setting in found.total.settings if setting.way == model.way), default=0)
-            said = f"{model.way} was stopped after {plural(cuts, 'cut')} of {found.total.cuts}: {model.stopped}"
-            yield Text(visible(said), style="yellow")
+    columns, rows = used_table(found)
+    yield fitted_table(columns, rows, range(1, len(columns)), width, flexible=0)
+    for said in stopped(found):
+        yield Text(visible(said), style="yellow")
     for pair in by_pair(found.differences):
         yield ""
-        yield Text(visible(f"{pair[0].way} less {pair[0].against}, {pair[0].setting}"))
-        yield _differences(pair, width)
+        yield Text(visible(pair_title(pair)))
+        columns, rows = differences_table(pair)
+        yield fitted_table(columns, rows, range(1, 4), width, flexible=0)
         for sentence in in_words(pair):
             yield Text(visible(sentence), style="bold")
 
 
-def _used(found: Evaluation, width: int) -> RenderableType:
+def stopped(found: Evaluation) -> Iterator[str]:
+    """Which ways were tried no further, and why."""
+    for model in found.models:
+        if model.stopped is not None:
+            cuts = max((setting.cuts for setting in found.total.settings if setting.way == model.way), default=0)
+            yield f"{model.way} was stopped after {plural(cuts, 'cut')} of {found.total.cuts}: {model.stopped}"
+
+
+def pair_title(pair: Sequence[Compared]) -> str:
+    """What is compared in a table of differences."""
+    return f"{pair[0].way} less {pair[0].against}, {pair[0].setting}"
+
+
+def used_table(found: Evaluation) -> TableCells:
+    """What the summaries of each way took."""
     columns = ["summaries", "written", "cached", "refused", "calls", "tokens", "cost", "seconds"]
     rows = []
     for model in found.models:
         seconds = sum(setting.seconds for setting in found.total.settings if setting.way == model.way)
         rows.append([model.way, *_sums(model), f"{seconds:.1f}"])
-    return fitted_table(columns, rows, range(1, len(columns)), width, flexible=0)
+    return columns, rows
 
 
 def _sums(model: ModelWay) -> list[str]:
@@ -72,7 +88,8 @@ def _cost(each: Sequence[Summarized]) -> str:
     return f"{'at least ' if any(one.at_least for one in each) else ''}{dollars(str(known))}"
 
 
-def _differences(pair: Sequence[Compared], width: int) -> RenderableType:
+def differences_table(pair: Sequence[Compared]) -> TableCells:
+    """How far apart two ways are, by measure."""
     first = pair[0]
     columns = ["measure", "points", f"{100 * CONFIDENCE:.0f} % interval", first.unit, ""]
     rows = [
@@ -85,7 +102,7 @@ def _differences(pair: Sequence[Compared], width: int) -> RenderableType:
         ]
         for one in pair
     ]
-    return fitted_table(columns, rows, range(1, 4), width, flexible=0)
+    return columns, rows
 
 
 def comparison_notes(found: Evaluation) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..text.fitted_table import fitted_table
@@ -28,15 +28,25 @@ _AGES: Final = ((60, "s"), (60, "m"), (24, "h"), (7, "d"), (52, "w"))
 
 def render_sessions(found: SessionList, now: datetime, width: int) -> Iterator[RenderableType]:
     """The table, and below it what its figures mean."""
-    is_wide = width >= _WIDE
-    rows = [_row(session, now, is_wide) for session in found.sessions]
-    columns = ("session", "age", "msgs", "tokens", "window", *(("client",) if is_wide else ()), "project", "title")
     styles = [_style(session) for session in found.sessions]
-    yield fitted_table(columns, rows, (1, 2, 3, 4), width, flexible=len(columns) - 1, styles=styles)
+    yield _table(found.sessions, now, width, styles)
     notes = list(_notes(found))
     if notes:
         yield ""
         yield Text(visible(" ".join(notes)), style="dim")
+
+
+def session_lines(sessions: Sequence[SessionRow], now: datetime, width: int) -> list[str]:
+    """The lines of the table, that of the columns' names first."""
+    table = _table(sessions, now, width, [""] * len(sessions))
+    return [line.rstrip() for part in table.renderables for line in str(part).split("\n")]
+
+
+def _table(sessions: Sequence[SessionRow], now: datetime, width: int, styles: Sequence[str]) -> Group:
+    is_wide = width >= _WIDE
+    rows = [_row(session, now, is_wide) for session in sessions]
+    columns = ("session", "age", "msgs", "tokens", "window", *(("client",) if is_wide else ()), "project", "title")
+    return fitted_table(columns, rows, (1, 2, 3, 4), width, flexible=len(columns) - 1, styles=styles)
 
 
 def _row(session: SessionRow, now: datetime, is_wide: bool) -> Sequence[str]:

@@ -57,7 +57,7 @@ const showReasons = (numbers, reasons) => {
 const showText = (block, lines) => {
   const whole = make("div", { class: "text", dir: "auto" });
   const pieces = piecesOf(block, lines);
-  pieces.forEach((piece, index) => whole.append(...showPiece(block, piece, index > 0, index < pieces.length - 1)));
+  pieces.forEach((piece, index) => whole.append(...piece.why ? [make("small", { class: "by" }, piece.why)] : showPiece(block, piece, index > 0, index < pieces.length - 1)));
   return whole;
 };
 
@@ -66,7 +66,7 @@ const piecesOf = (block, lines) => {
   if (block.outcome === "added") return [{ sign: "+", lines: old }];
   const pieces = [];
   let at = 0;
-  for (const edit of block.edits ?? [old.length]) {
+  for (const [number, edit] of (block.edits ?? [old.length]).entries()) {
     if (typeof edit !== "number") { pieces.push({ sign: "+", lines: edit }); continue; }
     const sign = edit < 0 ? "-" : " ", end = at + Math.abs(edit);
     const start = lines ? lines.start : end, stop = lines ? lines.start + lines.size : end;
@@ -74,6 +74,8 @@ const piecesOf = (block, lines) => {
       const first = Math.max(at, from), last = Math.min(end, to);
       if (first < last) pieces.push({ sign, lines: old.slice(first, last), isTarget });
     }
+    const why = block.whys?.[number];
+    if (why) pieces.push({ why: `${edit < 0 ? "gone" : "stays"}: ${why}` });
     at = end;
   }
   return pieces;

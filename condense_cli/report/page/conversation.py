@@ -9,13 +9,14 @@ from msgspec import Struct
 
 from ...core.exchanges import calls_by_id
 from ...core.tokens import MESSAGE_TOKENS, Counter
+from ...extractive.reasons.reason import Line
 from ...passes.condensation import Condensation
 from ...passes.receipts import Receipt
 from ...passes.reconcile import REFER
 from ...passes.summaries import SUMMARIZE
 from ..difference.facts import line_hunks
 from ..text.labels import call_label, operation_label, readable
-from ..text.reasons import receipt_text
+from ..text.reasons import lines_text, receipt_text
 from ..text.visible import visible
 from .alignment import AlignedBlock, AlignedMessage, align
 from .links import Links, Position, find_links
@@ -62,7 +63,8 @@ class PageLink(Struct, frozen=True):
 class PageBlock(Struct, frozen=True, omit_defaults=True):
     """One block. `text` is what stood there, or what was added; `reasons` are numbers in the page's list.
 
-    `tokens` are the model's, before and after. `links` are by the lines that are references.
+    `tokens` are the model's, before and after. `links` are by the lines that are references, `whys` (why those lines
+    went or stayed) by the numbers of the edits.
     """
 
     id: str
@@ -75,6 +77,7 @@ class PageBlock(Struct, frozen=True, omit_defaults=True):
     edits: Edits = []
     reasons: list[int] = []
     links: dict[str, PageLink] = {}
+    whys: dict[str, str] = {}
 
 
 class PageMessage(Struct, frozen=True, omit_defaults=True):
@@ -166,7 +169,7 @@ class _Builder:
         assert shown is not None
         receipts = [] if message.is_new else self._receipts.get((message.message.index, block.number), [])
         call = self._calls.get(shown.answers or "", shown)
-        edits = _edits(block)
+        edits, text = _edits(block), visible(readable(shown))
         return PageBlock(
             f"{_id(message)}-{block.number}",
             shown.kind.value,
@@ -174,10 +177,11 @@ class _Builder:
             _outcome(block, receipts, is_changed=bool(edits)),
             visible(call.tool or shown.tool or ""),
             visible(" ".join(call_label(shown, self._calls)[: 2 * _LABEL].split())[:_LABEL]),
-            visible(readable(shown)),
+            text,
             edits,
             self._reasons(receipts),
             self._links_of(block.position) if block.position is not None else {},
+            _whys(edits, text.split("\n"), self._result.lines.get((message.message.index, block.number), ())),
         )
 
     def _reasons(self, receipts: Sequence[Receipt]) -> list[int]:
@@ -231,6 +235,20 @@ def _edits(block: AlignedBlock) -> Edits:
             case _:
                 edits.append(len(hunk.lines))
     return edits
+
+
+def _whys(edits: Edits, lines: Sequence[str], found: Sequence[Line]) -> dict[str, str]:
+    """Why the lines of each edit went or stayed, by its number, where a run was asked for that."""
+    known = {stays: {visible(line.text): line.why for line in found if line.stays is stays} for stays in (True, False)}
+    whys, at = {}, 0
+    for number, edit in enumerate(edits if found else ()):
+        if isinstance(edit, int):
+            part = lines[at : at + abs(edit)]
+            why = lines_text(known[edit > 0][line] for line in part if line in known[edit > 0])
+            at += abs(edit)
+            if why:
+                whys[str(number)] = why
+    return whys
 
 
 def _outcome(block: AlignedBlock, receipts: Sequence[Receipt], *, is_changed: bool) -> str:

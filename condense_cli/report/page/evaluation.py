@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
 
 from ... import __version__
+from ..evaluation.comparison import by_pair, in_words
+from ..evaluation.comparison_terminal import differences_table, pair_title, stopped, used_table
 from ..evaluation.curves_svg import draw
 from ..evaluation.facts import Evaluation, NotRead
 from ..evaluation.recorded import Recorded
@@ -44,11 +47,25 @@ class EvaluationPage(Struct, frozen=True):
 
 def evaluation_page(found: Evaluation) -> str:
     """The whole HTML of an evaluation."""
-    tables = list(_tables(found)) if found.total.cuts else []
+    tables = [*_tables(found), *_comparisons(found)] if found.total.cuts else []
     figure = _FIGURE.format(draw(found)) if found.total.cuts else ""
-    return _document(
-        "What later work needed and still finds", headline(found), tables, notes(found), found.unread, figure
-    )
+    told = chain(_verdicts(found), notes(found))
+    return _document("What later work needed and still finds", headline(found), tables, told, found.unread, figure)
+
+
+def _comparisons(found: Evaluation) -> Iterator[Table]:
+    """Ways whose summaries models write, side by side."""
+    if found.models:
+        yield Table("What the summaries took", *used_table(found))
+    for pair in by_pair(found.differences):
+        yield Table(pair_title(pair), *differences_table(pair))
+
+
+def _verdicts(found: Evaluation) -> Iterator[str]:
+    """Whether they differ by more than chance, and which were tried no further."""
+    yield from stopped(found)
+    for pair in by_pair(found.differences):
+        yield from in_words(pair)
 
 
 def recorded_page(found: Recorded) -> str:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 
 def visible(text: str) -> str:
     """Control characters become their pictures (U+2400...), others that move text about a replacement character."""
-    return text.translate(_steering())
+    # Hardly any text has one, and looking for one is many times faster than translating.
+    return text.translate(_steering()) if _any_steering()(text) else text
+
+
+@cache
+def _any_steering() -> Callable[[str], object]:
+    import re
+
+    return re.compile(
+        "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+    ).search
 
 
 @cache

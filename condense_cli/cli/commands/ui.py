@@ -1,0 +1,89 @@
+"""`condense ui`: the terminal app."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from ...errors import UsageError
+from ..console import exits
+from ..options import File, Preset, Session
+
+if TYPE_CHECKING:
+    from ...report.lists.sessions import SessionList
+    from ...ui.opened import Desk
+
+EXAMPLES = (
+    "Examples:\n\n\b\n"
+    "condense ui                           pick one of the sessions of this machine\n"
+    "condense ui session.jsonl\n"
+    "condense ui --session latest --preset cost"
+)
+
+
+def ui(file: File = None, session: Session = None, preset: Preset = None) -> None:
+    """Look at a session in the terminal and steer what is cut.
+
+    What fills it, each message with its cuts and why; keep or cut a message, a block, a file or a tool by a key;
+    change preset, target and configuration, and see what comes of it at once. Written as a new session, in place, to
+    a file, or as a configuration; every step can be undone. ? shows the keys. No model is called.
+    """
+    with exits():
+        check_terminal()
+        from ...ui.app import CondenseApp
+
+        desk = _desk()
+        start = desk.configurations.start(preset)
+        CondenseApp(desk, start, sessions_here, desk.read(file, session)).run()
+
+
+def edit_configuration(name: str, file: str | None, session: str | None) -> None:
+    """Edit a preset or a file, with a transcript to see the effect on. Raises CondenseError."""
+    from ...config.files import user_configuration_path
+    from ...ui.app import CondenseApp
+    from ...ui.screens.editor import EditorScreen
+    from ..running.settings import presets_here
+
+    desk, presets = _desk(), presets_here()
+    choice = desk.configurations.start(name)
+    is_of_package = name in presets.names() and presets.folder_of(name) is None
+    own = user_configuration_path().parent / "presets" / f"{name}.yaml"
+    home = own if is_of_package else presets.find(name)
+    editor = EditorScreen(choice, desk.configurations, desk.read(file, session), home)
+    CondenseApp(desk, choice, sessions_here, editor=editor).run()
+
+
+def _desk() -> Desk:
+    """What the app needs to know of this user."""
+    from ...config.user import load_user_configuration
+    from ...ui.configurations import Configurations
+    from ...ui.opened import Desk
+    from ..running.providing import registry_of_user
+    from ..running.settings import presets_here
+
+    return Desk(Configurations(presets_here()), load_user_configuration(), registry_of_user())
+
+
+def check_terminal() -> None:
+    """Raises UsageError where there is no terminal to show the app on, or the extra is not installed."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("condense ui needs a terminal.", "condense run prints a report, and --html writes a page.")
+    try:
+        import textual  # noqa: F401
+    except ImportError:
+        raise UsageError("condense ui needs Textual.", "Install it: pip install 'condense-cli[ui]'") from None
+
+
+def sessions_here() -> SessionList:
+    """The newest sessions of this machine."""
+    from ...config.user import load_user_configuration
+    from ...sessions import finding, listing
+    from ..machine import cache_folder, session_places
+
+    found = finding.find(session_places())
+    newest = listing.listed(found.files, cache_folder(), limit=_MOST)
+    return listing.report(newest, found, load_user_configuration())
+
+
+_MOST = 100
+"""Sessions that are listed; older ones are opened by their file or id."""

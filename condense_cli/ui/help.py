@@ -1,0 +1,43 @@
+"""The keys, for the help window and the page of the documentation."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SESSION_KEYS: Final = (
+    ("up down pgup pgdn", "move through the messages; the text beside them follows"),
+    ("tab", "go to the text, and back"),
+    ("enter left right", "show the blocks of a message, or hide them"),
+    ("n N", "next and previous message that is cut"),
+    ("k", "keep: this block or message, its tool, its file, everything before here"),
+    ("x", "cut the same"),
+    ("space", "keep what is under the cursor, cut it, leave it to the passes"),
+    ("p", "another preset"),
+    ("t", "a target: 60000, 60k or 40%"),
+    ("e", "edit the configuration"),
+    ("w", "write: a new session, in place, a file, or a configuration"),
+    ("u r", "undo any step, what was written too; do it again"),
+    ("i", "what fills the session"),
+    ("q escape", "back"),
+)
+EDITOR_KEYS: Final = (
+    ("tab", "from the passes to the settings of one, and back"),
+    ("enter", "change a setting"),
+    ("delete backspace", "leave a setting to its default"),
+    ("a", "add a pass"),
+    ("d", "remove a pass"),
+    ("K J", "move a pass up or down"),
+    ("space", "switch a pass off or on"),
+    ("u r", "undo, do again"),
+    ("s", "save as YAML"),
+    ("q escape", "back; what is valid holds for the open session"),
+)
+MARKS: Final = (
+    ("K X", "kept and cut because you said so (small letters: in part)"),
+    ("~ - +", "cut in part, gone, new"),
+)
+
+
+def help_lines(keys: tuple[tuple[str, str], ...]) -> list[str]:
+    """The keys in two columns."""
+    return [f"{key:<18} {what}" for key, what in keys]

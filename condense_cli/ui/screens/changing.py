@@ -1,0 +1,120 @@
+"""What the editor asks in small windows: the value of a setting, which pass to add, where to save."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ...errors import CondenseError, OutputError, UsageError
+from ...storage.files import read_bytes
+from ..editing import TEMPLATES
+from ..form import Field
+from ..writing import write_text
+from .dialogs import Ask, Offer, Pick
+
+if TYPE_CHECKING:
+    from .editor import EditorScreen
+
+_MODES: Final = {
+    "extract": "extract: lines that later work needs least go",
+    "individual": "individual: each block is truncated, suppressed or summarized",
+    "batch": "batch: the selected messages become one summary",
+}
+
+
+def ask_field(editor: EditorScreen, field: Field) -> None:
+    """Change a setting: what is on or off at once, one of several by picking, others by typing."""
+    edited = editor.edited
+
+    def put(value: str | None) -> None:
+        if value is not None:
+            editor.do(edited.typed(field, value), f"{field.name}: {value or '(empty)'}")
+
+    match field.kind:
+        case "section":
+            if field.may_be_absent and not field.is_set:
+                editor.do(edited.with_value(field.path, {}), f"Added {field.name}")
+        case "switch":
+            editor.do(edited.with_value(field.path, not field.value), f"{field.name}: {str(not field.value).lower()}")
+        case "choice":
+            offers = [Offer("", choice, choice) for choice in field.choices]
+            current = field.choices.index(field.value) if field.value in field.choices else 0
+            editor.app.push_screen(Pick(field.name, offers, current), put)
+        case _:
+            shown = str(field.value or "") if field.kind == "text" else field.shown
+            check = lambda text: edited.typed(field, text)  # noqa: E731
+            editor.app.push_screen(Ask(field.name, shown, check, field.expects), put)
+
+
+def ask_pass(editor: EditorScreen) -> None:
+    """Add a pass of a mode below the one under the cursor, or in front of all."""
+    index = editor.part.index
+    at = 0 if index is None else index + 1
+
+    def picked(mode: str | None) -> None:
+        if mode is not None:
+            editor.do(editor.edited.with_pass(at, mode), f"Added a pass: {mode}")
+
+    offers = [Offer(mode[0], mode, _MODES[mode]) for mode in TEMPLATES]
+    editor.app.push_screen(Pick("Add which pass?", offers), picked)
+
+
+def ask_save(editor: EditorScreen) -> None:
+    """Ask where to save, and save there, if the configuration is valid."""
+    if editor.edited.fault is not None:
+        editor.say(f"Not saved, since it is not valid: {editor.edited.fault.said}")
+        return
+    home = editor.home or Path("condense.yaml")
+
+    def check(path: str) -> None:
+        file = Path(path).expanduser()
+        if not path.strip():
+            raise UsageError("A file needs a name.")
+        endings = (".json",) if editor.edited.document.is_json else (".yaml", ".yml")
+        if file.suffix.lower() not in endings:
+            raise UsageError(f"{file} does not end in {endings[0]}.")
+        if file.exists() and file != editor.home:
+            raise UsageError(f"{file} exists already.", "Name another file.")
+
+    def typed(path: str | None) -> None:
+        if path is None:
+            return
+        try:
+            _save(editor, Path(path).expanduser())
+        except CondenseError as error:
+            editor.say(f"! {error.message}")
+
+    editor.app.push_screen(Ask("Save as", str(home), check), typed)
+
+
+def _save(editor: EditorScreen, file: Path) -> None:
+    """Write the text, and make that a step which can be taken back. Raises OutputError."""
+    is_own = file == editor.home
+    if is_own and file.exists() and read_bytes(file) != editor.saved:
+        raise OutputError(f"{file} changed since it was read.", "Save it under another name.")
+    before, text = (editor.home, editor.saved), editor.edited.text
+    written = write_text(str(file), text)
+    editor.home, editor.saved = file, text.encode()
+
+    def take_back() -> str:
+        assert written.take_back is not None
+        said = written.take_back()
+        editor.home, editor.saved = before
+        return said
+
+    editor.history.wrote(written.said[0], take_back)
+    editor.say(f"{written.said[0]}. u takes it back.")
+
+
+def ask_leave(editor: EditorScreen) -> None:
+    """Leave, or ask first where what is edited is not valid and would be lost."""
+    if editor.edited.fault is None:
+        editor.leave()
+        return
+
+    def picked(value: str | None) -> None:
+        if value == "drop":
+            editor.leave(drops=True)
+
+    offers = [Offer("s", "stay", "stay and mend it"), Offer("d", "drop", "drop the changes")]
+    editor.app.push_screen(Pick(f"Not valid: {editor.edited.fault.said}", offers), picked)
