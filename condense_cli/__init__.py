@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "Condensation", "CondensationManager", "Condenser", "Configuration", "Conversion", "Diff", "Live", "Managed",
-    "Restoration", "Transcript", "__version__", "condense", "convert", "diff", "dump", "dump_messages", "estimate",
-    "evaluate", "judge_recorded", "load", "loads", "overrides_from", "recap", "restore",
+    "Restoration", "Transcript", "__version__", "compare", "condense", "convert", "diff", "dump", "dump_messages",
+    "estimate", "evaluate", "judge_recorded", "load", "loads", "overrides_from", "recap", "restore",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from .api import Restoration, condense, convert, diff, dump, dump_messages, load, loads, restore
+    from .comparing import compare
     from .config.models import Configuration
     from .config.overrides import overrides_from
     from .core.transcript import Transcript
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from .rows.condenser import Condenser
 
 _HOMES = {
+    "compare": ".comparing",
     "estimate": ".estimating",
     "evaluate": ".measuring",
     "judge_recorded": ".judging",

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from importlib import import_module
 from typing import Final, Protocol
 
 from msgspec.structs import replace
 
+from .api import a_transcript
 from .config.models import Configuration
 from .core.tokens import Counter
-from .core.transcript import Message
+from .core.transcript import Message, Transcript
 from .errors import CallFailedError, StoppedError
 from .llm.reasons import ANSWERED, HOPELESS, Reason
 from .llm.summarizer import Summaries, Used
 from .measuring import Plan, Unread, configured, evaluate_in_turn
 from .passes.offline import NAME as OFFLINE
 from .passes.summaries import Outcome, Summarizer, Task
-from .quality.cases import Way
-from .quality.evaluation import Evaluated
+from .quality.cases import SMALLEST, Way
+from .quality.differences import Compared
+from .quality.differences import compare as differences
+from .quality.evaluation import CUTS, Evaluated, evaluate
+from .quality.recall import RECALLS
 
 _STOPPING: Final = HOPELESS | {Reason.UNKNOWN_PROFILE}
 _GIVE_UP_AFTER: Final = 3
@@ -125,3 +130,34 @@ def compare_files(
             import_module(f".llm.{client}", __package__)
     ways = [*(contender.way for contender in contenders), *plan.ways]
     return evaluate_in_turn(names, plan, done, ways=ways, clock=time.perf_counter)
+
+
+def compare(
+    transcripts: Sequence[Transcript],
+    ways: Mapping[str, Configuration],
+    *,
+    summarizers: Mapping[str, Summarizer] | None = None,
+    budgets: Sequence[float] = (),
+    cuts: Sequence[float] = CUTS,
+    smallest: int = SMALLEST,
+    witnesses: Sequence[str] = (),
+) -> list[Compared]:
+    """How far every way is from the first one at the same cuts of transcripts, and whether that is more than chance.
+
+    `ways` are configurations by the name to show; `summarizers` write the summaries of some of them, by the same names,
+    those of all others are written offline. The rest is as for `evaluate`, and docs/quality.md says how to read it.
+    """
+    writers = summarizers or {}
+    measured = [
+        configured(name, configuration, partial(_given, writers.get(name))) for name, configuration in ways.items()
+    ]
+    found = [
+        evaluate(a_transcript(transcript), measured, budgets=budgets, cuts=cuts, smallest=smallest, witnesses=witnesses)
+        for transcript in transcripts
+    ]
+    first, *others = ways
+    return [one for other in others for one in differences(found, other, first, (*RECALLS, *witnesses))]
+
+
+def _given(writer: Summarizer | None, count: Counter) -> AbstractContextManager[Summarizer | None]:
+    return nullcontext(writer)
