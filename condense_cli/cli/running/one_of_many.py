@@ -91,6 +91,11 @@ def rules_of(treatment: Treatment) -> str:
     return hashlib.sha256(msgspec.json.encode(rules)).hexdigest()
 
 
+def died(job: Job, why: str) -> Finished:
+    """What is told of a file whose worker died."""
+    return Finished(_failed(job, int(ExitStatus.FAILED), why))
+
+
 class _OnlyReadError(UsageError):
     """The file is of a format that cannot be written."""
 

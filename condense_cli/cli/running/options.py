@@ -14,6 +14,7 @@ from ..options import (
     CounterOption,
     Cut,
     DropThinking,
+    Engine,
     ExceptTools,
     Files,
     FormatOption,
@@ -137,6 +138,7 @@ class Writing(NamedTuple):
     to_format: converting.To = None
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False
     jobs: Jobs = None
+    engine: Engine = "local"
 
 
 class Showing(NamedTuple):
