@@ -102,4 +102,5 @@ def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
     tally.missed += result.is_target_missed
     tally.fallen_back += result.metrics is not None and result.metrics.fallback is not None
     tally.changed += data is not None
+    tally.note(line, before, after)
     return data

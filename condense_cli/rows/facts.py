@@ -179,6 +179,26 @@ def money(report: RowsReport) -> list[str]:
     ]
 
 
+def prices_of(report: RowsReport) -> list[str]:
+    """What the money was computed from, and for which rows none could be."""
+    found = [] if report.prices is None else [f"Prices: {report.prices}"]
+    for entry in report.reading:
+        if entry.before is None and entry.tokens_before:
+            of = (
+                f"of {entry.model}, whose price is not known"
+                if entry.model
+                else "of rows that name no model; --model does"
+            )
+            found.append(f"Not in these costs: {entry.tokens_before:,} tokens {of}")
+    return found
+
+
+def details(tally: Tally, seconds: float) -> list[str]:
+    """The time it took, and the rows that lost the most."""
+    found = [f"{seconds:,.1f} s, {tally.rows / seconds:,.0f} rows a second"] if seconds else []
+    return found + [f"line {row.line:,}: {row.before:,} → {row.after:,} tokens" for row in tally.shrunk]
+
+
 def paid(report: RowsReport) -> tuple[str | None, str | None]:
     """What reading all rows once costs before and after, as far as the prices are known."""
     known = [(Decimal(entry.before), Decimal(entry.after or 0)) for entry in report.reading if entry.before is not None]

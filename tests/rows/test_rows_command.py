@@ -116,7 +116,7 @@ def test_targets_are_those_of_each_row() -> None:
     assert "The target was not reached in 3 rows." in missed.json["warnings"]
 
 
-@pytest.mark.parametrize("flag", ["--explain", "--cost", "-v", "--log-json", "--to=anthropic"])
+@pytest.mark.parametrize("flag", ["--explain", "--log-json", "--to=anthropic"])
 def test_what_is_for_one_transcript_is_refused(rows_file: Path, tmp_path: Path, flag: str) -> None:
     before = snapshot(tmp_path)
     done = condense("run", rows_file, flag, "-o", tmp_path / "small.jsonl")
