@@ -14,7 +14,7 @@ from ..formats.engine.container import BOM
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept
 from ..report.run.facts import estimated_tokens
-from .pairs import with_conversations
+from .pairs import New, with_conversations
 from .reading import Lines
 from .row import Kind
 from .tally import Tally
@@ -39,12 +39,13 @@ class Counters:
 
 
 def for_each_row(
-    batch: Lines, name: str, kind: Kind, tally: Tally, do: Callable[[Transcript, int], bytes | None]
+    batch: Lines, name: str, kind: Kind, tally: Tally, do: Callable[[Transcript, int], New]
 ) -> list[bytes]:
     """The lines of a batch after something was done to the conversation of each row.
 
-    `do` gets the number of the line as well; it gives the bytes of the new conversation, or None to leave the row. A
-    row that cannot be read, or for which it raises, is passed through and counted as bad; no other suffers from it.
+    `do` gets the number of the line as well; it gives the bytes of the new conversation, those of several, which make
+    lines of their own, or None to leave the row. A row that cannot be read, or for which it raises, is passed through
+    and counted as bad; no other suffers from it.
     """
     lines = []
     for number, line in enumerate(batch.lines, batch.first):
@@ -73,7 +74,7 @@ def for_each_row(
     return lines
 
 
-def _given(do: Callable[[Transcript, int], bytes | None], number: int, transcript: Transcript) -> bytes | None:
+def _given(do: Callable[[Transcript, int], New], number: int, transcript: Transcript) -> New:
     return do(transcript, number)
 
 

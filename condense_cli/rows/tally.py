@@ -47,7 +47,8 @@ class Summable(Struct):
 
 
 class Tally(Summable):
-    """`rows` are lines that are not blank, `bad` those whose conversation could not be read, condensed or written.
+    """`rows` are lines that are not blank, `added` those that others were split into, `bad` those whose conversation
+    could not be read, condensed or written.
 
     Tokens are those of the messages of all others, as their models count: together, and by model (the key is empty
     where a row names none). `bare_before` and `bare_after` are the same as we count. `estimated` is the part of
@@ -56,6 +57,7 @@ class Tally(Summable):
     """
 
     rows: int = 0
+    added: int = 0
     changed: int = 0
     bad: int = 0
     missed: int = 0

@@ -91,6 +91,10 @@ class Doing(NamedTuple):
         ),
     ] = False
     drop_thinking: DropThinking = False
+    split: Annotated[
+        bool,
+        typer.Option("--split", help="Of rows: several of at most --target-tokens for a trajectory that is longer."),
+    ] = False
     strict: Annotated[
         bool,
         typer.Option(

@@ -9,7 +9,7 @@ from ...errors import UsageError
 from ..reading import name_of
 
 if TYPE_CHECKING:
-    from .options import Reading, Showing, Writing
+    from .options import Doing, Reading, Showing, Writing
 
 
 def is_several(files: list[str], out_dir: Path | None) -> bool:
@@ -25,6 +25,18 @@ def of_one(showing: Showing) -> dict[str, object]:
 def of_one_file(showing: Showing) -> dict[str, object]:
     """Options that tell of one transcript or of one set of rows, with their values."""
     return of_one(showing) | {"--cost": showing.cost, "-v": showing.verbose}
+
+
+def check_split(doing: Doing) -> None:
+    """Raises UsageError for rows to be split where nothing says how large one may be."""
+    if doing.split and doing.target_tokens is None:
+        raise UsageError("--split needs a size.", "Name the most that a row may have with --target-tokens 32k.")
+
+
+def check_no_split(is_wanted: bool) -> None:
+    """Raises UsageError for what is one transcript, and no row."""
+    if is_wanted:
+        raise UsageError("--split is for sets of rows, and this is one transcript.", "Leave --split out.")
 
 
 def check_engine(engine: str, *, are_several: bool) -> None:
