@@ -4,8 +4,8 @@
 
 Writes the rows of `rows.py`, or with `--small` conversations of three messages and some 350 bytes, in so many shards,
 runs `condense run SHARDS --out-dir OUT -p PRESET` on each engine, and compares every byte. Shown are the seconds that
-passed, those of the processors as far as they are known (Ray's workers are not this process's children: none), and rows
-per second. The processors are named, as others may use them.
+passed, those of the processors (of Ray with all that it starts), and rows per second. The load before says whether
+others use the processors.
 """
 
 from __future__ import annotations
@@ -84,8 +84,9 @@ def main() -> None:
         for engine in ("local", "ray"):
             how = ["-p", given.preset, "-j", str(given.jobs), "--engine", engine]
             seconds, used, saved = measure(folder, Path(place) / engine, how)
-            cpu = f"{used:,.1f}" if engine == "local" else "-"
-            print(f"{engine:>8} {seconds:>8,.1f} {cpu:>8} {given.rows / seconds:>8,.0f} {saved:>5.1f} %", flush=True)
+            print(
+                f"{engine:>8} {seconds:>8,.1f} {used:>8,.1f} {given.rows / seconds:>8,.0f} {saved:>5.1f} %", flush=True
+            )
         print("same bytes" if are_equal(Path(place) / "local", Path(place) / "ray") else "THE BYTES DIFFER")
 
 

@@ -86,7 +86,7 @@ class Tally(Summable):
 
     def note(self, line: int, before: int, after: int) -> None:
         """Remember a row if it is one of those that lost the most."""
-        if before > after:
+        if before > after and (len(self.shrunk) < SHOWN or before - after > self.shrunk[-1].saved):
             self.shrunk = nlargest(SHOWN, (*self.shrunk, Shrunk(before - after, line, before, after)))
 
     def refuse(self, line: int, why: str) -> None:
