@@ -56,7 +56,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 def test_lines(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     write_lines(path, rows())
-    assert run(path) == {"total": 4, "changed": 4, "bad": 0, "missed": 0}
+    assert run(path) == {"total": 4, "changed": 4, "bad": 0, "missed": 0, "added": 0}
     check(read(path))
 
 
@@ -67,7 +67,7 @@ def test_parquet(as_text: bool, tmp_path: Path) -> None:
     if as_text:
         made = [{key: value if key == "id" else json.dumps(value) for key, value in row.items()} for row in made]
     pa.parquet.write_table(pa.Table.from_pylist(made), path)
-    assert run(path) == {"total": 4, "changed": 4, "bad": 0, "missed": 0}
+    assert run(path) == {"total": 4, "changed": 4, "bad": 0, "missed": 0, "added": 0}
     found = read(path)
     if as_text:
         found = [{key: value if key == "id" else json.loads(value) for key, value in row.items()} for row in found]

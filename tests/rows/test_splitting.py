@@ -116,3 +116,14 @@ def test_what_cannot_be_split_is_refused(rows: Path, arguments: tuple[str, ...],
     done = condense("run", *arguments, "--dry-run", cwd=rows.parent)
     assert done.status == 2
     assert said in done.stderr
+
+
+# What was written without --split is not up to date with it.
+def test_an_earlier_run_that_did_not_split_is_done_again(rows: Path) -> None:
+    def run(*how: str) -> list[str]:
+        done = condense("run", rows, "--out-dir", rows.parent / "out", "--target-tokens", "3k", "--json", *how)
+        return [file["status"] for file in done.json["files"]]
+
+    assert run() == ["done"]
+    assert run() == ["up to date"]
+    assert run("--split") == ["done"]

@@ -88,16 +88,8 @@ def rules_of(treatment: Treatment) -> str:
     """A hash of what is the same for every file and decides what is written; how much may be spent does not."""
     profiles = {name: known.profile for name, known in load_user_configuration().profiles.items()}
     models = (treatment.calls.profile, may_call(treatment.calls), treatment.calls.settled().redact, profiles)
-    rules = (
-        RECORD,
-        __version__,
-        treatment.work,
-        models,
-        treatment.format,
-        treatment.to,
-        treatment.splits,
-        treatment.lenient,
-    )
+    how = (treatment.format, treatment.to, treatment.lenient, *["split"] * treatment.splits)
+    rules = (RECORD, __version__, treatment.work, models, *how)
     return hashlib.sha256(msgspec.json.encode(rules)).hexdigest()
 
 
