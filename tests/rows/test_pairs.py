@@ -103,6 +103,7 @@ def test_rows_of_at_most_so_many_tokens(tmp_path: Path) -> None:
         "changed": 2,
         "bad": 0,
         "missed": 0,
+        "added": 0,
     }
     assert read(path)[:2] == [{"messages": said(1, "Done.")}] * 2
     sizes = json.loads(condense("inspect", path.with_stem("small"), "-m", "gpt-5.1", "--json").stdout)["largest_rows"]
