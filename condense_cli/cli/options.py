@@ -237,6 +237,10 @@ Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes for rows or many files.  [default: all]"),
 ]
+Engine = Annotated[
+    Literal["local", "ray"],
+    typer.Option("--engine", help="Who works on the files for --out-dir: processes here, or Ray."),
+]
 
 Profile = Annotated[
     str | None,

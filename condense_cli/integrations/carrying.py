@@ -20,6 +20,9 @@ Block = dict[str, Any]
 Part = int
 """The place of a block in its message, as the dialect counts."""
 
+FORMAT: Final = "anthropic"
+"""The format of what is told."""
+
 _AT: Final = "at"
 M = TypeVar("M")
 

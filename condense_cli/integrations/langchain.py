@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..live.breakpoints import marks_in
 from ..live.requests import CACHE_MARK
 from . import needs
-from .carrying import Block, Part, Told, call, fitted, other, result, text, texts_of
+from .carrying import FORMAT, Block, Part, Told, call, fitted, other, result, text, texts_of, thinking
 from .conversations import Conversations, OnDecision
 
 with needs("LangChain", "langchain"):
@@ -31,7 +31,7 @@ class CondenseMiddleware(AgentMiddleware):
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
         super().__init__()
-        self._conversations = Conversations(on_decision=on_decision, **options)
+        self._conversations = Conversations(on_decision=on_decision, format=FORMAT, **options)
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
         return handler(self._fitted(request))
@@ -58,7 +58,7 @@ class CondenseEdit:
     """
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
-        self._conversations = Conversations(on_decision=on_decision, **options)
+        self._conversations = Conversations(on_decision=on_decision, format=FORMAT, **options)
 
     def apply(self, messages: list[AnyMessage], *, count_tokens: Callable[[Sequence[Any]], int]) -> None:
         messages[:] = _fitted(self._conversations, messages)
@@ -164,6 +164,8 @@ def _told(content: Any) -> Block:
     if content.get("type") in ("text", "thinking", "redacted_thinking", "image"):
         known = ("type", "text", "thinking", "signature", "data", "source", CACHE_MARK)
         return {key: content[key] for key in known if key in content}
+    if content.get("type") == "reasoning":  # Of OpenAI: it goes with the call that follows it.
+        return thinking(str(content.get("reasoning") or content.get("summary") or ""), content.get("id"))
     return other(content)
 
 

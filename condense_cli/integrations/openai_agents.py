@@ -23,7 +23,7 @@ class CondenseFilter(RunHooks[Any]):
     """
 
     def __init__(self, *, on_decision: OnDecision | None = None, **options: Any) -> None:
-        self._conversations = Conversations(on_decision=on_decision, **options)
+        self._conversations = Conversations(on_decision=on_decision, format="openai-responses", **options)
         self._last: ContextVar[bytes | None] = ContextVar("condense", default=None)
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:

@@ -7,24 +7,23 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..live.conversation import Live
-from ..live.decisions import Kind
-from .conversations import OnDecision
+from .conversations import Conversations, OnDecision
 
 _KEYS: Final = ("messages", "input")
+_CONVERSATION: Final = "the only one"
 
 
-class Fitted:
+class Condensing:
     """`messages.create`, `chat.completions.create` or `responses.create`, of one conversation, sync or async.
 
-    `create = Fitted(client.messages.create)` is called as the SDK's own, with the whole history each time. The options
-    are those of `condense_cli.Live`. Usage is read from the answers. A stream reports it at its end: set `usage` then.
+    `create = Condensing(client.messages.create)` is called as the SDK's own, with the whole history each time. The
+    options are those of `condense_cli.Live`. Usage is read from the answers. A stream reports it at its end: set
+    `usage` then.
     """
 
     def __init__(self, create: Callable[..., Any], *, on_decision: OnDecision | None = None, **options: Any) -> None:
         self._create = create
-        self._on_decision = on_decision
-        self.live = Live(**options)
+        self._conversations = Conversations(on_decision=on_decision, **options)
         self.usage: Any = None
 
     def __call__(self, **request: Any) -> Any:
@@ -39,15 +38,14 @@ class Fitted:
         key = next((key for key in _KEYS if isinstance(request.get(key), list)), None)
         if key is None:
             return request
-        fitted = self.live.fit(
+        fitted = self._conversations.fit(
+            _CONVERSATION,
             request[key],
             usage=self.usage,
             model=request.get("model"),
             system=request.get("system") or request.get("instructions"),
             tools=request.get("tools"),
         )
-        if self._on_decision is not None and fitted.decision.kind is not Kind.NONE:
-            self._on_decision(fitted)
         return {**request, key: fitted.messages}
 
     def _answered(self, answer: Any) -> Any:

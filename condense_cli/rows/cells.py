@@ -6,7 +6,7 @@ and a key that is not there are the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -41,12 +41,19 @@ class Cells:
         except TypeError as error:  # Dates and bytes: the row is passed through, and told of as no JSON.
             return f"{error}\n".encode()
 
-    def cell(self, line: bytes) -> pa.Array[Any]:
-        """An array of the one cell that a line holds. Raises CondenseError where the column cannot hold it."""
+    def cell(self, line: bytes) -> pa.Array[Any] | None:
+        """An array of the one cell that a line holds, None where it has none of this column.
+
+        Raises CondenseError where the column cannot hold it.
+        """
+        row = json_text.parse(line)
+        if self._column not in row:
+            return None
         if self._is_text:
-            prefix = len(row_of(self._column, b"")) - 2
-            return self._pa.array([json_text.decode(line.rstrip(b"\n"))[prefix:-1]], self._type)
-        messages = json_text.parse(line)[self._column]
+            text = json_text.decode(line.rstrip(b"\n"))
+            start, end = json_text.locate(text, [(self._column,)])[(self._column,)]
+            return self._pa.array([text[start:end]], self._type)
+        messages = row[self._column]
         try:
             cell = self._pa.array([messages], self._type)
         except (self._pa.ArrowException, TypeError, ValueError) as error:
@@ -71,6 +78,15 @@ class Cells:
     def _impossible(self, why: str) -> CondenseError:
         place = f"{self._name}: column" if self._name else "Column"
         return CondenseError(f"{place} {self._column} cannot hold what a condensed row says ({why}).")
+
+
+def joined(rows: Sequence[bytes]) -> bytes:
+    """Rows of a column each as one row; one that is no JSON stands for all."""
+    told = [row for row in rows if row != b"\n"]
+    bad = next((row for row in told if not row.startswith(b"{")), None)
+    if bad is not None or len(told) < 2:
+        return bad or (told[0] if told else b"\n")
+    return b"{" + b",".join(row[1:-2] for row in told) + b"}\n"
 
 
 def row_holding(column: str, value: Any) -> bytes:

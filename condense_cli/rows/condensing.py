@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from .. import api
@@ -13,8 +14,9 @@ from ..formats.engine.container import BOM
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept
 from ..report.run.facts import estimated_tokens
+from .pairs import New, with_conversations
 from .reading import Lines
-from .row import Kind, read_row
+from .row import Kind
 from .tally import Tally
 
 _BLANK: Final = b" \t\r\n"
@@ -37,12 +39,13 @@ class Counters:
 
 
 def for_each_row(
-    batch: Lines, name: str, kind: Kind, tally: Tally, do: Callable[[Transcript, int], bytes | None]
+    batch: Lines, name: str, kind: Kind, tally: Tally, do: Callable[[Transcript, int], New]
 ) -> list[bytes]:
     """The lines of a batch after something was done to the conversation of each row.
 
-    `do` gets the number of the line as well; it gives the bytes of the new conversation, or None to leave the row. A
-    row that cannot be read, or for which it raises, is passed through and counted as bad; no other suffers from it.
+    `do` gets the number of the line as well; it gives the bytes of the new conversation, those of several, which make
+    lines of their own, or None to leave the row. A row that cannot be read, or for which it raises, is passed through
+    and counted as bad; no other suffers from it.
     """
     lines = []
     for number, line in enumerate(batch.lines, batch.first):
@@ -53,9 +56,9 @@ def for_each_row(
         if text:
             tally.rows += 1
             place = f"{name}:{number}"
+            changed = tally.changed
             try:
-                row = read_row(text, kind, place)
-                new = do(row.transcript, number) if row.transcript is not None else None
+                new = with_conversations(text, kind, place, partial(_given, do, number))
             except CondenseError as error:
                 tally.refuse(number, error.message.removeprefix(f"{place}:").strip())
             except MemoryError:
@@ -63,11 +66,16 @@ def for_each_row(
             except Exception as error:  # One row of a million must not stop the others.
                 tally.refuse(number, f"internal error ({type(error).__name__}: {error}); please report it.")
             else:
-                if new is not None and row.transcript is not None:
+                tally.changed = min(tally.changed, changed + 1)
+                if new is not text:
                     start = line.index(text)
-                    lines[-1] = line[:start] + row.holding(new) + line[start + len(text) :]
+                    lines[-1] = line[:start] + new + line[start + len(text) :]
         tally.bytes_after += len(lines[-1])
     return lines
+
+
+def _given(do: Callable[[Transcript, int], New], number: int, transcript: Transcript) -> New:
+    return do(transcript, number)
 
 
 def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
@@ -95,4 +103,5 @@ def tallied(result: Condensation, tally: Tally, line: int) -> bytes | None:
     tally.missed += result.is_target_missed
     tally.fallen_back += result.metrics is not None and result.metrics.fallback is not None
     tally.changed += data is not None
+    tally.note(line, before, after)
     return data

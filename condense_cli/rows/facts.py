@@ -23,12 +23,13 @@ from .tally import Problem, Tally
 
 
 class RowCounts(Struct, frozen=True):
-    """`bad` rows were passed through as they were; `missed` are over the target."""
+    """`bad` rows were passed through as they were; `missed` are over the target; `added` came of splitting others."""
 
     total: int
     changed: int
     bad: int
     missed: int
+    added: int = 0
 
 
 class RowTokens(Struct, frozen=True):
@@ -108,7 +109,7 @@ def build(
         format="rows",
         formats=dict(sorted(tally.formats.items())),
         configuration=configuration,
-        rows=RowCounts(tally.rows, tally.changed, tally.bad, tally.missed),
+        rows=RowCounts(tally.rows, tally.changed, tally.bad, tally.missed, tally.added),
         messages=Pair(tally.messages_before, tally.messages_after),
         tokens=RowTokens(
             before=tally.tokens_before,
@@ -162,10 +163,11 @@ def headline(report: RowsReport) -> str:
     """Rows and tokens in a line."""
     rows, tokens = report.rows, report.tokens
     bad = f", {rows.bad:,} bad" if rows.bad else ""
+    added = f", {rows.added:,} added" if rows.added else ""
     known = ", plain counts" if tokens.count == "o200k" else "" if tokens.exact else ", estimated"
     restorable = f", {tokens.lossless_saved:,} restorable" if tokens.lossless_saved > 0 else ""
     return (
-        f"{plural(rows.total, 'row')}, {rows.changed:,} changed{bad}: {tokens.before:,} → "
+        f"{plural(rows.total, 'row')}, {rows.changed:,} changed{added}{bad}: {tokens.before:,} → "
         f"{tokens.after:,} tokens ({tokens.saved_percent:.1f} % saved{restorable}{known})"
     )
 
@@ -177,6 +179,26 @@ def money(report: RowsReport) -> list[str]:
         for entry in report.reading
         if entry.before is not None
     ]
+
+
+def prices_of(report: RowsReport) -> list[str]:
+    """What the money was computed from, and for which rows none could be."""
+    found = [] if report.prices is None else [f"Prices: {report.prices}"]
+    for entry in report.reading:
+        if entry.before is None and entry.tokens_before:
+            of = (
+                f"of {entry.model}, whose price is not known"
+                if entry.model
+                else "of rows that name no model; --model does"
+            )
+            found.append(f"Not in these costs: {entry.tokens_before:,} tokens {of}")
+    return found
+
+
+def details(tally: Tally, seconds: float) -> list[str]:
+    """The time it took, and the rows that lost the most."""
+    found = [f"{seconds:,.1f} s, {tally.rows / seconds:,.0f} rows a second"] if seconds else []
+    return found + [f"line {row.line:,}: {row.before:,} → {row.after:,} tokens" for row in tally.shrunk]
 
 
 def paid(report: RowsReport) -> tuple[str | None, str | None]:

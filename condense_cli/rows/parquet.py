@@ -15,7 +15,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from ..core import json_text
 from ..errors import CondenseError, UnreadableError, UsageError
 from ..storage.files import input_errors
-from .cells import Cells, first_line, without_nulls
+from .cells import Cells, first_line, joined, without_nulls
+from .pairs import partner_of
 from .reading import Lines
 from .row import Column, Kind, find
 
@@ -43,8 +44,11 @@ class ParquetRows:
                 raise UnreadableError(f"{file} is no whole Parquet file ({first_line(error)}).") from None
         self._schema: pa.Schema = self._source.schema_arrow
         self._column, format = self._conversation_column(kind)
-        self._cells = Cells(self._schema.field(self._column).type, self._column, file)
-        self.kind = Kind((self._column,), format or kind.format, is_named=True)
+        partner = None if kind.is_named else partner_of((self._column,))
+        partner = partner if partner is not None and self._holds(partner[0]) else None
+        columns = [self._column, *(partner or ())]
+        self._cells = {name: Cells(self._schema.field(name).type, name, file) for name in columns}
+        self.kind = Kind((self._column,), format or kind.format, is_named=True, partner=partner)
         self._pending: deque[tuple[int, Any, list[bytes]]] = deque()
 
     def batches(self) -> Iterator[Lines]:
@@ -53,7 +57,8 @@ class ParquetRows:
         for group in range(self._source.num_row_groups):
             try:
                 for batch in self._source.iter_batches(_ROWS, row_groups=[group]):
-                    lines = [self._cells.line(cell) for cell in batch.column(self._column)]
+                    columns = [[*map(cells.line, batch.column(name))] for name, cells in self._cells.items()]
+                    lines = [joined(row) for row in zip(*columns, strict=True)]
                     self._pending.append((group, batch, lines))
                     yield Lines(first, lines)
                     first += len(lines)
@@ -94,13 +99,13 @@ class ParquetRows:
 
     def _replaced(self, batch: Any, before: list[bytes], after: list[bytes]) -> Any:
         """The batch with the conversations of changed rows exchanged."""
-        pairs = enumerate(zip(before, after, strict=True))
-        cells = {number: self._cells.cell(new) for number, (old, new) in pairs if old != new}
-        if not cells:
-            return batch
-        position = batch.schema.get_field_index(self._column)
-        column = self._cells.exchanged(batch.column(position), cells)
-        return batch.set_column(position, batch.schema.field(position), column)
+        changed = [number for number, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+        for name, cells in self._cells.items() if changed else ():
+            position = batch.schema.get_field_index(name)
+            new = {number: cell for number in changed if (cell := cells.cell(after[number])) is not None}
+            column = cells.exchanged(batch.column(position), new)
+            batch = batch.set_column(position, batch.schema.field(position), column)
+        return batch
 
     def _conversation_column(self, kind: Kind) -> tuple[str, str | None]:
         """The column to work on, and the format of its messages. Raises UnreadableError, UsageError."""
@@ -120,6 +125,17 @@ class ParquetRows:
         raise UnreadableError(
             f"No column of {self._file} holds conversations (columns: {', '.join(self._schema.names)}).",
             "Name it with --format rows:COLUMN.",
+        )
+
+    def _holds(self, column: str) -> bool:
+        """Whether there are conversations in a column of the first rows."""
+        if column not in self._schema.names:
+            return False
+        first = next(self._source.iter_batches(_SAMPLE, columns=[column]), None)
+        kind = Kind((column,), is_named=True)
+        return first is not None and any(
+            (found := find({column: _parsed(value)}, kind)) is not None and found[1] is not None
+            for value in first.column(column).to_pylist()
         )
 
     def _compression(self) -> str | dict[str, str]:

@@ -36,6 +36,8 @@ class Kind(Struct, frozen=True):
     format: str | None = None
     is_named: bool = False
     """The user named the column: no other is taken."""
+    partner: Column | None = None
+    """The column of another conversation beside a named one."""
 
 
 class Row(Struct, frozen=True):
@@ -44,6 +46,7 @@ class Row(Struct, frozen=True):
     transcript: Transcript | None
     before: bytes = b""
     after: bytes = b""
+    column: Column = ()
 
     def holding(self, messages: bytes) -> bytes:
         """The row with these bytes in place of its conversation; what is not ASCII in them as the row spells it."""
@@ -69,13 +72,13 @@ def read_row(line: bytes, kind: Kind, name: str) -> Row:
     found = _located(line, kind, name)
     if found is None:
         return Row(None)
-    start, end, format, model = found
+    start, end, format, model, column = found
     transcript = formats.parse(line[start:end], name=name, format=format)
-    return Row(replace(transcript, model=transcript.model or model), line[:start], line[end:])
+    return Row(replace(transcript, model=transcript.model or model), line[:start], line[end:], column)
 
 
-def _located(line: bytes, kind: Kind, name: str) -> tuple[int, int, str, str | None] | None:
-    """Where the messages stand in a line, their format, and the model that the row names; None without messages.
+def _located(line: bytes, kind: Kind, name: str) -> tuple[int, int, str, str | None, Column] | None:
+    """Where the messages stand in a line, their format, the model that the row names, and the column; None without any.
 
     A function of its own: what it makes of the line is gone when the messages are read, and a row may be large.
     """
@@ -92,7 +95,7 @@ def _located(line: bytes, kind: Kind, name: str) -> tuple[int, int, str, str | N
     start, end = json_text.locate(text, [column])[column]
     if not line.isascii():
         start, end = len(json_text.encode(text[:start])), len(line) - len(json_text.encode(text[end:]))
-    return start, end, format, model
+    return start, end, format, model, column
 
 
 def parse_row(line: bytes, name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from heapq import nlargest
 from typing import Final, Self
 
 from msgspec import Struct, field
@@ -16,6 +17,19 @@ class Problem(Struct, frozen=True):
 
     line: int
     why: str
+
+
+SHOWN: Final = 10
+"""Rows that lost the most."""
+
+
+class Shrunk(Struct, frozen=True, order=True):
+    """A row that became smaller, by so many of its model's tokens: the line, and the tokens before and after."""
+
+    saved: int
+    line: int
+    before: int
+    after: int
 
 
 class Summable(Struct):
@@ -33,7 +47,8 @@ class Summable(Struct):
 
 
 class Tally(Summable):
-    """`rows` are lines that are not blank, `bad` those whose conversation could not be read, condensed or written.
+    """`rows` are lines that are not blank, `added` those that others were split into, `bad` those whose conversation
+    could not be read, condensed or written.
 
     Tokens are those of the messages of all others, as their models count: together, and by model (the key is empty
     where a row names none). `bare_before` and `bare_after` are the same as we count. `estimated` is the part of
@@ -42,6 +57,7 @@ class Tally(Summable):
     """
 
     rows: int = 0
+    added: int = 0
     changed: int = 0
     bad: int = 0
     missed: int = 0
@@ -61,6 +77,17 @@ class Tally(Summable):
     tokens_after_of: Counter[str] = field(default_factory=Counter)
     not_summarized: int = 0
     problems: list[Problem] = field(default_factory=list)
+    shrunk: list[Shrunk] = field(default_factory=list)
+
+    def add(self, other: Self) -> None:
+        shrunk = nlargest(SHOWN, (*self.shrunk, *other.shrunk))
+        super().add(other)
+        self.shrunk = shrunk
+
+    def note(self, line: int, before: int, after: int) -> None:
+        """Remember a row if it is one of those that lost the most."""
+        if before > after and (len(self.shrunk) < SHOWN or before - after > self.shrunk[-1].saved):
+            self.shrunk = nlargest(SHOWN, (*self.shrunk, Shrunk(before - after, line, before, after)))
 
     def refuse(self, line: int, why: str) -> None:
         self.bad += 1

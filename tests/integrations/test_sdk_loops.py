@@ -10,7 +10,7 @@ import anthropic
 import openai
 import pytest
 
-from condense_cli.integrations.sdk import Fitted
+from condense_cli.integrations.sdk import Condensing
 
 from .wire import DONE, POLICY, TASK, TURNS, Wire, look, wire
 
@@ -23,8 +23,8 @@ TOOL = {
 }
 
 
-def fitted(create: Any, wired: Wire) -> Fitted:
-    return Fitted(create, policy=POLICY, on_decision=wired.decided)
+def fitted(create: Any, wired: Wire) -> Condensing:
+    return Condensing(create, policy=POLICY, on_decision=wired.decided)
 
 
 def answered(block: Any) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def test_the_report_for_programs(tmp_path: Path) -> None:
     told = done.json
     assert json.loads(report.read_text()) == told
     assert (told["version"], told["format"], told["formats"]) == (1, "rows", {"openai-chat": 3})
-    assert told["rows"] == {"total": 4, "changed": 2, "bad": 1, "missed": 0}
+    assert told["rows"] == {"total": 4, "changed": 2, "bad": 1, "missed": 0, "added": 0}
     assert told["tokens"]["saved"] == told["tokens"]["before"] - told["tokens"]["after"] > 0
     assert told["tokens"]["exact"] is True
     [reading] = told["reading"]
@@ -116,7 +116,7 @@ def test_targets_are_those_of_each_row() -> None:
     assert "The target was not reached in 3 rows." in missed.json["warnings"]
 
 
-@pytest.mark.parametrize("flag", ["--explain", "--cost", "-v", "--log-json", "--to=anthropic"])
+@pytest.mark.parametrize("flag", ["--explain", "--log-json", "--to=anthropic"])
 def test_what_is_for_one_transcript_is_refused(rows_file: Path, tmp_path: Path, flag: str) -> None:
     before = snapshot(tmp_path)
     done = condense("run", rows_file, flag, "-o", tmp_path / "small.jsonl")
@@ -216,7 +216,7 @@ def test_several_processes_write_the_same_bytes_in_order(many_batches: None, tmp
         assert (tmp_path / jobs).read_bytes() == expected(data)
         reports.append({key: value for key, value in done.json.items() if key != "output"})
     assert reports[0] == reports[1]
-    assert reports[0]["rows"] == {"total": 13, "changed": 4, "bad": 1, "missed": 0}
+    assert reports[0]["rows"] == {"total": 13, "changed": 4, "bad": 1, "missed": 0, "added": 0}
     assert reports[0]["problems"][0]["line"] == 13
 
 

@@ -60,11 +60,21 @@ def run(
         )  # fmt: skip
 
         # Imported step by step: a wrong flag is told at once, and a run needs the modules of its own kind alone.
-        from ..running.several import check_rows, check_several, is_several, of_one
+        from ..running.several import (
+            check_engine,
+            check_no_split,
+            check_rows,
+            check_several,
+            check_split,
+            is_several,
+            of_one,
+        )
 
         options = RunOptions(reading, configuring, doing, spending, writing, showing)
         files = reading.files or []
         are_several = is_several(files, writing.out_dir)
+        check_split(doing)
+        check_engine(writing.engine, are_several=are_several)
         if are_several:
             check_several(files, reading, writing, showing)
         given = files[0] if files else None
@@ -97,6 +107,7 @@ def run(
             from ..rows.running import run_rows
 
             raise SystemExit(int(run_rows(file, kind, treatment, options, to)))
+        check_no_split(doing.split)
         from ..running.one import run_one
 
         raise SystemExit(int(run_one(file, treatment, showing, to, registry)))

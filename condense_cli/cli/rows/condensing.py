@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...calling import OnDemand
+from ...core.factor import factor_as
 from ...errors import ExitStatus, UsageError
+from ...rows.arrays import is_array
 from ...rows.condensing import Counters, for_each_row, tallied
+from ...rows.pairs import New
 from ...rows.reading import Lines
+from ...rows.recognising import is_parquet
 from ...rows.row import Kind
+from ...rows.splitting import ROOM, split, tallied_parts
 from ...rows.tally import Tally
 from ...rows.working import flow, results
 from ..console import write_out
@@ -87,6 +93,8 @@ def condense_rows(
 
     `summaries` are those of a larger run, which this one takes part in, as the one process that it is.
     """
+    if task.treatment.splits and (is_parquet(task.file) or is_array(task.file)):
+        raise UsageError("--split needs rows that are lines of JSON.", "Convert them: one row on a line.")
     calls = task.treatment.calls
     if may_call(calls) and not calls.is_planned:
         jobs = 1
@@ -104,13 +112,22 @@ def condense_rows(
 def condense_batch(task: RowsTask, kind: Kind, treatment: Treatment, summaries: OnDemand, batch: Lines) -> Done:
     """Condense the rows of a batch. Raises KeyboardInterrupt where that stopped a call."""
     work = treatment.work
+    most = work.target_tokens if treatment.splits else None
+    if most is not None:
+        work = replace(work, target_tokens=int(ROOM * most))
     condensed = Worker(work, treatment.calls, summaries)
     counters = Counters(work.configuration.counter)
     tally = Tally()
 
-    def condense(transcript: Transcript, line: int) -> bytes | None:
+    def condense(transcript: Transcript, line: int) -> New:
         transcript = work.continuing(transcript)
-        return tallied(condensed(transcript, counters(transcript)), tally, line)
+        count = counters(transcript)
+        if most is None:
+            return tallied(condensed(transcript, count), tally, line)
+        factor = factor_as(work.count, transcript, count)
+        parts = split(transcript, most, lambda beginning: condensed(beginning, count, factor), count, factor)
+        bare = sum(map(count.message, transcript.messages))
+        return tallied_parts(transcript, parts, most, tally, bare, factor)
 
     lines = for_each_row(batch, name_of(task.file), kind, tally, condense)
     status = status_of(summaries, ExitStatus.DONE, allow_partial=treatment.allow_partial)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -39,11 +40,15 @@ def run_rows(file: str, kind: Kind, treatment: Treatment, options: RunOptions, t
     showing = options.showing
     task = RowsTask(file, kind, treatment, to.writes_anything)
     output = output_of(to)
+    started = time.perf_counter()
     with progress_of(file) as progress:
         outcome = condense_rows(task, output, options.writing.jobs or usable_processors(), progress)
     if not is_silent(showing):
         report = report_of(task, outcome, to.output if output is not None else None, treatment.name)
-        tell_report(showing, report, lambda: _show(report, name_of(file), to))
+        more = facts.details(outcome.tally, time.perf_counter() - started) if showing.verbose else []
+        if showing.cost or showing.verbose:
+            more = [*facts.prices_of(report), *more]
+        tell_report(showing, report, lambda: _show(report, name_of(file), to, more))
     if showing.quiet and not treatment.lenient:  # They are why the status is not 0.
         for line in bad_rows(outcome.tally.problems, outcome.tally.bad, name_of(file)):
             say(f"condense: {line}")
@@ -77,8 +82,8 @@ def report_of(task: RowsTask, outcome: RowsOutcome, output: str | None, configur
     )
 
 
-def _show(report: facts.RowsReport, name: str, to: Destination) -> None:
-    lines = [facts.headline(report), facts.sizes(report), *facts.money(report), *sentences(report.summaries)]
+def _show(report: facts.RowsReport, name: str, to: Destination, more: Sequence[str]) -> None:
+    lines = [facts.headline(report), facts.sizes(report), *facts.money(report), *sentences(report.summaries), *more]
     bad = list(bad_rows(report.problems, report.rows.bad, name))
     if to.writes_stdout:
         for line in [lines[0], *lines[2:], *bad, *(f"warning: {each}" for each in report.warnings)]:

@@ -17,19 +17,20 @@ from ...report.costs.text import digits, dollars
 from ...report.text.tokens import of_several
 from ...report.text.visible import visible
 from ...storage.files import check_no_links, make_folder
-from ...storage.processes import usable_processors
+from ...storage.processes import in_order, usable_processors
 from ..console import console, say
+from .on_ray import SEVERAL, on_ray
 from .one_of_many import Job, rules_of, work_on
 from .summarizing import Told
 from .telling import tell_report
 from .work import Treatment
-from .workers import done_to_each, may_call
+from .workers import Spread, done_to_each, may_call
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ...core.factor import CountName
-    from .options import RunOptions
+    from .options import RunOptions, Writing
 
 _STYLES: Final = {facts.Status.FAILED: "red", facts.Status.PASSED_OVER: "dim", facts.Status.UP_TO_DATE: "dim"}
 _SHOWN: Final = 20
@@ -49,7 +50,7 @@ def run_many(
     inputs = find_inputs(files, out_dir.absolute() if out_dir is not None else None)
     if not inputs:
         raise UsageError("There is no file to work on in there.", "Files end in .json or .jsonl, also .gz and .zst.")
-    results, told = _work_on_all(_tasks(inputs, folder, treatment), folder, treatment, options.writing.jobs)
+    results, told = _work_on_all(_tasks(inputs, folder, treatment), folder, treatment, options.writing)
     report = facts.build(
         results,
         out_dir=str(out_dir) if folder is not None else None,
@@ -76,15 +77,18 @@ def _tasks(inputs: Sequence[Input], folder: Path | None, treatment: Treatment) -
 
 
 def _work_on_all(
-    tasks: Sequence[Job], folder: Path | None, treatment: Treatment, jobs: int | None
+    tasks: Sequence[Job], folder: Path | None, treatment: Treatment, writing: Writing
 ) -> tuple[list[facts.FileResult], Told]:
     """What came of each file, and what is told of all summaries. Each file that is done is noted at once."""
     results: list[facts.FileResult] = []
     told = Told()
-    processes = 1 if may_call(treatment.calls) else min(jobs or usable_processors(), len(tasks))
+    processes = 1 if may_call(treatment.calls) else min(writing.jobs or usable_processors(), len(tasks))
+    spread: Spread = in_order
+    if writing.engine == "ray":
+        spread, processes = on_ray(treatment, writing.jobs), SEVERAL
     try:
         with _progress(len(tasks)) as advance:
-            for finished, told in done_to_each(work_on, treatment, tasks, processes):  # noqa: B007
+            for finished, told in done_to_each(work_on, treatment, tasks, processes, spread=spread):  # noqa: B007
                 if folder is not None and finished.entry is not None:
                     add_entry(folder, finished.entry)
                 results.append(finished.result)
@@ -94,7 +98,8 @@ def _work_on_all(
             done = f"{len(results):,} of {plural(len(tasks), 'file is', 'files are')}"
             say(f"condense: {done} done; the same command goes on from there.")
         raise
-    return results, told
+    place = {str(task.path): number for number, task in enumerate(tasks)}
+    return sorted(results, key=lambda result: place[result.input]), told
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from ...storage.files import check_no_links, make_folder, write_bytes
 from ..reading import read_transcript
 from ..rows.condensing import RowsTask, condense_rows
 from ..rows.running import status_of_rows
+from .several import check_no_split
 from .summarizing import was_interrupted
 from .work import Treatment, Worker, output_of, status_of_result
 from .workers import may_call
@@ -87,8 +88,14 @@ def rules_of(treatment: Treatment) -> str:
     """A hash of what is the same for every file and decides what is written; how much may be spent does not."""
     profiles = {name: known.profile for name, known in load_user_configuration().profiles.items()}
     models = (treatment.calls.profile, may_call(treatment.calls), treatment.calls.settled().redact, profiles)
-    rules = (RECORD, __version__, treatment.work, models, treatment.format, treatment.to, treatment.lenient)
+    how = (treatment.format, treatment.to, treatment.lenient, *["split"] * treatment.splits)
+    rules = (RECORD, __version__, treatment.work, models, *how)
     return hashlib.sha256(msgspec.json.encode(rules)).hexdigest()
+
+
+def died(job: Job, why: str) -> Finished:
+    """What is told of a file whose worker died."""
+    return Finished(_failed(job, int(ExitStatus.FAILED), why))
 
 
 class _OnlyReadError(UsageError):
@@ -108,6 +115,7 @@ def _worked(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
         if treatment.to is not None:
             raise UsageError("--to is for single transcripts, and this is a set of rows.")
         return _rows(treatment, summaries, job, kind, made_from)
+    check_no_split(treatment.splits)
     transcript = treatment.work.continuing(read_transcript(str(job.path), treatment.format, treatment.lenient))
     if treatment.to is None and not formats.format_named(transcript.format).is_writable:
         raise _OnlyReadError(f"condense reads {transcript.format} files but cannot write them.")

@@ -14,6 +14,7 @@ from ..options import (
     CounterOption,
     Cut,
     DropThinking,
+    Engine,
     ExceptTools,
     Files,
     FormatOption,
@@ -90,6 +91,10 @@ class Doing(NamedTuple):
         ),
     ] = False
     drop_thinking: DropThinking = False
+    split: Annotated[
+        bool,
+        typer.Option("--split", help="Of rows: several of at most --target-tokens for a trajectory that is longer."),
+    ] = False
     strict: Annotated[
         bool,
         typer.Option(
@@ -137,6 +142,7 @@ class Writing(NamedTuple):
     to_format: converting.To = None
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Report only, write no transcript.")] = False
     jobs: Jobs = None
+    engine: Engine = "local"
 
 
 class Showing(NamedTuple):

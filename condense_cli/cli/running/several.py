@@ -9,7 +9,7 @@ from ...errors import UsageError
 from ..reading import name_of
 
 if TYPE_CHECKING:
-    from .options import Reading, Showing, Writing
+    from .options import Doing, Reading, Showing, Writing
 
 
 def is_several(files: list[str], out_dir: Path | None) -> bool:
@@ -19,13 +19,30 @@ def is_several(files: list[str], out_dir: Path | None) -> bool:
 
 def of_one(showing: Showing) -> dict[str, object]:
     """Options that tell of one transcript, with their values."""
-    return {
-        "--explain": showing.explain,
-        "--cost": showing.cost,
-        "-v": showing.verbose,
-        "--log-json": showing.log_json,
-        "--html": showing.html,
-    }
+    return {"--explain": showing.explain, "--log-json": showing.log_json, "--html": showing.html}
+
+
+def of_one_file(showing: Showing) -> dict[str, object]:
+    """Options that tell of one transcript or of one set of rows, with their values."""
+    return of_one(showing) | {"--cost": showing.cost, "-v": showing.verbose}
+
+
+def check_split(doing: Doing) -> None:
+    """Raises UsageError for rows to be split where nothing says how large one may be."""
+    if doing.split and doing.target_tokens is None:
+        raise UsageError("--split needs a size.", "Name the most that a row may have with --target-tokens 32k.")
+
+
+def check_no_split(is_wanted: bool) -> None:
+    """Raises UsageError for what is one transcript, and no row."""
+    if is_wanted:
+        raise UsageError("--split is for sets of rows, and this is one transcript.", "Leave --split out.")
+
+
+def check_engine(engine: str, *, are_several: bool) -> None:
+    """Raises UsageError where there are no files to hand out to workers."""
+    if engine != "local" and not are_several:
+        raise UsageError(f"--engine {engine} is for several files.", "Name a folder of them, and --out-dir DIR.")
 
 
 def check_several(files: list[str], reading: Reading, writing: Writing, showing: Showing) -> None:
@@ -37,7 +54,7 @@ def check_several(files: list[str], reading: Reading, writing: Writing, showing:
         "--new-session": writing.new_session,
         "--in-place": writing.in_place,
     }
-    refused = next((option for option, value in (places | of_one(showing)).items() if value), None)
+    refused = next((option for option, value in (places | of_one_file(showing)).items() if value), None)
     if out_dir is not None and refused is not None:
         raise UsageError(
             f"{refused} and --out-dir cannot be used together.",

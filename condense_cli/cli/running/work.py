@@ -63,8 +63,8 @@ class Work(Struct, frozen=True):
 class Treatment(Struct, frozen=True):
     """How each conversation of a run is read, worked on, written and judged: one value, the same for all of them.
 
-    `name` is what reports call the configuration. `format` is None where it is to be recognised, `to` where that of
-    the input is written.
+    `name` is what reports call the configuration. With `splits` a row becomes several of at most the target. `format`
+    is None where it is to be recognised, `to` where that of the input is written.
     """
 
     work: Work
@@ -72,6 +72,7 @@ class Treatment(Struct, frozen=True):
     name: str = ""
     format: str | None = None
     to: str | None = None
+    splits: bool = False
     lenient: bool = False
     strict: bool = False
     allow_partial: bool = False
@@ -110,6 +111,7 @@ def treatment_of(options: RunOptions, overrides: Overrides, settings: Settings, 
         name,
         options.reading.format,
         options.writing.to_format,
+        splits=doing.split,
         lenient=options.reading.lenient,
         strict=doing.strict,
         allow_partial=options.spending.allow_partial,

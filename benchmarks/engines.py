@@ -1,0 +1,94 @@
+"""The same shards of rows on both engines: processes of this machine, and Ray.
+
+    python benchmarks/engines.py --rows 1000000 --shards 40 --jobs 2
+
+Writes the rows of `rows.py`, or with `--small` conversations of three messages and some 350 bytes, in so many shards,
+runs `condense run SHARDS --out-dir OUT -p PRESET` on each engine, and compares every byte. Shown are the seconds that
+passed, those of the processors (of Ray with all that it starts), and rows per second. The load before says whether
+others use the processors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import filecmp
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rows import WORDS, conversation
+
+
+def small(number: int, chance: random.Random) -> list[dict[str, str]]:
+    """A question and its answer."""
+    said = [" ".join(chance.choices(WORDS, k=count)) for count in (8, 20)]
+    return [
+        {"role": "system", "content": "You help customers of a shop."},
+        {"role": "user", "content": f"Order {number}: {said[0]}?"},
+        {"role": "assistant", "content": f"It is {said[1]}."},
+    ]
+
+
+def rows(first: int, end: int, *, are_small: bool) -> Iterator[str]:
+    chance = random.Random(first)
+    for number in range(first, end):
+        messages = small(number, chance) if are_small else conversation(number, chance)
+        yield json.dumps({"id": number, "messages": messages}) + "\n"
+
+
+def write(folder: Path, number: int, shards: int, *, are_small: bool) -> int:
+    """Shards with so many rows; their bytes."""
+    folder.mkdir()
+    ends = [number * shard // shards for shard in range(shards + 1)]
+    for shard in range(shards):
+        with (folder / f"shard{shard:04}.jsonl").open("w") as file:
+            file.writelines(rows(ends[shard], ends[shard + 1], are_small=are_small))
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def measure(folder: Path, output: Path, how: list[str]) -> tuple[float, float, float]:
+    """Seconds that passed, those of child processes, and the percentage saved. Raises CalledProcessError."""
+    command = [sys.executable, "-m", "condense_cli", "run", str(folder), "--out-dir", str(output), "--json", *how]
+    before, started = os.times(), time.perf_counter()
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+    seconds, after = time.perf_counter() - started, os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return seconds, used, json.loads(done.stdout)["totals"]["saved_percent"]
+
+
+def are_equal(one: Path, other: Path) -> bool:
+    names = [path.name for path in one.glob("shard*")]
+    return filecmp.cmpfiles(one, other, names, shallow=False) == (names, [], [])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--shards", type=int, default=20)
+    parser.add_argument("--jobs", "-j", type=int, default=2)
+    parser.add_argument("--preset", "-p", default="speed")
+    parser.add_argument("--small", action="store_true")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "rows"
+        size = write(folder, given.rows, given.shards, are_small=given.small)
+        load = os.getloadavg()[0]
+        print(f"{given.rows:,} rows, {given.shards} shards, {size / 1e6:,.0f} MB, load before: {load:.1f}", flush=True)
+        print(f"{'engine':>8} {'seconds':>8} {'cpu':>8} {'rows/s':>8} {'saved':>7}", flush=True)
+        for engine in ("local", "ray"):
+            how = ["-p", given.preset, "-j", str(given.jobs), "--engine", engine]
+            seconds, used, saved = measure(folder, Path(place) / engine, how)
+            print(
+                f"{engine:>8} {seconds:>8,.1f} {used:>8,.1f} {given.rows / seconds:>8,.0f} {saved:>5.1f} %", flush=True
+            )
+        print("same bytes" if are_equal(Path(place) / "local", Path(place) / "ray") else "THE BYTES DIFFER")
+
+
+if __name__ == "__main__":
+    main()
