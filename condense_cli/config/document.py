@@ -55,7 +55,7 @@ class Document:
         """The document with one more item in the list at a path, in front of the one at an index."""
         meant = _copied(self.value)
         items = value_at(meant, path)
-        if not items:
+        if not (isinstance(items, list) and items):
             return self.with_value(path, [value])
         items.insert(index, value)
         return self._edited(meant, lambda text: yaml_editing.insert(text, path, index, value, meant))
@@ -64,7 +64,7 @@ class Document:
         """The document with an item of the list at a path in another place, and its comments with it."""
         meant = _copied(self.value)
         items = value_at(meant, path)
-        if not items or not 0 <= to < len(items) or index == to:
+        if not isinstance(items, list) or not 0 <= to < len(items) or index == to:
             return self
         items.insert(to, items.pop(index))
         return self._edited(meant, lambda text: yaml_editing.move(text, path, index, to, meant))

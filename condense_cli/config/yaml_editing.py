@@ -99,58 +99,42 @@ def _exchanged(found: Text, path: KeyPath, value: Any) -> str:
     """The text with another value in place of the one at a path."""
     text, step = found.text, found.walk(path)[-1]
     start, end = int(step.node.start_mark.index), found.end_of(step.node)
-    kept = list(_comments(found, step.node))
-    is_large = isinstance(value, dict | list) and bool(value) and len(in_line(value)) > _WIDE - 20
-    if is_large and is_block(step.parent):
-        column = int(step.parent.start_mark.column)
-        if is_mapping(step.parent):
-            lead = "\n" + " " * (column + 2)
-            start = found.end_of(step.parent.value[step.place][0]) + 1
-        else:
-            lead = "\n" + " " * (column + 2)
-            start = text.rindex("-", 0, start + 1) + 2
-        written = lead.join(["", *in_lines(value)]) if is_mapping(step.parent) else lead.join(in_lines(value))
-    else:
-        written = in_line(value)
-        if text[start - 1 : start] == ":":
-            written = f" {written}"
-        elif is_block(step.parent) and found.line_of(start) > _line_of_entry(found, step):
-            start = _after_key(found, step)
-            written = f" {written}"
-    if step.node.start_mark.index == step.node.end_mark.index and text[start - 1 : start] == "-":
-        written = f" {written}"
-    return _hoisted(found, path, kept, text[:start] + written + text[end:])
+    written = in_line(value)
+    if is_block(step.parent):
+        start = _after_key(found, path)
+        written = _behind_key(value, int(step.parent.start_mark.column), is_item=not is_mapping(step.parent))
+    comments = list(_comments(found, start, end, step.node))
+    return _hoisted(found, path, comments, text[:start] + written + text[end:])
 
 
-def _line_of_entry(found: Text, step: Any) -> int:
+def _behind_key(value: Any, column: int, *, is_item: bool) -> str:
+    """A value behind the colon of its key, or the dash of its item: in the same line, or in lines of its own."""
+    line = in_line(value)
+    if not (isinstance(value, dict | list) and value) or len(line) <= _WIDE - column:
+        return f" {line}"
+    lead = "\n" + " " * (column + 2)
+    return f"{' ' if is_item else lead}{lead.join(in_lines(value))}"
+
+
+def _after_key(found: Text, path: KeyPath) -> int:
+    """The character after the colon of an entry, or after the dash of an item, in a block."""
+    step = found.walk(path)[-1]
     if is_mapping(step.parent):
-        return int(step.parent.value[step.place][0].start_mark.line)
-    return found.line_of(int(step.node.start_mark.index))
+        return found.text.index(":", found.end_of(step.parent.value[step.place][0])) + 1
+    entry = found.entries(path[:-1])[step.place]
+    return found.offset(entry.start) + int(step.parent.start_mark.column) + 1
 
 
-def _after_key(found: Text, step: Any) -> int:
-    """The character after the colon of an entry."""
-    return found.text.index(":", found.end_of(step.parent.value[step.place][0])) + 1
-
-
-def _comments(found: Text, node: Any) -> Iterator[str]:
-    """Comments inside a collection, which go with its lines when it is written anew."""
-    if isinstance(node, yaml.ScalarNode):
-        return
-    first, last = int(node.start_mark.line), found.line_of(found.end_of(node))
-    if not node.flow_style:  # Those between its key and its first entry as well.
-        while first > 0 and found.lines[first - 1].lstrip().startswith("#"):
-            first -= 1
+def _comments(found: Text, start: int, end: int, node: Any) -> Iterator[str]:
+    """The comments in a part of the text, which is written anew; in texts of the node a sign is none."""
     scalars = [*_scalars(node)]
-    for line in range(first, last + 1):
-        begin = found.offset(line)
-        text = found.lines[line]
+    for line in range(found.line_of(start), found.line_of(end) + 1):
+        text, begin = found.lines[line], found.offset(line)
         for place, character in enumerate(text):
             index = begin + place
-            is_free = not any(start <= index < end for start, end in scalars)
-            if character == "#" and is_free and (place == 0 or text[place - 1] in " \t"):
-                if line < last or index < found.end_of(node):
-                    yield text[place:].rstrip()
+            is_comment = character == "#" and (place == 0 or text[place - 1] in " \t")
+            if is_comment and start <= index < end and not any(first <= index < last for first, last in scalars):
+                yield text[place:].rstrip()
                 break
 
 

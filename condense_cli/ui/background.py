@@ -76,3 +76,5 @@ class Background(Generic[Asked, Found]):
             self._done(asked, error)
         except Overtaken:
             return
+        except Exception as error:  # A defect; the thread has to go on.
+            self._done(asked, CondenseError(f"Internal error ({type(error).__name__}: {error}).", "Please report it."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..config.loading import Loaded, parse_with_positions, read_text
@@ -12,10 +13,23 @@ from .choice import Choice
 
 
 class Configurations:
-    """Presets of some folders, and what their files say."""
+    """Presets of some folders, and what their files say; the names that a configuration may mention."""
 
-    def __init__(self, presets: Presets) -> None:
+    def __init__(self, presets: Presets, providers: Sequence[str] = (), profiles: Sequence[str] = ()) -> None:
         self._presets = presets
+        self._providers, self._profiles = tuple(providers), tuple(profiles)
+
+    def known(self, key: str) -> tuple[str, ...]:
+        """The names that the value of a key may be; none where it is any text."""
+        match key:
+            case "preset":
+                return tuple(self.names())
+            case "provider":
+                return self._providers
+            case "profile" | "api_profile":
+                return self._profiles
+            case _:
+                return ()
 
     def start(self, preset: str | None, usual: str = DEFAULT_PRESET) -> Choice:
         """The choice to begin with: a preset by its name, or the configuration in a file. Raises ConfigurationError."""

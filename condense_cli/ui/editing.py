@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import yaml
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.document import Document
 from ..config.loading import Loaded
@@ -80,7 +81,12 @@ class Edited:
         return [Part((), "Configuration"), *passes, *(Part((key,), key.replace("_", " ")) for key in sections)]
 
     def form(self, part: Part) -> list[Field]:
-        return fields(part.path, self.values)
+        """The form of a part; a text that names something is one of the names that there are."""
+        return [self._of_names(field) for field in fields(part.path, self.values)]
+
+    def _of_names(self, field: Field) -> Field:
+        names = self._configurations.known(field.name) if field.kind == "text" else ()
+        return replace(field, kind="choice", choices=names) if names else field
 
     def with_value(self, path: KeyPath, value: Any) -> Edited:
         return self._of(self._owning(path).with_value(path, value))

@@ -24,7 +24,7 @@ _FOLDED: Final = "▸"
 
 
 class Line(Struct, frozen=True):
-    """A line with its style; `mark` tells the same where there are no colours."""
+    """A line with its style, which tells nothing that the text does not: there may be no colours."""
 
     text: str
     style: str = ""

@@ -70,6 +70,10 @@ class Rows(ScrollView, can_focus=True):
             self.post_message(self.Moved(self, self.current))
         self.refresh()
 
+    def watch_has_focus(self, value: bool) -> None:
+        super().watch_has_focus(value)
+        self.refresh()
+
     def action_move(self, by: int) -> None:
         if not self.has_cursor:
             self.scroll_to(y=self.scroll_offset.y + by, animate=False)
@@ -107,5 +111,6 @@ class Rows(ScrollView, can_focus=True):
         style = base + Style.parse(line.style)
         if self.has_cursor and number == self.current:
             style += Style(reverse=True, bold=self.has_focus)
-        lead = "" if not self.has_cursor else "> " if number == self.current else "  "
+        mark = ">" if self.has_focus else "·"  # Which list the keys go to shows without colours, too.
+        lead = "" if not self.has_cursor else f"{mark} " if number == self.current else "  "
         return Strip([Segment(fitted(lead + line.text, width), style)], width)

@@ -113,6 +113,10 @@ def test_comments_inside_what_is_written_anew_move_above_it() -> None:
     text = "keep:\n  # the tests\n  - tool:Bash\n  - 3  # a message\npasses: []\n"
     edited = Document(text).with_value(("keep",), [])
     assert edited.text == "# the tests\nkeep: []  # a message\npasses: []\n"
+    edited = Document("keep: # one\n  # two\n  - a\npasses: []\n").with_value(("keep",), ["b"])
+    assert edited.text == "# one\n# two\nkeep: [b]\npasses: []\n"
+    edited = Document("cut:\n  - 3\n  -\n    # a message\n    4\n").with_value(("cut", 1), "-5 #")
+    assert edited.text == "cut:\n  - 3\n  # a message\n  - '-5 #'\n"
     edited = Document("keep: [a, # one\n  b] # two\n").with_value(("keep",), ["c"])
     assert "# one" in edited.text
     assert "# two" in edited.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from machine import Machine
 from textual.pilot import Pilot
 
 from condense_cli import api
-from condense_cli.cli.commands.ui import sessions_here
+from condense_cli.cli.commands.ui import check_terminal, sessions_here
+from condense_cli.errors import UsageError
 from condense_cli.ui.screens.sessions import SessionsScreen
 
 SAMPLE = Path(__file__).resolve().parent.parent.parent / "sample_transcripts" / "bugfix-session.jsonl"
@@ -77,3 +79,12 @@ def test_without_a_terminal_it_says_what_to_do(command: list[str]) -> None:
     outcome = condense(*command)
     assert outcome.status == 2
     assert "needs a terminal" in outcome.stderr
+
+
+def test_without_textual_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "textual", None)
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    with pytest.raises(UsageError) as caught:
+        check_terminal()
+    assert "condense-cli[ui]" in caught.value.hint

@@ -119,17 +119,18 @@ def test_an_error_is_told_and_the_work_goes_on() -> None:
     def work(asked: int, clock: Clock) -> Iterator[int]:
         if asked == 1:
             raise UsageError("No.")
-        yield asked
+        yield asked // (asked - 2)
 
     def tell(asked: int, result: int | CondenseError) -> None:
         found.append(result)
         done.set()
 
     background: Background[int, int] = Background(work, tell)
-    for asked in (1, 2):
+    for asked in (1, 2, 3):
         done.clear()
         background.ask(asked)
         done.wait()
     background.close()
     assert isinstance(found[0], UsageError)
-    assert found[1] == 2
+    assert "ZeroDivisionError" in str(found[1])
+    assert found[2] == 3

@@ -13,8 +13,10 @@ from textual.pilot import Pilot
 from condense_cli import api
 from condense_cli.config.loading import parse_configuration
 from condense_cli.config.preset_folders import presets_folder
+from condense_cli.config.presets import PACKAGED
 from condense_cli.errors import UsageError
 from condense_cli.ui.choice import Choice
+from condense_cli.ui.configurations import Configurations
 from condense_cli.ui.editing import TEMPLATES, Edited
 from condense_cli.ui.form import Fault, Field, fault_at, fields
 from condense_cli.ui.rows import Rows
@@ -209,3 +211,14 @@ def test_settings_are_changed_in_the_form() -> None:
         assert editor.edited.passes[3]["stop_at_target"] is True
 
     run(app_of(editor=EditorScreen(Choice("balanced"), DESK.configurations, None)), steps)
+
+
+def test_what_names_something_is_picked_from_the_names() -> None:
+    known = Configurations(PACKAGED, ["smart", "native"], ["fast"])
+    one = Edited(BALANCED, known)
+    whole = {field.name: field for field in one.form(one.parts()[0])}
+    assert (whole["provider"].kind, whole["provider"].choices) == ("choice", ("smart", "native"))
+    assert whole["profile"].choices == ("fast",)
+    assert "speed" in whole["preset"].choices
+    assert whole["name"].kind == "text"
+    assert one.typed(whole["provider"], "native").values["provider"] == "native"

@@ -171,3 +171,20 @@ def test_help_contents_and_the_way_from_cut_to_cut(file: Path) -> None:
         assert not pilot.app.is_running
 
     run(app_of(opened(file)), steps, size=(120, 40))
+
+
+# A summary takes a line of its own in front of the messages that it is of.
+def test_the_cursor_stays_on_its_message(file: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        screen = session_screen(pilot)
+        await press(pilot, "end", "up", "t")
+        await enter(pilot, "20%")
+        view, place = screen.view, screen.place
+        assert view is not None
+        assert place is not None
+        messages = view.conversation.messages
+        assert any(message.is_new for message in messages)
+        assert messages[place.position].number == len(view.result.before.messages) - 2
+
+    run(app_of(opened(file), "balanced"), steps)

@@ -61,7 +61,9 @@ def _desk() -> Desk:
     from ..running.providing import registry_of_user
     from ..running.settings import presets_here
 
-    return Desk(Configurations(presets_here()), load_user_configuration(), registry_of_user())
+    user, registry = load_user_configuration(), registry_of_user()
+    providers = [entry.provider.id for entry in registry.all()]
+    return Desk(Configurations(presets_here(), providers, list(user.profiles)), user, registry)
 
 
 def check_terminal() -> None:

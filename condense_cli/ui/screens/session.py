@@ -140,14 +140,24 @@ class SessionScreen(Screen[None]):
             self._fault = f"{event.found.message} {event.found.hint}".rstrip()
             self.say(f"! {self._fault}")
             return
-        self.view = event.found
+        view = event.found
+        at = self._renew(view)
         totals = self.query_one("#totals", Static)
-        totals.update(totals_text(self.view.totals))
+        totals.update(totals_text(view.totals))
         totals.remove_class("old")
-        warnings = [warning for warning in self.view.warnings if warning.startswith(("--keep", "--cut"))]
+        warnings = [warning for warning in view.warnings if warning.startswith(("--keep", "--cut"))]
         if warnings:
             self.say(f"! {warnings[0]}")
-        self._show_messages()
+        self._show_messages(at)
+
+    def _renew(self, view: View) -> Place | None:
+        """Take another view; the place in it of what the cursor was on. Summaries come and go in between."""
+        place, known = self.place, self.view.conversation.messages if self.view else []
+        now = {message.id: position for position, message in enumerate(view.conversation.messages)}
+        self._expanded = {now[known[position].id] for position in self._expanded if known[position].id in now}
+        self.view = view
+        position = now.get(known[place.position].id) if place and known else None
+        return None if place is None or position is None else Place(position, place.number)
 
     # What is shown.
 
