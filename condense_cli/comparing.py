@@ -14,7 +14,7 @@ from .config.models import Configuration
 from .core.tokens import Counter
 from .core.transcript import Message
 from .errors import CallFailedError, StoppedError
-from .llm.reasons import ANSWERED, HOPELESS, Reason
+from .llm.reasons import ANSWERED, HOPELESS, Cause
 from .llm.summarizer import Summaries, Used
 from .measuring import Plan, Unread, configured, evaluate_in_turn
 from .passes.offline import NAME as OFFLINE
@@ -22,12 +22,12 @@ from .passes.summaries import Outcome, Summarizer, Task
 from .quality.cases import Way
 from .quality.evaluation import Evaluated
 
-_STOPPING: Final = HOPELESS | {Reason.UNKNOWN_PROFILE}
+_STOPPING: Final = HOPELESS | {Cause.UNKNOWN_PROFILE}
 _GIVE_UP_AFTER: Final = 3
 """Runs one after the other in which no call came through, after which a way is not tried any more."""
 
 
-class Writer(Summarizer, Protocol):
+class SummaryWriter(Summarizer, Protocol):
     """A summarizer of one run; `made` keeps what was used, and is None as long as no summary was asked for."""
 
     @property
@@ -46,7 +46,7 @@ class Contender:
         self,
         name: str,
         configuration: Configuration,
-        opening: Callable[[Counter], AbstractContextManager[Writer]],
+        opening: Callable[[Counter], AbstractContextManager[SummaryWriter]],
         prompt: str | None = None,
     ) -> None:
         self.name = name
@@ -101,7 +101,7 @@ class Contender:
 class _Prompted:
     """A summarizer that asks with another prompt."""
 
-    def __init__(self, writer: Writer, prompt: str) -> None:
+    def __init__(self, writer: SummaryWriter, prompt: str) -> None:
         self._writer, self._prompt = writer, prompt
 
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from .spelled import Text
+    from .lazy_text import Text
 
 ELLIPSIS: Final = "…"
 

@@ -17,7 +17,7 @@ from .draft import Draft
 from .limits import keeps_all, needs_target, runs_once, strictnesses, target_of, too_little
 from .modes.individual import override_warnings
 from .modes.table import work_of
-from .prelude import Writer
+from .prelude import ReferenceWriter
 from .receipts import (
     KEEPS_ALL,
     NO_TARGET,
@@ -58,7 +58,7 @@ class Course:
     ) -> None:
         self.transcript, self.configuration, self.context = transcript, configuration, context
         self.count: Counter = context.count
-        self.writer = Writer(transcript, configuration, self.count, proves_all=proves_all)
+        self.writer = ReferenceWriter(transcript, configuration, self.count, proves_all=proves_all)
         self.protection = protect(configuration, self.writer.messages, self.count)
         self.draft = Draft(transcript, self.count, self.writer, self.protection)
         self.bench = Bench(self.draft, context.summarizer, is_up_to_date(self.writer.messages), self._thinking_tokens)

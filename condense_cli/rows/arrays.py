@@ -14,7 +14,7 @@ from ..core import json_text
 from ..errors import UnreadableError
 from ..formats.engine.container import BOM, open_document
 from ..storage.files import LARGEST_STREAM, STDIO
-from .reading import Lines, beginning, begins_as_array, is_readable_twice, opened
+from .reading import RowLines, beginning, begins_as_array, is_readable_twice, opened
 
 _HEAD: Final = 8 << 20
 """Bytes in which the first elements of an array have to end."""
@@ -63,17 +63,17 @@ class ArrayRows:
             raise UnreadableError(f"{name} is longer than {LARGEST_STREAM:,} bytes.", "Put each row on a line.")
         self._spans = open_document(self._data, name).source.spans
 
-    def batches(self, size: int = 1 << 20) -> Iterator[Lines]:
+    def batches(self, size: int = 1 << 20) -> Iterator[RowLines]:
         """All elements in batches of about `size` bytes; they are numbered from 1."""
         first, lines, held = 1, list[bytes](), 0
         for start, end in self._spans:
             lines.append(self._data[start:end])
             held += end - start
             if held >= size:
-                yield Lines(first, lines)
+                yield RowLines(first, lines)
                 first, lines, held = first + len(lines), [], 0
         if lines:
-            yield Lines(first, lines)
+            yield RowLines(first, lines)
 
     @contextmanager
     def writer(self, write: Callable[[list[bytes]], Any]) -> Iterator[Callable[[list[bytes]], None]]:

@@ -13,8 +13,8 @@ from ..formats.engine.container import BOM
 from ..passes.condensation import Condensation
 from ..passes.receipts import Kept
 from ..report.run.facts import estimated_tokens
-from .reading import Lines
-from .row import Kind, read_row
+from .reading import RowLines
+from .row import RowKind, read_row
 from .tally import Tally
 
 _BLANK: Final = b" \t\r\n"
@@ -37,7 +37,7 @@ class Counters:
 
 
 def for_each_row(
-    batch: Lines, name: str, kind: Kind, tally: Tally, do: Callable[[Transcript, int], bytes | None]
+    batch: RowLines, name: str, kind: RowKind, tally: Tally, do: Callable[[Transcript, int], bytes | None]
 ) -> list[bytes]:
     """The lines of a batch after something was done to the conversation of each row.
 

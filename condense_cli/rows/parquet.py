@@ -16,8 +16,8 @@ from ..core import json_text
 from ..errors import CondenseError, UnreadableError, UsageError
 from ..storage.files import input_errors
 from .cells import Cells, first_line, without_nulls
-from .reading import Lines
-from .row import Column, Kind, find
+from .reading import RowLines
+from .row import Column, RowKind, find
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +33,7 @@ _SAMPLE: Final = 20
 class ParquetRows:
     """The rows of one file. Lines that `batches` gave come back, condensed or not, to `writer` in the same order."""
 
-    def __init__(self, file: str, kind: Kind) -> None:
+    def __init__(self, file: str, kind: RowKind) -> None:
         self._pa, self._parquet = _pyarrow()
         self._file = file
         with input_errors(file):
@@ -44,10 +44,10 @@ class ParquetRows:
         self._schema: pa.Schema = self._source.schema_arrow
         self._column, format = self._conversation_column(kind)
         self._cells = Cells(self._schema.field(self._column).type, self._column, file)
-        self.kind = Kind((self._column,), format or kind.format, is_named=True)
+        self.kind = RowKind((self._column,), format or kind.format, is_named=True)
         self._pending: deque[tuple[int, Any, list[bytes]]] = deque()
 
-    def batches(self) -> Iterator[Lines]:
+    def batches(self) -> Iterator[RowLines]:
         """All rows as lines of JSON that hold the conversation alone, `_ROWS` at a time. Raises UnreadableError."""
         first = 1
         for group in range(self._source.num_row_groups):
@@ -55,7 +55,7 @@ class ParquetRows:
                 for batch in self._source.iter_batches(_ROWS, row_groups=[group]):
                     lines = [self._cells.line(cell) for cell in batch.column(self._column)]
                     self._pending.append((group, batch, lines))
-                    yield Lines(first, lines)
+                    yield RowLines(first, lines)
                     first += len(lines)
             except (self._pa.ArrowException, OSError) as error:
                 raise UnreadableError(f"{self._file}: row group {group} is broken ({first_line(error)}).") from None
@@ -102,7 +102,7 @@ class ParquetRows:
         column = self._cells.exchanged(batch.column(position), cells)
         return batch.set_column(position, batch.schema.field(position), column)
 
-    def _conversation_column(self, kind: Kind) -> tuple[str, str | None]:
+    def _conversation_column(self, kind: RowKind) -> tuple[str, str | None]:
         """The column to work on, and the format of its messages. Raises UnreadableError, UsageError."""
         if kind.is_named:
             if len(kind.column) != 1 or kind.column[0] not in self._schema.names:

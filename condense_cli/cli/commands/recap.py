@@ -47,10 +47,10 @@ def recap(
         file = input_file(file, session)
         from ...core.tokens import BUILT_IN
         from ...recaps.told import TOKENS
-        from ...recaps.told import recap as told_of
+        from ...recaps.told import recap as summary_use
 
         transcript = read_transcript(file, format, lenient)
-        told = told_of(
+        told = summary_use(
             transcript,
             TOKENS if tokens is None else tokens,
             lost=lost,

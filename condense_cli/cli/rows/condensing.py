@@ -13,14 +13,14 @@ from msgspec import Struct
 from ...calling import OnDemand
 from ...errors import ExitStatus, UsageError
 from ...rows.condensing import Counters, for_each_row, tallied
-from ...rows.reading import Lines
-from ...rows.row import Kind
+from ...rows.reading import RowLines
+from ...rows.row import RowKind
 from ...rows.tally import Tally
 from ...rows.working import flow, results
 from ..console import write_out
 from ..reading import name_of
 from ..running.destination import Destination, Where
-from ..running.summarizing import Told, status_of
+from ..running.summarizing import SummaryUse, status_of
 from ..running.work import Treatment, Worker
 from ..running.workers import done_to_each, may_call
 
@@ -34,7 +34,7 @@ class RowsTask(Struct, frozen=True):
     """What is done to the rows of a file. `is_written` tells whether anybody wants the lines afterwards."""
 
     file: str
-    kind: Kind
+    kind: RowKind
     treatment: Treatment
     is_written: bool = True
 
@@ -51,7 +51,7 @@ class RowsOutcome(Struct, frozen=True):
     """What came of all rows; the status is about the calls of models alone."""
 
     tally: Tally
-    told: Told
+    told: SummaryUse
     status: ExitStatus
 
 
@@ -90,7 +90,7 @@ def condense_rows(
     calls = task.treatment.calls
     if may_call(calls) and not calls.is_planned:
         jobs = 1
-    tally, told, status = Tally(), Told(), ExitStatus.DONE
+    tally, told, status = Tally(), SummaryUse(), ExitStatus.DONE
     with flow(task.file, task.kind, output) as (kind, lines, write):
         do = partial(condense_batch, task, kind)
         for done, told in done_to_each(do, task.treatment, lines, jobs, shared=summaries, spread=results):  # noqa: B007
@@ -101,7 +101,7 @@ def condense_rows(
     return RowsOutcome(tally, told, status)
 
 
-def condense_batch(task: RowsTask, kind: Kind, treatment: Treatment, summaries: OnDemand, batch: Lines) -> Done:
+def condense_batch(task: RowsTask, kind: RowKind, treatment: Treatment, summaries: OnDemand, batch: RowLines) -> Done:
     """Condense the rows of a batch. Raises KeyboardInterrupt where that stopped a call."""
     work = treatment.work
     condensed = Worker(work, treatment.calls, summaries)

@@ -20,8 +20,8 @@ from ...storage.files import check_no_links, make_folder
 from ...storage.processes import usable_processors
 from ..console import console, say
 from .one_of_many import Job, rules_of, work_on
-from .summarizing import Told
-from .telling import tell_report
+from .output import tell_report
+from .summarizing import SummaryUse
 from .work import Treatment
 from .workers import done_to_each, may_call
 
@@ -77,10 +77,10 @@ def _tasks(inputs: Sequence[Input], folder: Path | None, treatment: Treatment) -
 
 def _work_on_all(
     tasks: Sequence[Job], folder: Path | None, treatment: Treatment, jobs: int | None
-) -> tuple[list[facts.FileResult], Told]:
+) -> tuple[list[facts.FileResult], SummaryUse]:
     """What came of each file, and what is told of all summaries. Each file that is done is noted at once."""
     results: list[facts.FileResult] = []
-    told = Told()
+    told = SummaryUse()
     processes = 1 if may_call(treatment.calls) else min(jobs or usable_processors(), len(tasks))
     try:
         with _progress(len(tasks)) as advance:
