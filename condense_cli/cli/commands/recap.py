@@ -47,10 +47,10 @@ def recap(
         file = input_file(file, session)
         from ...core.tokens import BUILT_IN
         from ...recaps.told import TOKENS
-        from ...recaps.told import recap as summary_use
+        from ...recaps.told import recap as told_of
 
         transcript = read_transcript(file, format, lenient)
-        told = summary_use(
+        told = told_of(
             transcript,
             TOKENS if tokens is None else tokens,
             lost=lost,
