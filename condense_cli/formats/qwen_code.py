@@ -116,7 +116,7 @@ def _usage(message: int, tokens: Any, model: str | None) -> Iterator[Usage]:
 
 def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
     _copies_go(meant, edits, gone, style)
-    chain_links.relink(meant.source, edits, gone, id="uuid", parent="parentUuid")
+    chain_links.relink(meant.source, edits, gone, key="uuid", parent="parentUuid")
 
 
 def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:

@@ -75,9 +75,9 @@ def find(places: Iterable[SessionPlace], *, everything: bool = False) -> Finding
     return Finding(tuple(files), searched, tuple(Skipped(why, *found) for why, found in finder.skipped.items()))
 
 
-def _id_of_snapshot(id: str, time: str) -> str:
+def _id_of_snapshot(session_id: str, time: str) -> str:
     """The id of a session, and when it was kept: what it was called once."""
-    return f"{id[:_SHORT]}@{time.partition('.')[0]}"
+    return f"{session_id[:_SHORT]}@{time.partition('.')[0]}"
 
 
 def _id_of_log(place: SessionPlace, path: str) -> str:
@@ -163,7 +163,7 @@ class _Finder:
             elif not deeper:
                 self._add(place, _id_of_log(place, entry.path), entry.path)
 
-    def _add(self, place: SessionPlace, id: str, path: str, *, is_side: bool = False) -> None:
+    def _add(self, place: SessionPlace, session_id: str, path: str, *, is_side: bool = False) -> None:
         if is_side and not self._everything:
             return
         try:
@@ -179,7 +179,9 @@ class _Finder:
         if not stat.S_ISREG(status.st_mode) or not status.st_size or (status.st_ino and same in self._known):
             return
         self._known.add(same)
-        self.files.append(SessionFile(place.client, id, path, status.st_size, status.st_mtime_ns, place, is_side))
+        self.files.append(
+            SessionFile(place.client, session_id, path, status.st_size, status.st_mtime_ns, place, is_side)
+        )
 
     def _folders(self, folder: str | Path) -> Iterator[os.DirEntry[str]]:
         return (entry for entry in self._entries(folder) if self._is_folder(entry))

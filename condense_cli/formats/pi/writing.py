@@ -73,12 +73,12 @@ def _relink(entries: list[PiEntry], edits: RecordEdits, gone: frozenset[int]) ->
             edits[entry.record]["fromId",] = json.dumps(_surviving(origin, parents) or "root")
 
 
-def _surviving(id: str | None, parents: Mapping[str, str | None]) -> str | None:
+def _surviving(record_id: str | None, parents: Mapping[str, str | None]) -> str | None:
     seen = set()
-    while id is not None and id in parents and id not in seen:
-        seen.add(id)
-        id = parents[id]
-    return None if id in seen else id
+    while record_id is not None and record_id in parents and record_id not in seen:
+        seen.add(record_id)
+        record_id = parents[record_id]
+    return None if record_id in seen else record_id
 
 
 def write(rewrite: Rewrite) -> bytes:
