@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
 
-from ..core import json_text
+from ..core import json_text, json_walk
 from ..errors import UnreadableError
 from ..formats.engine.container import BOM, open_document
 from ..storage.files import LARGEST_STREAM, STDIO
@@ -33,15 +33,11 @@ def first_elements(file: str, lines: list[bytes]) -> list[bytes]:
     # In Latin-1 every byte is one character.
     text = start.decode("latin-1")
     found: list[bytes] = []
-    index = json_text.skip(text, 1)
     try:
-        while len(found) < _FEW:
-            end = json_text.scan(text, index)[1]
-            found.append(start[index:end])
-            index = json_text.skip(text, end)
-            if text[index : index + 1] != ",":
+        for first, end in json_walk.elements(text, 0):
+            found.append(start[first:end])
+            if len(found) == _FEW:
                 break
-            index = json_text.skip(text, index + 1)
     except (ValueError, RecursionError):
         pass  # The beginning ends in the middle of an element, or is broken: whoever reads it all says so.
     return found
