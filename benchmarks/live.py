@@ -27,7 +27,7 @@ from condense_cli import Live, api
 from condense_cli.core.factor import factor_of
 from condense_cli.core.tokens import Counter
 from condense_cli.live.policies import Moment, Outcome, Policy
-from condense_cli.quality.asked import Reading
+from condense_cli.quality.needs import Reading
 from condense_cli.quality.recall import Questions
 
 SECONDS = 20.0

@@ -40,7 +40,7 @@ from condense_cli.core.models import binds_thinking
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import Block, BlockKind, Message, Transcript
 from condense_cli.errors import CondenseError, UsageError
-from condense_cli.lossless.addresses import Addresses, Place
+from condense_cli.lossless.addresses import Addresses, TextPlace
 from condense_cli.lossless.decode import Decoded, decode
 from condense_cli.lossless.lines import Lines, read_lines
 from condense_cli.lossless.references import Reference
@@ -151,35 +151,35 @@ def is_call(block: Block) -> bool:
     return block.kind is BlockKind.TOOL_CALL
 
 
-def results_in(messages: Sequence[Message]) -> Iterator[tuple[Place, Block]]:
+def results_in(messages: Sequence[Message]) -> Iterator[tuple[TextPlace, Block]]:
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
             if block.kind is BlockKind.TOOL_RESULT:
-                yield Place(position, number), block
+                yield TextPlace(position, number), block
 
 
-def duplicate_results(messages: Sequence[Message]) -> dict[Place, Place]:
+def duplicate_results(messages: Sequence[Message]) -> dict[TextPlace, TextPlace]:
     """Results whose text equals that of a newer one, with the newest."""
     newest = {block.text: place for place, block in results_in(messages)}
     return {place: newest[block.text] for place, block in results_in(messages) if newest[block.text] != place}
 
 
-def older_reads(messages: Sequence[Message]) -> dict[Place, Place]:
+def older_reads(messages: Sequence[Message]) -> dict[TextPlace, TextPlace]:
     """Results of reading a path that a newer call reads again, with the newest. Failed reads are none."""
     calls = calls_by_id(messages)
-    reads: dict[str, list[Place]] = {}
+    reads: dict[str, list[TextPlace]] = {}
     for place, block in results_in(messages):
         call = calls.get(block.answers or "")
         if call is not None and reads_a_file(call) and not has_failed(block):
             reads.setdefault(path_argument(call) or main_argument(call), []).append(place)
-    older: dict[Place, Place] = {}
+    older: dict[TextPlace, TextPlace] = {}
     for places in reads.values():
         newest = block_at(messages, places[-1]).answers
         older |= {place: places[-1] for place in places if block_at(messages, place).answers != newest}
     return older
 
 
-def savings(messages: Sequence[Message], targets: dict[Place, Place], count: Counter) -> dict[Place, int]:
+def savings(messages: Sequence[Message], targets: dict[TextPlace, TextPlace], count: Counter) -> dict[TextPlace, int]:
     """The results that a marker makes smaller, with the tokens that it saves."""
     addresses = Addresses(messages)
     saved = {}
@@ -191,14 +191,14 @@ def savings(messages: Sequence[Message], targets: dict[Place, Place], count: Cou
     return saved
 
 
-def lost_reads(messages: Sequence[Message], removed: Iterable[Place]) -> int:
+def lost_reads(messages: Sequence[Message], removed: Iterable[TextPlace]) -> int:
     """How many of the removed results showed a line of a file that now stands nowhere."""
     gone = set(removed)
     left = {
         line
         for position, message in enumerate(messages)
         for number, block in enumerate(message.blocks)
-        if Place(position, number) not in gone
+        if TextPlace(position, number) not in gone
         for text in values_in(block)
         for line in lines_in(read_lines(text))
     }
@@ -220,7 +220,7 @@ def lines_in(lines: Lines, wanted: Callable[[int], bool] = lambda _: True) -> se
     return {key.strip() for position, key in enumerate(lines.keys) if wanted(position) and key.strip()}
 
 
-def block_at(messages: Sequence[Message], place: Place) -> Block:
+def block_at(messages: Sequence[Message], place: TextPlace) -> Block:
     return messages[place.message].blocks[place.block]
 
 

@@ -34,7 +34,7 @@ from msgspec.structs import replace
 
 from condense_cli import api
 from condense_cli.core import factor_table
-from condense_cli.core.factor import HIGHEST, LOWEST, Known, Step, factor_of, fitted, median_of, steps_of
+from condense_cli.core.factor import HIGHEST, LOWEST, Known, UsageStep, factor_of, fitted, median_of, steps_of
 from condense_cli.core.factor_table import FAMILIES
 from condense_cli.core.models import tokenizer_of
 from condense_cli.core.tokens import Counter, encoding_for
@@ -59,8 +59,8 @@ class Session(Struct):
     path: Path
     transcript: Transcript
     count: Counter
-    steps: list[Step]
-    whole: list[Step]
+    steps: list[UsageStep]
+    whole: list[UsageStep]
 
     @property
     def project(self) -> str:
@@ -96,12 +96,12 @@ def sessions_of(paths: Iterable[Path]) -> list[Session]:
     return found
 
 
-def all_steps(transcript: Transcript, count: Counter) -> list[Step]:
+def all_steps(transcript: Transcript, count: Counter) -> list[UsageStep]:
     """Every step, whatever it holds."""
     tokens = {message.index: count.message(message) for message in transcript.messages}
     usages = [usage for usage in transcript.usages if not usage.is_older]
     return [
-        Step(
+        UsageStep(
             after.input_tokens - before.input_tokens,
             sum(tokens.get(index, 0) for index in range(before.message, after.message)),
         )
@@ -110,14 +110,14 @@ def all_steps(transcript: Transcript, count: Counter) -> list[Step]:
     ]
 
 
-def is_explained(step: Step) -> bool:
+def is_explained(step: UsageStep) -> bool:
     return LOWEST * step.counted - UNRECORDED <= step.billed <= HIGHEST * step.counted + UNRECORDED
 
 
-def predicted(session: Session, value: float, steps: Sequence[Step]) -> Prediction | None:
+def predicted(session: Session, value: float, steps: Sequence[UsageStep]) -> Prediction | None:
     """How far the factor is off; None where too little was billed to say."""
 
-    def error(value: float, steps: Sequence[Step]) -> float:
+    def error(value: float, steps: Sequence[UsageStep]) -> float:
         billed = sum(step.billed for step in steps)
         return value * sum(step.counted for step in steps) / billed - 1 if billed > 0 else float("inf")
 
@@ -152,7 +152,7 @@ def fit(family: str | None, sessions: Iterable[Session]) -> float | None:
     for session in sessions:
         believed = [step for step in session.whole if step.is_believable]
         if session.family == family and believed:
-            found.append(Step(round(1_000_000 * fitted(believed, None)), 1_000_000))
+            found.append(UsageStep(round(1_000_000 * fitted(believed, None)), 1_000_000))
             found += found[-1:] * min(9, sum(step.counted for step in believed) * 10 // MOST_OF_ONE)
     return median_of(found) if found else None
 

@@ -5,7 +5,7 @@
 
 Needs numpy, which the product does not. Each session is cut at four places. Two logistic models learn from what is
 known before a cut which facts the assistant writes after it, and which lines its edits have to match there
-(`condense_cli.quality.asked`). Every cut has the same weight.
+(`condense_cli.quality.needs`). Every cut has the same weight.
 
 All projects, as `left_out.py` tells them apart, are put into four folds. Each fold is measured with weights that were
 fitted to the others, at the cuts of `condense evaluate`, with a preset and a target, and with several values of its

@@ -41,7 +41,7 @@ from .plugins import Installed, parse
 from .proven import REPORT, Gentler, checked, proven
 from .providers.manager import Manager, Sizing
 from .providers.registry import Registry
-from .providers.window import Asked, window_of
+from .providers.window import WindowFlags, window_of
 from .report.costs.usage import beside_messages
 from .rules.validity import validate
 from .storage.compressed import unpacked
@@ -232,7 +232,7 @@ def _sizing(
     if_needed: bool,
 ) -> Sizing:
     """How the functions here decide: from the transcript and what is given, whoever the user is."""
-    asked = Asked(window=context_window)
+    asked = WindowFlags(window=context_window)
     return Sizing(
         lambda: window_of(transcript.model, configuration, UserConfiguration(), asked, signs_of(transcript)),
         lambda: beside_messages(transcript, count, factor),

@@ -16,7 +16,7 @@ from .config.models import Configuration
 from .core.tokens import Counter
 from .core.transcript import Message, Transcript
 from .errors import CallFailedError, StoppedError
-from .llm.reasons import ANSWERED, HOPELESS, Reason
+from .llm.reasons import ANSWERED, HOPELESS, Cause
 from .llm.summarizer import Summaries, Used
 from .measuring import Plan, Unread, configured, evaluate_in_turn
 from .passes.offline import NAME as OFFLINE
@@ -27,12 +27,12 @@ from .quality.differences import compare as differences
 from .quality.evaluation import CUTS, Evaluated, evaluate
 from .quality.recall import RECALLS
 
-_STOPPING: Final = HOPELESS | {Reason.UNKNOWN_PROFILE}
+_STOPPING: Final = HOPELESS | {Cause.UNKNOWN_PROFILE}
 _GIVE_UP_AFTER: Final = 3
 """Runs one after the other in which no call came through, after which a way is not tried any more."""
 
 
-class Writer(Summarizer, Protocol):
+class SummaryWriter(Summarizer, Protocol):
     """A summarizer of one run; `made` keeps what was used, and is None as long as no summary was asked for."""
 
     @property
@@ -51,7 +51,7 @@ class Contender:
         self,
         name: str,
         configuration: Configuration,
-        opening: Callable[[Counter], AbstractContextManager[Writer]],
+        opening: Callable[[Counter], AbstractContextManager[SummaryWriter]],
         prompt: str | None = None,
     ) -> None:
         self.name = name
@@ -106,7 +106,7 @@ class Contender:
 class _Prompted:
     """A summarizer that asks with another prompt."""
 
-    def __init__(self, writer: Writer, prompt: str) -> None:
+    def __init__(self, writer: SummaryWriter, prompt: str) -> None:
         self._writer, self._prompt = writer, prompt
 
     def summarize(self, tasks: Sequence[Task], messages: Sequence[Message]) -> Sequence[Outcome]:

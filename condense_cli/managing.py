@@ -25,7 +25,7 @@ from .plugins import Installed
 from .providers.decision import Decision
 from .providers.manager import Manager, Sizing
 from .providers.registry import Registered, Registry
-from .providers.window import Asked, window_of
+from .providers.window import WindowFlags, window_of
 
 _REPORTED: Final = "reported usage"
 _ESTIMATED: Final = "estimated"
@@ -106,7 +106,7 @@ class CondensationManager:
             registry=self.registry,
         )
         self._model, self._format = model, format
-        self._asked = Asked(window=context_window)
+        self._asked = WindowFlags(window=context_window)
         self._configuration = self._with(provider)
 
     def list_providers(self) -> list[Registered]:

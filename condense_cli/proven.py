@@ -45,7 +45,7 @@ Run = Callable[[Gentler], Condensation]
 """Condenses, but for what it is to leave out."""
 
 
-class Fault(Struct, frozen=True):
+class RunFault(Struct, frozen=True):
     """What is wrong with a result, from one message to another (their indices), and the line of the input for that."""
 
     first: int
@@ -54,17 +54,17 @@ class Fault(Struct, frozen=True):
     said: str
 
 
-def fault_of(result: Condensation | Transcript, data: bytes) -> Fault | None:
+def fault_of(result: Condensation | Transcript, data: bytes) -> RunFault | None:
     """What is wrong with a changed transcript that is written as these bytes."""
     transcript = result if isinstance(result, Transcript) else result.transcript
     for violation in () if isinstance(result, Transcript) else result.new_violations:
         line = transcript.source.line_of(_record_of(transcript, violation.message))
-        return Fault(violation.message, violation.message, line, f"it would be refused: {violation.said}")
+        return RunFault(violation.message, violation.message, line, f"it would be refused: {violation.said}")
     found = differences(data, transcript)
     if found is None:
         return None
     first, last = found
-    return Fault(first.message, last.message, transcript.source.line_of(first.record), first.said)
+    return RunFault(first.message, last.message, transcript.source.line_of(first.record), first.said)
 
 
 def checked(result: Condensation | Transcript) -> bytes:
@@ -83,7 +83,7 @@ def proven(run: Run) -> Condensation:
     """The result of a run, or of a gentler one with a warning; the first result as it is where all of them fail."""
     gentler = Gentler()
     first = result = run(gentler)
-    faults: list[Fault] = []
+    faults: list[RunFault] = []
     while result.transcript.is_changed and formats.format_named(result.transcript.format).is_writable:
         data = formats.serialize(result.transcript)
         fault = fault_of(result, data)
@@ -97,7 +97,7 @@ def proven(run: Run) -> Condensation:
     return first
 
 
-def _gentler(faults: Sequence[Fault]) -> Gentler:
+def _gentler(faults: Sequence[RunFault]) -> Gentler:
     """What is left out after these faults were found, one at each attempt."""
     first, last = min(fault.first for fault in faults), max(fault.last for fault in faults)
     ends = sorted({end for fault in faults for end in (fault.first, fault.last)})
@@ -124,7 +124,7 @@ def _record_of(transcript: Transcript, index: int) -> int:
     return next(found, 0)
 
 
-def _warning(fault: Fault) -> str:
+def _warning(fault: RunFault) -> str:
     """What a gentler run says of the fault for which it was made."""
     said = f"At line {fault.line}, {fault.said.removesuffix('.')}"
     return f"Less was condensed than could be. {said} otherwise. Please report this."

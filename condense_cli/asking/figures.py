@@ -10,7 +10,7 @@ from ..core.factor import factor_of
 from ..core.tokens import Counter, encoding_for
 from ..core.transcript import Transcript
 from ..money.windows import signs_of
-from ..providers.decision import Reason, decide
+from ..providers.decision import DecisionReason, decide
 from ..providers.window import window_of
 from ..recaps.told import ENOUGH, TOKENS
 from ..recaps.told import recap as told_of
@@ -55,7 +55,7 @@ def checked(transcript: Transcript, user: UserConfiguration, source: str) -> che
     window = window_of(transcript.model, configuration, user, signs=signs_of(transcript))
     beside, how_known = beside_messages(transcript, count, factor)
     decision = decide(window.sizes(factor.shown(count.transcript(transcript)), beside, configuration, how_known))
-    if decision.reason is Reason.UNKNOWN_WINDOW:
+    if decision.reason is DecisionReason.UNKNOWN_WINDOW:
         raise window.unknown
     return check_facts.build(
         decision,

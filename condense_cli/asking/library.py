@@ -17,7 +17,7 @@ from ..plugins import parse
 from ..recaps.history import whole
 from ..sessions.choosing import LATEST, choose
 from ..sessions.finding import find
-from ..sessions.places import Place
+from ..sessions.places import SessionPlace
 from ..storage.backups import backups_of
 from ..storage.compressed import unpacked
 from ..storage.files import read_bytes
@@ -41,7 +41,7 @@ class Library:
     file does not change.
     """
 
-    def __init__(self, places: Sequence[Place], folder: Path, file: str | None = None) -> None:
+    def __init__(self, places: Sequence[SessionPlace], folder: Path, file: str | None = None) -> None:
         self._places, self._folder, self._file = places, folder, file
         self._read: tuple[tuple[object, ...], Session] | None = None
 

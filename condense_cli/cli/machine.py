@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..sessions.places import Place
+    from ..sessions.places import SessionPlace
 
 
-def session_places() -> list[Place]:
+def session_places() -> list[SessionPlace]:
     """Every folder in which a client of this user may keep sessions."""
     from ..sessions.places import places
 

@@ -115,7 +115,7 @@ class Factor(Struct, frozen=True):
         return self.shown(tokens) <= limit * (1 + error)
 
 
-class Family(Struct, frozen=True):
+class TokenFamily(Struct, frozen=True):
     """What the table says of models that share a tokenizer: factor and error as above, from so many sessions."""
 
     factor: float
@@ -128,10 +128,10 @@ class Family(Struct, frozen=True):
         return self.factor * (1 - self.error), self.factor * (1 + self.error)
 
 
-def family_of(model: str | None) -> Family | None:
+def family_of(model: str | None) -> TokenFamily | None:
     """What the table says of a model; None where no recorded session is of its family."""
     row = FAMILIES.get(tokenizer_of(model) or "")
-    return Family(*row) if row else None
+    return TokenFamily(*row) if row else None
 
 
 def typical_of(model: str | None) -> float:
@@ -156,7 +156,7 @@ def factor_as(how: CountName, transcript: Transcript, count: Counter) -> Factor:
             assert_never(other)
 
 
-class Step(Struct, frozen=True):
+class UsageStep(Struct, frozen=True):
     """What went into the context from one request to the next: `billed` tokens of the API, `counted` ones of ours."""
 
     billed: int
@@ -186,7 +186,7 @@ def factor_of(transcript: Transcript, count: Counter) -> Factor:
     return Factor(family.factor, Known.TABLE, family.error, doubt, typical)
 
 
-def steps_of(transcript: Transcript, count: Counter) -> Iterator[Step]:
+def steps_of(transcript: Transcript, count: Counter) -> Iterator[UsageStep]:
     """The steps between two requests whose usage the file records, where it holds all that was sent then.
 
     Left out are those with a mark of ours or with a summary, where text is gone that was billed, those with images and
@@ -203,7 +203,7 @@ def steps_of(transcript: Transcript, count: Counter) -> Iterator[Step]:
                 is_whole = is_whole and _is_whole(following)
             following = next(messages, None)
         if counted and is_whole:
-            yield Step(other.input_tokens - one.input_tokens, counted)
+            yield UsageStep(other.input_tokens - one.input_tokens, counted)
 
 
 def _is_of(usage: Usage, model: str | None) -> bool:
@@ -220,7 +220,7 @@ def _is_whole(message: Message) -> bool:
     )
 
 
-def fitted(steps: Sequence[Step], family: Family | None) -> float:
+def fitted(steps: Sequence[UsageStep], family: TokenFamily | None) -> float:
     """The factor that most of the steps agree on, no further from the table's than sessions of its family usually are.
 
     Without that bound a session would have another factor once its texts, and what was recorded of them, are cut.
@@ -232,12 +232,12 @@ def fitted(steps: Sequence[Step], family: Family | None) -> float:
     return min(highest, max(lowest, own))
 
 
-def _is_near(step: Step, factor: float) -> bool:
+def _is_near(step: UsageStep, factor: float) -> bool:
     expected = factor * step.counted
     return abs(step.billed - expected) <= max(_NEAR * expected, _NEAR_TOKENS)
 
 
-def median_of(steps: Sequence[Step]) -> float:
+def median_of(steps: Sequence[UsageStep]) -> float:
     """The ratio that half of the counted tokens are below."""
     ordered = sorted(steps, key=lambda step: step.ratio)
     half = sum(step.counted for step in steps) / 2

@@ -11,18 +11,18 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from json.decoder import WHITESPACE, JSONDecodeError, scanstring  # type: ignore[attr-defined]
+from json import JSONDecodeError
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
+from .json_walk import key_at, next_member, scan, skip
 from .transcript import JsonPath
 
 REMOVE: Final = None
 """In place of a literal: the value goes, with its key or list element."""
 
-_scan_once = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _ESCAPED: Final = re.compile(rb"\\(?:\\|u(?!00[0-7]))")
 """An escape that a file needs only when it escapes all that is not ASCII; or an escaped backslash, which stands before
 any letter, as in a path to `users`."""
@@ -277,22 +277,6 @@ def _tree(edits: Mapping[JsonPath, Any]) -> dict[Any, Any]:
     return tree
 
 
-def skip(text: str, index: int) -> int:
-    """Position of the first character at or after `index` that is not white space."""
-    if text[index : index + 1] > " ":
-        return index
-    return WHITESPACE.match(text, index).end()  # type: ignore[no-any-return]
-
-
-def scan(text: str, index: int) -> tuple[Any, int]:
-    """The value that starts at `index`, and where it ends. Raises json.JSONDecodeError."""
-    try:
-        value, end = _scan_once(text, index)
-    except StopIteration:
-        raise JSONDecodeError("Expecting value", text, index) from None
-    return value, end
-
-
 def _cuts(text: str, start: int, tree: dict[Any, Any]) -> tuple[int, list[_Cut]]:
     """End of the value that starts at `start`, and the cuts that the edit tree asks for inside it."""
     if _HERE in tree:
@@ -309,8 +293,7 @@ def _cuts(text: str, start: int, tree: dict[Any, Any]) -> tuple[int, list[_Cut]]
         member = index
         key: str | int = len(members)
         if is_object:
-            key, index = scanstring(text, index + 1)
-            index = skip(text, skip(text, index) + 1)
+            key, _, index = key_at(text, index)
         if key in tree:
             # Of doubled keys the last counts, as for every reader of JSON; an earlier one may look different.
             found.pop(key, None)
@@ -322,9 +305,7 @@ def _cuts(text: str, start: int, tree: dict[Any, Any]) -> tuple[int, list[_Cut]]
         else:
             end = scan(text, index)[1]
         members.append((member, end))
-        index = skip(text, end)
-        if text[index] == ",":
-            index = skip(text, index + 1)
+        index = next_member(text, end, "}" if is_object else "]")
     missing = tree.keys() - found.keys()
     if missing:
         raise KeyError(missing.pop())

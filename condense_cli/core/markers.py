@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from .spelled import Text
+    from .lazy_text import Text
 
 ELLIPSIS: Final = "…"
 
@@ -84,9 +84,9 @@ def content_hash(text: str) -> str:
 _DIGITS: Final = 6
 
 
-def short(hash: str) -> str:
+def short(digest: str) -> str:
     """Six digits for a hash: two tokens, and where two texts share them a reader is told. Six stay as they are."""
-    return hash if len(hash) == _DIGITS else f"{int(hash, 16) % 10**_DIGITS:06}"
+    return digest if len(digest) == _DIGITS else f"{int(digest, 16) % 10**_DIGITS:06}"
 
 
 def short_hash(text: str) -> str:
@@ -94,9 +94,9 @@ def short_hash(text: str) -> str:
     return short(content_hash(text))
 
 
-def is_same(hash: str, other: str) -> bool:
+def is_same(digest: str, other: str) -> bool:
     """Whether two hashes may name the same content: whole ones are equal, or one is the six digits of the other."""
-    return hash == other or (len(hash) != len(other) and short(hash) == short(other))
+    return digest == other or (len(digest) != len(other) and short(digest) == short(other))
 
 
 _OF_FIRST: Final = 2

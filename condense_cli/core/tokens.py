@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from ..errors import UsageError
 from . import token_table
-from .spelled import LONG, Text, compact, size_of
+from .lazy_text import LONG, Text, compact, size_of
 from .transcript import Block, BlockKind, Message, Transcript
 
 MESSAGE_TOKENS: Final = 3

@@ -13,14 +13,14 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .lazy_text import LONG as LONG
+from .lazy_text import LazyText as LazyText
+from .lazy_text import Text as Text
+from .lazy_text import compact as compact
 from .markers import GO_ON, begins_as_summary, content_hash, parse_summary
 from .plurals import plural
 from .recorded import Usage as Usage
 from .recorded import WindowSigns as WindowSigns
-from .spelled import LONG as LONG
-from .spelled import Spelled as Spelled
-from .spelled import Text as Text
-from .spelled import compact as compact
 
 TEXT_CALL = "text-call-"
 """How ids begin that are made up here, for calls that a format writes as text and links by order alone."""
@@ -155,7 +155,7 @@ class Block(Struct, frozen=True):
     def reads_as(self, other: Block) -> bool:
         """Whether both have the same text."""
         one, two = self.content, other.content
-        return one is two or (isinstance(one, Spelled) and one == two) or self.text == other.text
+        return one is two or (isinstance(one, LazyText) and one == two) or self.text == other.text
 
     @property
     def content_type(self) -> ContentType | None:

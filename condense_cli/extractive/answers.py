@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..core.spelled import Spelled, Text
+from ..core.lazy_text import LazyText, Text
 from ..core.transcript import Block, BlockKind
 
 _WHOLE: Final = re.compile(
@@ -62,6 +62,6 @@ def _found(block: Block) -> list[tuple[str, int, int]]:
 
 def _may_begin(content: Text) -> bool:
     """Whether a text may begin as clients do; the whole of a long one is not read for it."""
-    if not isinstance(content, Spelled):
+    if not isinstance(content, LazyText):
         return content.startswith(_BEGINNINGS)
     return bytes(memoryview(content.literal)[1 : 1 + _LONGEST_BEGINNING]).decode("latin-1").startswith(_BEGINNINGS)

@@ -44,7 +44,7 @@ class Nearby(Struct, frozen=True):
     likely: float
 
 
-class Conversation(Struct, frozen=True):
+class EditableText(Struct, frozen=True):
     """What features of lines are relative to: characters, edits of all files, and where files were touched last."""
 
     end: int
@@ -52,12 +52,12 @@ class Conversation(Struct, frozen=True):
     touched: tuple[int, ...]
 
     @classmethod
-    def of(cls, lines: Iterable[Line], end: int) -> Conversation:
+    def of(cls, lines: Iterable[Line], end: int) -> EditableText:
         files = {id(line.file): line.file for line in lines}.values()
         return cls(end, sum(file.edits for file in files), tuple(sorted(file.touched for file in files)))
 
 
-def of_text(line: Line, conversation: Conversation) -> tuple[float, ...]:
+def of_text(line: Line, conversation: EditableText) -> tuple[float, ...]:
     """Features of all lines that one text shows."""
     file, end = line.file, conversation.end
     age = doublings(end - line.position)

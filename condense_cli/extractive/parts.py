@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..core.spelled import Text, compact
+from ..core.lazy_text import Text, compact
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Role
 from ..toolcalls.tools import arguments_of, string_values
 

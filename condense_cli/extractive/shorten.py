@@ -10,14 +10,14 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ..core.lazy_text import Text
 from ..core.markers import Gap
-from ..core.spelled import Text
 from ..toolcalls.tools import has_failed
-from .again import said_again
 from .choice import UNSIGNED, Candidates, Choice, Stretch, fit
 from .instructions import is_settled, weight_of
 from .kinds import DECISION, DEFINITION, tells_an_error
 from .parts import Key, Part
+from .restated import restated_units
 from .survey import Survey
 from .units import render
 
@@ -46,7 +46,7 @@ class Priced:
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         self._known: dict[Key, tuple[array[int], array[float]]] = {}
-        self._again = said_again(survey.parts, survey.units)
+        self._again = restated_units(survey.parts, survey.units)
         self._lines: dict[str, int] = {}
 
     def of(self, key: Key) -> tuple[array[int], array[float]]:

@@ -14,12 +14,12 @@ from typing import Final
 from msgspec import Struct
 
 from ..core.facts import facts_of
-from ..core.spelled import Text
+from ..core.lazy_text import Text
 from ..core.tokens import Counter
 from ..core.transcript import Block, Message
 from ..toolcalls.tools import command_lines, writes_a_file
 from . import likelihood
-from .editable import Conversation, Nearby, of_line, of_text
+from .editable import EditableText, Nearby, of_line, of_text
 from .headings import Headings
 from .kinds import tells_an_error
 from .likelihood import Model, likelihoods
@@ -112,7 +112,7 @@ class Survey:
 
     def line_features(self) -> Iterator[tuple[float, ...]]:
         """The features of every line of `lines`; `weights` are those of the facts."""
-        conversation = Conversation.of(self.lines.values(), self.end)
+        conversation = EditableText.of(self.lines.values(), self.end)
         nearby = self._nearby({line.position for line in self.lines.values()})
         shared: dict[int, tuple[float, ...]] = {}
         for body, line in self.lines.items():

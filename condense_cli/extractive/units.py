@@ -98,7 +98,7 @@ def _marks(lines: Sequence[str]) -> dict[int, Gap]:
 
 
 def _taken_apart(
-    lines: Sequence[str], bodies: Sequence[str], marks: Mapping[int, Gap], hash: str
+    lines: Sequence[str], bodies: Sequence[str], marks: Mapping[int, Gap], digest: str
 ) -> tuple[list[str], list[str], list[int], dict[int, Gap]]:
     """Texts, bodies, starts and gaps of lines among which there are markers, or long ones."""
     texts: list[str] = []
@@ -109,10 +109,10 @@ def _taken_apart(
     for number, line in enumerate(lines):
         gap = marks.get(number)
         if gap is not None:
-            before = gaps.get(len(texts), Gap(hash))
+            before = gaps.get(len(texts), Gap(digest))
             gaps[len(texts)] = before.plus(gap)
             # Characters alone are missing inside a line, whose two ends go together.
-            is_continued = not gap.lines and before == Gap(hash) and bool(texts)
+            is_continued = not gap.lines and before == Gap(digest) and bool(texts)
             continue
         if len(line) <= LONG_LINE:
             parts = [line]
@@ -127,7 +127,7 @@ def _taken_apart(
 
 
 def _sentences_of(
-    lines: Sequence[str], marks: Mapping[int, Gap], hash: str
+    lines: Sequence[str], marks: Mapping[int, Gap], digest: str
 ) -> tuple[list[str], list[str], dict[int, Gap], set[int]]:
     """Texts, bodies and gaps of sentences, and which of them go on in a line. Code between fences stays in lines."""
     texts: list[str] = []
@@ -136,7 +136,7 @@ def _sentences_of(
     is_code = False
     for number, line in enumerate(lines):
         if number in marks:
-            gaps[len(texts)] = gaps.get(len(texts), Gap(hash)).plus(marks[number])
+            gaps[len(texts)] = gaps.get(len(texts), Gap(digest)).plus(marks[number])
             continue
         if line.lstrip().startswith("```"):
             is_code = not is_code

@@ -26,7 +26,7 @@ from .engine import estimates
 from .engine.base import Evidence, Format, message_role, part_kinds
 from .engine.container import Document
 from .engine.injected import is_injected
-from .engine.spelling import as_spelled
+from .engine.spelling import as_lazy
 
 _PROOF = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use"}
 _FOREIGN = {"input_audio", "refusal", "tool_call", "tool_output", "input_text", "output_text"}
@@ -174,7 +174,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             continue
         role = message_role(record, value, ROLES)
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
-        turns.append((role, list(as_spelled(content, document.source))))
+        turns.append((role, list(as_lazy(content, document.source))))
     return Transcript(
         "anthropic",
         Family.ANTHROPIC,

@@ -22,7 +22,7 @@ from .anthropic import attachment_block
 from .engine.base import Evidence, Format, RecordEdits, records_of
 from .engine.container import Document, with_records_at
 from .engine.injected import is_injected
-from .engine.spelling import as_spelled
+from .engine.spelling import as_lazy
 from .engine.turns import Turn, joined
 
 _ROLES: Final = {"system": Role.SYSTEM, "user": Role.USER, "agent": Role.ASSISTANT}
@@ -50,7 +50,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         for role, blocks in _turns(step, record) if isinstance(step, dict) else ():
             if blocks:
                 answer = _answer(turns[-1] if turns else None, record) if role is Role.ASSISTANT else None
-                turns.append(Turn(role, list(as_spelled(blocks, document.source)), answer))
+                turns.append(Turn(role, list(as_lazy(blocks, document.source)), answer))
     messages = joined(turns)
     return Transcript(
         "atif", Family.OPENAI_CHAT, messages, document.source, model=model if isinstance(model, str) else None

@@ -111,11 +111,16 @@ def _opencode(source: Source) -> Iterator[Compacted]:
             yield Compacted(range(record, summary + 1), summary + 1, is_auto=found[0].get("auto") is True)
 
 
-def _summary_of(source: Source, request: int, id: Any) -> int | None:
+def _summary_of(source: Source, request: int, record_id: Any) -> int | None:
     for record in range(request + 1, source.listed):
         value = None if record in source.unparsed else json_text.parse(source.raw(record))
         info = _object(_object(value).get("info"))
-        if info.get("summary") is True and info.get("parentID") == id and info.get("finish") and not info.get("error"):
+        if (
+            info.get("summary") is True
+            and info.get("parentID") == record_id
+            and info.get("finish")
+            and not info.get("error")
+        ):
             return record
     return None
 

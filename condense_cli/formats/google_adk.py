@@ -17,7 +17,7 @@ from ..errors import UnknownFormatError
 from .engine.base import Evidence, Format
 from .engine.container import Document, with_records_at
 from .engine.content_parts import PartsReader
-from .engine.spelling import as_spelled
+from .engine.spelling import as_lazy
 from .engine.turns import Turn, joined
 
 _LIST: Final = "events"
@@ -42,7 +42,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         content = event.get("content") if isinstance(event, dict) else None
         is_model = isinstance(content, dict) and content.get("role") == "model"
         for role, blocks in reader.turns(content, record, ("content",), is_model=is_model):
-            turns.append(Turn(role, list(as_spelled(blocks, document.source))))
+            turns.append(Turn(role, list(as_lazy(blocks, document.source))))
     return Transcript("google-adk", Family.OPENAI_CHAT, joined(turns), document.source)
 
 

@@ -23,7 +23,7 @@ from .engine import estimates, repeats
 from .engine.base import Evidence, Format, message_role
 from .engine.container import LARGEST_UNPACKED, Document, open_document, with_beside, with_records_at
 from .engine.injected import is_injected
-from .engine.spelling import as_spelled
+from .engine.spelling import as_lazy
 from .engine.turns import Turn, joined
 from .openai.chat import ROLES, flat_call
 
@@ -71,7 +71,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if record in document.source.unparsed:
             continue
         role = message_role(record, value, ROLES)
-        blocks = list(as_spelled(_blocks(value, record, role, tools), document.source))
+        blocks = list(as_lazy(_blocks(value, record, role, tools), document.source))
         if isinstance(value.get("model"), str):
             model = value["model"]
         turns.append(Turn(role, blocks))

@@ -27,7 +27,7 @@ from .engine import estimates
 from .engine.base import Evidence, Format
 from .engine.container import Document
 from .engine.injected import is_injected
-from .engine.spelling import as_spelled
+from .engine.spelling import as_lazy
 from .engine.usages import recorded
 from .engine.window_signs import SignsReader
 
@@ -131,7 +131,7 @@ class _Context:
         turn = _Turn(role, [], str(origin.get("kind")) if isinstance(origin, dict) else "")
         path: JsonPath = ("message", "content")
         call_id = message.get("toolCallId") if role is Role.TOOL else None
-        turn.blocks += as_spelled(self._content(message.get("content"), record, path, turn, call_id), self._source)
+        turn.blocks += as_lazy(self._content(message.get("content"), record, path, turn, call_id), self._source)
         calls = message.get("toolCalls")
         for number, call in enumerate(calls if isinstance(calls, list) else ()):
             turn.blocks += self._call(call, "arguments", record, ("message", "toolCalls", number))
@@ -146,9 +146,9 @@ class _Context:
             step = self._steps[str(event.get("uuid"))] = _Turn(Role.ASSISTANT, [])
             self.turns.append(step)
         elif kind == "content.part" and step:
-            step.blocks += as_spelled(self._part(event.get("part"), record, (*path, "part"), step), self._source)
+            step.blocks += as_lazy(self._part(event.get("part"), record, (*path, "part"), step), self._source)
         elif kind == "tool.call" and step:
-            step.blocks += as_spelled(
+            step.blocks += as_lazy(
                 self._call({**event, "id": event.get("toolCallId")}, "args", record, path), self._source
             )
         elif kind == "tool.result" and isinstance(event.get("result"), dict):
@@ -156,7 +156,7 @@ class _Context:
             turn = _Turn(Role.TOOL, [])
             content = self._content(result.get("output"), record, (*path, "result", "output"), turn, call_id)
             failed = result.get("isError") is True
-            blocks = as_spelled(content, self._source)
+            blocks = as_lazy(content, self._source)
             turn.blocks += (msgspec.structs.replace(block, is_error=failed) for block in blocks)
             self.turns.append(turn)
             self._open.discard(str(call_id))

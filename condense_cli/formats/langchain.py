@@ -21,7 +21,7 @@ from .engine import repeats
 from .engine.base import Evidence, Format, RecordEdits, not_a_message, records_of
 from .engine.container import Document
 from .engine.injected import is_injected
-from .engine.spelling import as_spelled
+from .engine.spelling import as_lazy
 from .engine.turns import Turn, joined
 
 _ROLES: Final = {
@@ -72,7 +72,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         about = message.get("response_metadata")
         named = about.get("model_name") or about.get("model") if isinstance(about, dict) else None
         model = named if isinstance(named, str) else model
-        blocks = list(as_spelled(_blocks(message, record, path, role, tools), document.source))
+        blocks = list(as_lazy(_blocks(message, record, path, role, tools), document.source))
         turns.append(Turn(role, blocks))
     return Transcript("langchain", Family.OPENAI_CHAT, joined(turns), document.source, model=model)
 

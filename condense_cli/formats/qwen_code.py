@@ -23,7 +23,7 @@ from .engine import chain_links, repeats
 from .engine.base import Evidence, Format, RecordEdits, records_of
 from .engine.container import Document
 from .engine.content_parts import PartsReader
-from .engine.spelling import as_spelled
+from .engine.spelling import as_lazy
 from .engine.turns import Turn, joined
 from .engine.usages import recorded
 
@@ -61,7 +61,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             messages += not goes_on
             if role is Role.ASSISTANT:
                 usages += _usage(messages - 1, value.get("usageMetadata"), model)
-            turns.append(Turn(role, list(as_spelled(blocks, document.source))))
+            turns.append(Turn(role, list(as_lazy(blocks, document.source))))
     return Transcript(
         "qwen-code", Family.OPENAI_CHAT, joined(turns), document.source, model=model, usages=tuple(usages)
     )
@@ -116,7 +116,7 @@ def _usage(message: int, tokens: Any, model: str | None) -> Iterator[Usage]:
 
 def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style: json_text.Style) -> None:
     _copies_go(meant, edits, gone, style)
-    chain_links.relink(meant.source, edits, gone, id="uuid", parent="parentUuid")
+    chain_links.relink(meant.source, edits, gone, key="uuid", parent="parentUuid")
 
 
 def new_message(role: Role, literal: str, replaced: str) -> dict[str, str]:

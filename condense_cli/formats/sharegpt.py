@@ -22,7 +22,7 @@ from .anthropic import envelope_text
 from .engine.base import Evidence, Format, not_a_message, only_value, part_kinds
 from .engine.container import Document, with_records_under
 from .engine.injected import is_injected
-from .engine.spelling import as_spelled
+from .engine.spelling import as_lazy
 from .engine.turns import Turn, joined
 
 ROLES: Final = {
@@ -88,7 +88,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         role = ROLES.get(str(speaker))
         if role is None:
             raise not_a_message(record, value, f"it is from none of {', '.join(ROLES)}")
-        blocks = list(as_spelled(reader.blocks(value, record, role, str(speaker)), document.source))
+        blocks = list(as_lazy(reader.blocks(value, record, role, str(speaker)), document.source))
         turns.append(Turn(role, blocks))
     return Transcript(
         "sharegpt", Family.OPENAI_CHAT, joined(turns), document.source, envelope=envelope_text(document.envelope)

@@ -14,7 +14,7 @@ from ..core.transcript import Block, BlockKind, Family, JsonPath, Place, Role, T
 from .engine import repeats
 from .engine.base import Evidence, Format, message_role
 from .engine.container import Document
-from .engine.spelling import as_spelled
+from .engine.spelling import as_lazy
 from .engine.turns import Turn, joined
 from .openai.chat import flat_call
 
@@ -35,7 +35,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if record in document.source.unparsed:
             continue
         role = message_role(record, value, _ROLES)
-        blocks = list(as_spelled(_blocks(value, record, role, tools), document.source))
+        blocks = list(as_lazy(_blocks(value, record, role, tools), document.source))
         if blocks:
             turns.append(Turn(role, blocks))
     return Transcript("tau2", Family.OPENAI_CHAT, joined(turns), document.source)

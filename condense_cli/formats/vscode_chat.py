@@ -21,7 +21,7 @@ from ..core.transcript import Block, BlockKind, Container, Family, JsonPath, Pla
 from .engine.base import Evidence, Format
 from .engine.container import Document, with_records_under
 from .engine.injected import is_injected
-from .engine.spelling import as_spelled
+from .engine.spelling import as_lazy
 from .engine.turns import Turn, joined
 
 _LIST: Final = "requests"
@@ -49,7 +49,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         model = request["modelId"] if isinstance(request.get("modelId"), str) else model
         for role, blocks in _turns(request, record):
             if blocks:
-                turns.append(Turn(role, list(as_spelled(blocks, document.source))))
+                turns.append(Turn(role, list(as_lazy(blocks, document.source))))
     named = model.rpartition("/")[2] if model else None
     return Transcript("vscode-chat", Family.OPENAI_CHAT, joined(turns), document.source, model=named)
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from ..config.profiles import OFFLINE, Access
 from ..config.user import UserConfiguration, unknown_profile
 from .client import names_of
-from .reasons import Failure, Names, Reason, failure
+from .reasons import Cause, Failure, Names, failure
 
 
 class Permission(Struct, frozen=True):
@@ -23,7 +23,7 @@ class Permission(Struct, frozen=True):
     allow_calls: bool = False
 
 
-class Choice(Struct, frozen=True):
+class AccessChoice(Struct, frozen=True):
     """The profile for a pass, or the reason why there is none. `warnings` are sentences.
 
     Without consent, `failure` is NO_CONSENT and the offline summarizer does the work, as it does for OFFLINE.
@@ -37,7 +37,7 @@ class Choice(Struct, frozen=True):
     def is_offline(self) -> bool:
         if self.access is not None:
             return self.access.name == OFFLINE
-        return self.failure is not None and self.failure.reason is Reason.NO_CONSENT
+        return self.failure is not None and self.failure.reason is Cause.NO_CONSENT
 
 
 def choose(
@@ -48,7 +48,7 @@ def choose(
     environment: Mapping[str, str],
     *,
     is_planned: bool = False,
-) -> Choice:
+) -> AccessChoice:
     """The profile for a pass that names `dedicated`, in a configuration whose main profile is `main`.
 
     The dedicated one falls back to the main one with a warning, and that to the user's own main one; where nobody
@@ -58,9 +58,9 @@ def choose(
         return _first_usable([permission.profile], user, environment, is_planned)
     named = list(dict.fromkeys(name for name in (dedicated, main, user.profile) if name is not None))
     if not named or named[0] == OFFLINE:
-        return Choice(Access(OFFLINE, user.profiles[OFFLINE].profile))
+        return AccessChoice(Access(OFFLINE, user.profiles[OFFLINE].profile))
     if not (permission.allow_calls or user.allow_calls):
-        return Choice(None, failure(Reason.NO_CONSENT))
+        return AccessChoice(None, failure(Cause.NO_CONSENT))
     return _first_usable(named, user, environment, is_planned)
 
 
@@ -69,7 +69,7 @@ def open_access(name: str, user: UserConfiguration, environment: Mapping[str, st
     known = user.profiles.get(name)
     if known is None:
         refused = unknown_profile(name, user.profiles)
-        text = failure(Reason.UNKNOWN_PROFILE, Names(profile=name))
+        text = failure(Cause.UNKNOWN_PROFILE, Names(profile=name))
         return Failure(text.reason, text.what, refused.hint)
     access = Access(name, known.profile)
     variable = known.profile.variable
@@ -77,24 +77,24 @@ def open_access(name: str, user: UserConfiguration, environment: Mapping[str, st
         return access
     key = environment.get(variable, "").strip()
     if not key:
-        return failure(Reason.NO_KEY, names_of(access))
+        return failure(Cause.NO_KEY, names_of(access))
     if not (key.isascii() and key.isprintable()):  # It would come back inside the error of the HTTP library.
-        return failure(Reason.NO_KEY, names_of(access), "(It is set, to characters that no key has.)")
+        return failure(Cause.NO_KEY, names_of(access), "(It is set, to characters that no key has.)")
     return Access(name, known.profile, key)
 
 
 def _first_usable(
     names: list[str], user: UserConfiguration, environment: Mapping[str, str], is_planned: bool
-) -> Choice:
+) -> AccessChoice:
     failures: list[Failure] = []
     for name in names:
         opened = open_access(name, user, environment)
         if isinstance(opened, Access):
             warnings = (f"{failed.what} The profile {name} is used instead." for failed in failures)
-            return Choice(opened, warnings=tuple(warnings))
+            return AccessChoice(opened, warnings=tuple(warnings))
         failures.append(opened)
     first, *others = failures
-    if is_planned and first.reason is Reason.NO_KEY:
+    if is_planned and first.reason is Cause.NO_KEY:
         keyless = Access(names[0], user.profiles[names[0]].profile)
-        return Choice(keyless, warnings=(f"{first.what} {first.hint}",))
-    return Choice(None, first, tuple(failed.what for failed in others))
+        return AccessChoice(keyless, warnings=(f"{first.what} {first.hint}",))
+    return AccessChoice(None, first, tuple(failed.what for failed in others))

@@ -16,15 +16,15 @@ import httpx2
 from ..config.profiles import Access
 from ..money.economics import CallUsage
 from .client import Answer, CallError, Request, a_count, max_output, names_of, usage_of
-from .reasons import Reason, failure
+from .reasons import Cause, failure
 from .redirects import OneOrigin, destination
 from .statuses import reason_of
 
 _REASON_OF_STOP: Final = {
-    None: Reason.CUT_OFF,
-    "max_tokens": Reason.OVER_LIMIT,
-    "model_context_window_exceeded": Reason.OVER_LIMIT,
-    "refusal": Reason.REFUSED_BY_MODEL,
+    None: Cause.CUT_OFF,
+    "max_tokens": Cause.OVER_LIMIT,
+    "model_context_window_exceeded": Cause.OVER_LIMIT,
+    "refusal": Cause.REFUSED_BY_MODEL,
 }
 """Only `end_turn` is a whole answer. What is not listed (a tool call, a pause) was not asked for."""
 
@@ -68,11 +68,11 @@ class AnthropicClient:
             finally:
                 usage = _usage_so_far(stream)
         if message.stop_reason != "end_turn":
-            reason = _REASON_OF_STOP.get(message.stop_reason, Reason.MALFORMED)
+            reason = _REASON_OF_STOP.get(message.stop_reason, Cause.MALFORMED)
             raise self._error(reason, "", usage)
         text = "".join(block.text for block in message.content if block.type == "text").strip()
         if not text:
-            raise self._error(Reason.EMPTY, "", usage)
+            raise self._error(Cause.EMPTY, "", usage)
         return Answer(text, usage)
 
     def count_tokens(self, body: dict[str, Any]) -> int:
@@ -85,19 +85,19 @@ class AnthropicClient:
         try:
             yield
         except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
-            raise self._error(Reason.TIMEOUT, "", usage()) from error
+            raise self._error(Cause.TIMEOUT, "", usage()) from error
         except httpx2.TransportError as error:
-            raise self._error(Reason.CUT_OFF, str(error), usage()) from error
+            raise self._error(Cause.CUT_OFF, str(error), usage()) from error
         except anthropic.APIConnectionError as error:
-            raise self._error(Reason.CONNECTION, str(error.__cause__ or ""), usage()) from error
+            raise self._error(Cause.CONNECTION, str(error.__cause__ or ""), usage()) from error
         except anthropic.APIStatusError as error:
             reason = reason_of(error.status_code, error.type)
             detail = destination(error.response) or error.api_message or error.message
             raise self._error(reason, detail, usage()) from error
         except Exception as error:  # The SDK lets errors of its parsers through as they are.
-            raise self._error(Reason.MALFORMED, f"{type(error).__name__}: {error}", usage()) from error
+            raise self._error(Cause.MALFORMED, f"{type(error).__name__}: {error}", usage()) from error
 
-    def _error(self, reason: Reason, detail: str, usage: CallUsage | None) -> CallError:
+    def _error(self, reason: Cause, detail: str, usage: CallUsage | None) -> CallError:
         return CallError(failure(reason, self._names, detail), usage)
 
 

@@ -21,7 +21,7 @@ from ..config.profiles import Profile
 from ..storage.cache_files import CacheFile, is_broken
 from .client import Request, max_output
 from .prompts import PROMPT_VERSION
-from .reasons import Reason
+from .reasons import Cause
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class Stored(Struct, frozen=True):
     """An answer, or the lasting reason why the model gave none of use."""
 
     text: str = ""
-    reason: Reason | None = None
+    reason: Cause | None = None
 
 
 class CacheInfo(Struct, frozen=True):
@@ -92,7 +92,7 @@ class Cache:
             return None
         text, reason = row
         with suppress(ValueError):
-            return Stored(text, Reason(reason) if reason else None)
+            return Stored(text, Cause(reason) if reason else None)
         return None  # A later version knows a reason that this one does not.
 
     def put(self, key: bytes, stored: Stored) -> None:

@@ -23,7 +23,7 @@ from .cache import Cache, Stored, key_of
 from .client import Answer, CallError, Client, Request, max_output, names_of
 from .connecting import connect
 from .parts import Count, worst_input
-from .reasons import HOPELESS, LASTING, Failure, Reason, failure
+from .reasons import HOPELESS, LASTING, Cause, Failure, failure
 from .redaction import Redactor
 from .spending import Spent, accounting_of, price_for, spent_on
 
@@ -73,7 +73,7 @@ class Patience:
 
     def take(self, why: Failure | None) -> None:
         """Note what became of a call."""
-        if why is None or why.reason is Reason.NOT_SMALLER:  # Which is an answer.
+        if why is None or why.reason is Cause.NOT_SMALLER:  # Which is an answer.
             self._failed = 0
             return
         self._failed += 1
@@ -138,9 +138,9 @@ def _judged(outcome: CallOutcome, request: Request, caller: Caller) -> CallOutco
         return outcome
     tokens = caller.count(outcome.text)
     if tokens > request.limit:
-        reason, detail = Reason.OVER_LIMIT, f"({tokens} tokens, {request.limit} allowed.)"
+        reason, detail = Cause.OVER_LIMIT, f"({tokens} tokens, {request.limit} allowed.)"
     elif request.replaced is not None and tokens >= request.replaced:
-        reason, detail = Reason.NOT_SMALLER, f"({tokens} tokens for {request.replaced}.)"
+        reason, detail = Cause.NOT_SMALLER, f"({tokens} tokens for {request.replaced}.)"
     else:
         return outcome
     refused = failure(reason, names_of(caller.access), detail)
@@ -190,7 +190,7 @@ class _Run:
     def interrupt(self) -> None:
         """Give up what has no outcome, calls under way too. This may come at any point of the work."""
         self.is_interrupted = True
-        given_up = failure(Reason.INTERRUPTED, self._names)
+        given_up = failure(Cause.INTERRUPTED, self._names)
         for key in self._asked:
             if key not in self.outcomes:
                 call = self._running.get(key)
@@ -236,7 +236,7 @@ class _Run:
         """Nothing more can be called, unless a call that ends leaves enough. False."""
         if not self._running:
             unpriced = self._budget.is_in_money and worst.cost is None
-            self.stop(failure(Reason.UNPRICED if unpriced else Reason.BUDGET_SPENT, self._names))
+            self.stop(failure(Cause.UNPRICED if unpriced else Cause.BUDGET_SPENT, self._names))
         return False
 
     def _listen(self) -> None:
@@ -246,7 +246,7 @@ class _Run:
         except Empty:
             now = self._caller.clock()
             for late in [key for key, call in self._running.items() if now > call.deadline]:
-                self._end(late, CallError(failure(Reason.TIMEOUT, self._names, "(total_seconds)")))
+                self._end(late, CallError(failure(Cause.TIMEOUT, self._names, "(total_seconds)")))
             return
         if key in self._running:
             self._end(key, result)
@@ -307,4 +307,4 @@ def _call(client: Client, key: bytes, request: Request, results: SimpleQueue[tup
     except CallError as error:
         results.put((key, error))
     except Exception as error:  # Whoever waits for this thread must hear from it.
-        results.put((key, CallError(failure(Reason.MALFORMED, detail=f"{type(error).__name__}: {error}"))))
+        results.put((key, CallError(failure(Cause.MALFORMED, detail=f"{type(error).__name__}: {error}"))))

@@ -12,7 +12,7 @@ from .calls import Caller, CallOutcome
 from .client import Request, max_output, names_of
 from .parts import worst_input
 from .prompts import PromptTask, request_again
-from .reasons import ANSWERED, Failure, Reason, failure
+from .reasons import ANSWERED, Cause, Failure, failure
 
 _SHOWN: Final = 3
 """Missing items that a refusal names."""
@@ -69,4 +69,4 @@ def _lacking(checklist: Checklist, text: str, caller: Caller) -> Failure:
     missing = checklist.missing(text)
     named = ", ".join(item.text[:60] for item in missing[:_SHOWN])
     detail = f"(It names {len(checklist.items) - len(missing):,} of {len(checklist.items):,}; missing: {named}.)"
-    return failure(Reason.LACKS_CONTENT, names_of(caller.access), detail)
+    return failure(Cause.LACKS_CONTENT, names_of(caller.access), detail)

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from ..config.profiles import Access
 from .client import CallError, CountingClient, names_of
-from .reasons import Reason, failure
+from .reasons import Cause, failure
 
 
 def connect(access: Access) -> CountingClient:
@@ -28,4 +28,4 @@ def connect(access: Access) -> CountingClient:
     except ModuleNotFoundError as error:
         if error.name != access.profile.api:
             raise
-        raise CallError(failure(Reason.SDK_MISSING, names_of(access))) from None
+        raise CallError(failure(Cause.SDK_MISSING, names_of(access))) from None

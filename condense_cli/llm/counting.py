@@ -24,7 +24,7 @@ from ..errors import UsageError
 from ..formats.convert.converting import convert
 from .client import CallError, CountingClient, names_of
 from .connecting import connect
-from .reasons import Reason, failure
+from .reasons import Cause, failure
 from .redaction import Redactor
 
 Body = dict[str, Any]
@@ -68,14 +68,14 @@ def counted_factor(
         said = (
             f"({tokens:,} tokens where we count {asked.bare:,}: believed is from {LOWEST:g} to {HIGHEST:g} times that.)"
         )
-        raise CallError(failure(Reason.NOT_BELIEVED, names_of(access), said))
+        raise CallError(failure(Cause.NOT_BELIEVED, names_of(access), said))
     return Factor(value, Known.COUNTED, typical=typical_of(transcript.model))
 
 
 def _in_other_words(error: CallError, access: Access) -> CallError:
     """The same error, or that a server which is not the vendor's has no such endpoint: some say one, some the other."""
-    if error.failure.reason is Reason.MODEL_NOT_FOUND and access.profile.base_url:
-        return CallError(failure(Reason.NO_COUNTING, names_of(access), error.failure.detail))
+    if error.failure.reason is Cause.MODEL_NOT_FOUND and access.profile.base_url:
+        return CallError(failure(Cause.NO_COUNTING, names_of(access), error.failure.detail))
     return error
 
 

@@ -16,14 +16,14 @@ from msgspec.structs import replace
 from ..config.profiles import Access
 from ..money.economics import CallUsage
 from .client import Answer, CallError, Request, a_count, max_output, names_of, usage_of
-from .reasons import Reason, failure
+from .reasons import Cause, failure
 from .redirects import OneOrigin, destination
 from .statuses import reason_of
 
 _REASON_OF_FINISH: Final = {
-    None: Reason.CUT_OFF,
-    "length": Reason.OVER_LIMIT,
-    "content_filter": Reason.REFUSED_BY_MODEL,
+    None: Cause.CUT_OFF,
+    "length": Cause.OVER_LIMIT,
+    "content_filter": Cause.REFUSED_BY_MODEL,
 }
 """Only `stop` is a whole answer. What is not listed (a tool call) was not asked for."""
 
@@ -91,14 +91,14 @@ class OpenAIClient:
                 for chunk in stream:
                     heard.take(chunk)
         if not heard.chunks:
-            raise self._error(Reason.MALFORMED, "The stream holds no event.", heard)
+            raise self._error(Cause.MALFORMED, "The stream holds no event.", heard)
         if heard.is_refusal:
-            raise self._error(Reason.REFUSED_BY_MODEL, "", heard)
+            raise self._error(Cause.REFUSED_BY_MODEL, "", heard)
         if heard.finish != "stop":
-            raise self._error(_REASON_OF_FINISH.get(heard.finish, Reason.MALFORMED), "", heard)
+            raise self._error(_REASON_OF_FINISH.get(heard.finish, Cause.MALFORMED), "", heard)
         text = "".join(heard.texts).strip()
         if not text:
-            raise self._error(Reason.EMPTY, "", heard)
+            raise self._error(Cause.EMPTY, "", heard)
         return Answer(text, heard.usage)
 
     def _parameters(self, request: Request) -> Parameters:
@@ -128,9 +128,9 @@ class OpenAIClient:
         try:
             yield
         except openai.APITimeoutError as error:
-            raise self._error(Reason.TIMEOUT, "", heard) from error
+            raise self._error(Cause.TIMEOUT, "", heard) from error
         except openai.APIConnectionError as error:
-            reason = Reason.CUT_OFF if heard.chunks else Reason.CONNECTION
+            reason = Cause.CUT_OFF if heard.chunks else Cause.CONNECTION
             raise self._error(reason, str(error.__cause__ or ""), heard) from error
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             for name in _WAYS_ROUND if error.code not in _OF_VALUE else ():
@@ -143,9 +143,9 @@ class OpenAIClient:
         except openai.APIError as error:
             raise self._error(reason_of(None, error.code, error.type), error.message, heard) from error
         except Exception as error:  # The SDK lets errors of its parsers through as they are.
-            raise self._error(Reason.MALFORMED, f"{type(error).__name__}: {error}", heard) from error
+            raise self._error(Cause.MALFORMED, f"{type(error).__name__}: {error}", heard) from error
 
-    def _error(self, reason: Reason, detail: str, heard: _Heard) -> CallError:
+    def _error(self, reason: Cause, detail: str, heard: _Heard) -> CallError:
         return CallError(failure(reason, self._names, detail), heard.usage)
 
 

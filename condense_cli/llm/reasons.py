@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 
-class Reason(StrEnum):
+class Cause(StrEnum):
     NO_CONSENT = "no_consent"
     UNKNOWN_PROFILE = "unknown_profile"
     NO_KEY = "no_key"
@@ -41,107 +41,119 @@ class Reason(StrEnum):
 
 HOPELESS: Final = frozenset(
     {
-        Reason.NO_KEY,
-        Reason.SDK_MISSING,
-        Reason.UNPRICED,
-        Reason.UNAUTHORISED,
-        Reason.OUT_OF_CREDIT,
-        Reason.MODEL_NOT_FOUND,
-        Reason.REDIRECTED,
-        Reason.BUDGET_SPENT,
+        Cause.NO_KEY,
+        Cause.SDK_MISSING,
+        Cause.UNPRICED,
+        Cause.UNAUTHORISED,
+        Cause.OUT_OF_CREDIT,
+        Cause.MODEL_NOT_FOUND,
+        Cause.REDIRECTED,
+        Cause.BUDGET_SPENT,
     }
 )
 """After one of these no further call of the same profile can succeed."""
 
-LASTING: Final = frozenset({Reason.EMPTY, Reason.OVER_LIMIT, Reason.REFUSED_BY_MODEL})
+LASTING: Final = frozenset({Cause.EMPTY, Cause.OVER_LIMIT, Cause.REFUSED_BY_MODEL})
 """The model answered in full, and the answer is of no use: the cache keeps that, so that nobody pays for it twice."""
 
-ANSWERED: Final = LASTING | {Reason.NOT_SMALLER, Reason.LACKS_CONTENT}
+ANSWERED: Final = LASTING | {Cause.NOT_SMALLER, Cause.LACKS_CONTENT}
 """With these the model has answered, or did so too often: asking it another time changes nothing."""
 
 _LATER: Final = "Run it again later; what succeeded comes from the cache."
 
 _TEXTS: Final = {
-    Reason.NO_CONSENT: (
+    Cause.NO_CONSENT: (
         "No model was called: nothing permits it.",
         "Add --profile NAME or --allow-calls, or `allow_calls: true` to your own configuration.",
     ),
-    Reason.UNKNOWN_PROFILE: ("There is no profile {profile}.", "`condense profiles` lists them."),
-    Reason.NO_KEY: (
+    Cause.UNKNOWN_PROFILE: ("There is no profile {profile}.", "`condense profiles` lists them."),
+    Cause.NO_KEY: (
         "The profile {profile} needs a key, and the environment variable {variable} holds none.",
         "Set {variable}, or name another profile.",
     ),
-    Reason.SDK_MISSING: (
+    Cause.SDK_MISSING: (
         "The profile {profile} needs the Python package {package}, which is not installed.",
         "pip install 'condense-cli[{package}]'",
     ),
-    Reason.UNPRICED: (
+    Cause.UNPRICED: (
         "The price of {model} is not known, so a limit in money cannot be kept.",
         "Give the profile a `price`, or limit tokens with --max-summary-tokens.",
     ),
-    Reason.UNAUTHORISED: (
+    Cause.UNAUTHORISED: (
         "{host} refused the key of the profile {profile}.",
         "Check the key in {variable}, and whether it may use {model}.",
     ),
-    Reason.OUT_OF_CREDIT: ("The account behind {variable} has no credit left.", "Top it up, or name another profile."),
-    Reason.MODEL_NOT_FOUND: (
+    Cause.OUT_OF_CREDIT: (
+        "The account behind {variable} has no credit left.",
+        "Top it up, or name another profile.",
+    ),
+    Cause.MODEL_NOT_FOUND: (
         "{host} does not know the model {model}.",
         "Check `model` and `base_url` of the profile {profile}.",
     ),
-    Reason.REDIRECTED: (
+    Cause.REDIRECTED: (
         "{host} redirects requests to another address, and transcripts are not sent there.",
         "If that address is right, make it the `base_url` of the profile {profile}.",
     ),
-    Reason.REQUEST_REFUSED: ("{host} refused the request.", "Check the profile {profile}: model, limits, base_url."),
-    Reason.TOO_LARGE: (
+    Cause.REQUEST_REFUSED: (
+        "{host} refused the request.",
+        "Check the profile {profile}: model, limits, base_url.",
+    ),
+    Cause.TOO_LARGE: (
         "The text does not fit into the context window of {model}, not even in parts.",
         "Name a profile with a larger `context_window`, or lower the limit of the summary.",
     ),
-    Reason.RATE_LIMITED: (
+    Cause.RATE_LIMITED: (
         "{host} turned the call away because there were too many.",
         "Lower `max_parallel_calls` of the profile, or run it again later.",
     ),
-    Reason.OVERLOADED: ("{host} is overloaded.", _LATER),
-    Reason.SERVER_ERROR: ("{host} failed.", _LATER),
-    Reason.TIMEOUT: (
+    Cause.OVERLOADED: ("{host} is overloaded.", _LATER),
+    Cause.SERVER_ERROR: ("{host} failed.", _LATER),
+    Cause.TIMEOUT: (
         "{host} did not answer in time.",
         "Run it again, or raise `timeout_seconds` or `total_seconds` of the profile {profile}.",
     ),
-    Reason.CONNECTION: ("{host} cannot be reached.", "Check the network and `base_url` of the profile {profile}."),
-    Reason.CUT_OFF: ("The answer of {model} broke off before its end.", _LATER),
-    Reason.MALFORMED: (
+    Cause.CONNECTION: (
+        "{host} cannot be reached.",
+        "Check the network and `base_url` of the profile {profile}.",
+    ),
+    Cause.CUT_OFF: ("The answer of {model} broke off before its end.", _LATER),
+    Cause.MALFORMED: (
         "What {host} answered is not an answer of this API.",
         "Check `api` and `base_url` of the profile {profile}.",
     ),
-    Reason.EMPTY: ("{model} gave an empty answer.", "Name another profile, or change the prompt."),
-    Reason.OVER_LIMIT: (
+    Cause.EMPTY: ("{model} gave an empty answer.", "Name another profile, or change the prompt."),
+    Cause.OVER_LIMIT: (
         "The answer of {model} is longer than the limit.",
         "Raise `max_tokens` of the summary; a model that reasons needs `reasoning_tokens` in its profile as well.",
     ),
-    Reason.REFUSED_BY_MODEL: ("{model} refused to answer.", "Name another profile for this content."),
-    Reason.LACKS_CONTENT: (
+    Cause.REFUSED_BY_MODEL: ("{model} refused to answer.", "Name another profile for this content."),
+    Cause.LACKS_CONTENT: (
         "The summary of {model} lacks what the rest of the work needs.",
         "Name another profile, or lower `validate: {{min_facts: …}}` of the summary.",
     ),
-    Reason.NOT_SMALLER: ("The summary is not smaller than what it stands for.", "Nothing to do: the original stays."),
-    Reason.BUDGET_SPENT: (
+    Cause.NOT_SMALLER: (
+        "The summary is not smaller than what it stands for.",
+        "Nothing to do: the original stays.",
+    ),
+    Cause.BUDGET_SPENT: (
         "The budget does not cover another call.",
         "Raise --max-cost, --max-summary-tokens or the limit of the day or the conversation; "
         "what succeeded comes from the cache.",
     ),
-    Reason.INSTALLED_FAILED: (
+    Cause.INSTALLED_FAILED: (
         "The summarizer of the profile {profile} failed.",
         "It is of an installed package: ask its authors, or name another profile.",
     ),
-    Reason.NO_COUNTING: (
+    Cause.NO_COUNTING: (
         "{host} has no endpoint that counts tokens, or does not know the model {model}.",
         "Leave --count exact out, or name a profile of the vendor's own API.",
     ),
-    Reason.NOT_BELIEVED: (
+    Cause.NOT_BELIEVED: (
         "The count of {host} cannot be one of this transcript.",
         "Leave --count exact out, or check `model` and `base_url` of the profile {profile}.",
     ),
-    Reason.INTERRUPTED: ("Interrupted before the answer was there.", _LATER),
+    Cause.INTERRUPTED: ("Interrupted before the answer was there.", _LATER),
 }
 
 
@@ -157,7 +169,7 @@ _NO_KEY_SENT: Final = (
 class Failure(Struct, frozen=True):
     """A reason in words: what happened (`detail`: as the other side says it), and what to do."""
 
-    reason: Reason
+    reason: Cause
     what: str
     hint: str
     detail: str = ""
@@ -176,9 +188,9 @@ class Names(Struct, frozen=True):
     package: str = ""
 
 
-def failure(reason: Reason, names: Names | None = None, detail: str = "") -> Failure:
+def failure(reason: Cause, names: Names | None = None, detail: str = "") -> Failure:
     names = names or Names()
-    if reason is Reason.UNAUTHORISED and names.variable == NO_VARIABLE:
+    if reason is Cause.UNAUTHORISED and names.variable == NO_VARIABLE:
         what, hint = (text.format(profile=names.profile, host=names.host) for text in _NO_KEY_SENT)
         return Failure(reason, what, hint, _in_one_line(detail))
     values = {name: getattr(names, name) for name in names.__struct_fields__}

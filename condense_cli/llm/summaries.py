@@ -19,7 +19,7 @@ from .checking import again, judged
 from .client import Request, names_of
 from .parts import TooLargeError, requests_for
 from .prompts import PromptTask
-from .reasons import Failure, Reason, failure
+from .reasons import Cause, Failure, failure
 from .spending import Spent
 
 _ASSUMED_WINDOW: Final = 100_000
@@ -62,7 +62,7 @@ def summarize(tasks: Sequence[PromptTask], caller: Caller) -> Fulfilment:
                 _take(state, [next(outcomes) for _ in state.requests], caller)
     except KeyboardInterrupt:  # Between two rounds; during one `fulfil` takes it.
         is_interrupted = True
-    stopped = CallOutcome(None, failure(Reason.INTERRUPTED, names_of(caller.access)))
+    stopped = CallOutcome(None, failure(Cause.INTERRUPTED, names_of(caller.access)))
     ended = tuple(state.outcome or replace(stopped, spent=state.spent) for state in states)
     return Fulfilment(ended, spent, is_interrupted, notes)
 
@@ -91,7 +91,7 @@ def _plan(task: PromptTask, caller: Caller, *, joins: bool) -> tuple[Request, ..
     try:
         return requests_for(task, caller.access.profile, window, caller.count, exact=caller.exact, joins=joins)
     except TooLargeError:
-        return failure(Reason.TOO_LARGE, names_of(caller.access), f"({window:,} tokens.)")
+        return failure(Cause.TOO_LARGE, names_of(caller.access), f"({window:,} tokens.)")
 
 
 def _begun(task: PromptTask, caller: Caller) -> _State:
@@ -108,7 +108,7 @@ def _take(state: _State, outcomes: list[CallOutcome], caller: Caller) -> None:
         state.is_cached = state.is_cached and outcome.is_cached
     if state.first is not None:
         outcome = judged(state.task, state.first, outcomes[0], caller)
-        if outcome.failure is None or outcome.failure.reason is Reason.LACKS_CONTENT:
+        if outcome.failure is None or outcome.failure.reason is Cause.LACKS_CONTENT:
             caller.patience.take(outcome.failure)
         state.end(outcome)
         return

@@ -18,13 +18,13 @@ from ..ledger.checklist import of_messages, of_text
 from ..passes.offline import NAME as OFFLINE
 from ..passes.offline import Offline
 from ..passes.summaries import Outcome, Refused, Summarizer, Task, TextTask, Written
-from .access import Choice
+from .access import AccessChoice
 from .accounts import Accounts, conversation_of
 from .calls import Caller
 from .flatten import flattened
 from .planning import planned
 from .prompts import PromptTask, Subject
-from .reasons import Failure, Names, Reason, failure
+from .reasons import Cause, Failure, Names, failure
 from .redaction import Redactor
 from .spending import Spent
 from .summaries import summarize, window_of
@@ -82,7 +82,7 @@ class Summaries:
     def __init__(
         self,
         count: Counter,
-        choose: Callable[[str | None], Choice],
+        choose: Callable[[str | None], AccessChoice],
         caller: Callable[[Access], Caller],
         *,
         is_planned: bool = False,
@@ -93,11 +93,11 @@ class Summaries:
         self.count = count
         self.is_planned = is_planned
         self.is_interrupted = False
-        self.failures: dict[Reason, Failure] = {}
+        self.failures: dict[Cause, Failure] = {}
         """By each reason the first failure of it."""
         self._offline = Offline(count)
         self._choose, self._caller = choose, caller
-        self._choices: dict[str | None, Choice] = {}
+        self._choices: dict[str | None, AccessChoice] = {}
         self._callers: dict[str, Caller] = {}
         self._installed = installed
         self._redactor = redactor
@@ -133,7 +133,7 @@ class Summaries:
     def is_without_consent(self) -> bool:
         """Whether the offline summarizer worked because nothing permits the profile that is named."""
         return any(
-            choice.failure is not None and choice.failure.reason is Reason.NO_CONSENT
+            choice.failure is not None and choice.failure.reason is Cause.NO_CONSENT
             for choice in self._choices.values()
         )
 
@@ -150,7 +150,7 @@ class Summaries:
     def works_offline(self, profile: str | None) -> bool:
         return self._chosen(profile).is_offline
 
-    def _chosen(self, profile: str | None) -> Choice:
+    def _chosen(self, profile: str | None) -> AccessChoice:
         if profile not in self._choices:
             self._choices[profile] = self._choose(profile)
             self._notes |= dict.fromkeys(self._choices[profile].warnings)
@@ -163,7 +163,7 @@ class Summaries:
             self._note_use(OFFLINE, "", found, 0, Spent())
             return found
         if choice.access is None or self.is_interrupted:
-            why = choice.failure or failure(Reason.INTERRUPTED)
+            why = choice.failure or failure(Cause.INTERRUPTED)
             self._fail(why)
             return [Refused(why.what)] * len(tasks)
         if choice.access.profile.api == INSTALLED:
@@ -184,7 +184,7 @@ class Summaries:
         except MemoryError:
             raise
         except Exception as error:
-            why = failure(Reason.INSTALLED_FAILED, Names(profile=access.name), f"{type(error).__name__}: {error}")
+            why = failure(Cause.INSTALLED_FAILED, Names(profile=access.name), f"{type(error).__name__}: {error}")
             self._fail(why)
             found = [Refused(why.what)] * len(tasks)
         self._note_use(access.name, access.profile.model, found, 0, Spent())
@@ -212,7 +212,7 @@ class Summaries:
                 found.append(Written(outcome.text, access.name, lacks=_lacks(asked, outcome.text)))
             else:
                 assert outcome.failure is not None
-                if outcome.failure.reason is not Reason.NOT_SMALLER:
+                if outcome.failure.reason is not Cause.NOT_SMALLER:
                     self._fail(outcome.failure)
                 found.append(Refused(outcome.failure.what))
         cached = sum(outcome.is_cached for outcome in done.outcomes)

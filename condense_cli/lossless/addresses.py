@@ -24,7 +24,7 @@ _TELLING: Final = 3
 _CHANGE_OF_FOLDER: Final = re.compile(r"cd\s[^&;|\n]*(?:&&|;)\s*")
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """Where a text stands: positions of its message and block; `part` tells elements of one tag in a text apart."""
 
     message: int
@@ -42,16 +42,16 @@ class Addresses:
     def __init__(self, messages: Sequence[Message], names: Names | None = None) -> None:
         self._messages = messages
         names = {} if names is None else names
-        self._calls: dict[str, list[Place]] = {}
-        self._others: dict[str, list[Place]] = {}
-        self._states: dict[str, list[Place]] | None = None
-        self._names: dict[Place, str] = {}
-        self._call_of: dict[Place, Place] = {}
-        self._result_of: dict[Place, Place] = {}
-        calls: dict[str | None, Place] = {}
+        self._calls: dict[str, list[TextPlace]] = {}
+        self._others: dict[str, list[TextPlace]] = {}
+        self._states: dict[str, list[TextPlace]] | None = None
+        self._names: dict[TextPlace, str] = {}
+        self._call_of: dict[TextPlace, TextPlace] = {}
+        self._result_of: dict[TextPlace, TextPlace] = {}
+        calls: dict[str | None, TextPlace] = {}
         for position, message in enumerate(messages):
             for number, block in enumerate(message.blocks):
-                place = Place(position, number)
+                place = TextPlace(position, number)
                 if block.kind is BlockKind.TOOL_CALL:
                     places, name = self._calls, _known_name(block, names)
                     calls[block.call_id] = place
@@ -66,7 +66,7 @@ class Addresses:
                 places.setdefault(name, []).append(place)
                 self._names[place] = name
 
-    def address(self, here: Place, there: Place, *, field: str = "", tag: str = "") -> Address:
+    def address(self, here: TextPlace, there: TextPlace, *, field: str = "", tag: str = "") -> Address:
         """The address of a call's value, a result or an element, seen from another place."""
         if there in (here, self._call_of.get(here)):
             return Address(THIS_CALL, 0, field=field)
@@ -79,11 +79,11 @@ class Addresses:
             return Address(what, target - bisect_right(places, here) + 1, False, field)
         return Address(what, bisect_left(places, here) - target, True, field)
 
-    def call_of(self, result: Place) -> Place | None:
+    def call_of(self, result: TextPlace) -> TextPlace | None:
         """The call that a result answers."""
         return self._call_of.get(result)
 
-    def find(self, here: Place, address: Address) -> Place | None:
+    def find(self, here: TextPlace, address: Address) -> TextPlace | None:
         """The place that an address means, if there is one."""
         if address.ordinal == 0:
             if address.what == THE_RESULT:
@@ -96,7 +96,7 @@ class Addresses:
             index = bisect_right(places, here) + address.ordinal - 1
         return places[index] if 0 <= index < len(places) else None
 
-    def _places(self, what: str, is_call: bool) -> list[Place]:
+    def _places(self, what: str, is_call: bool) -> list[TextPlace]:
         if is_call:
             return self._calls.get(what, [])
         tag = tag_of(what)
@@ -106,14 +106,14 @@ class Addresses:
             self._states = self._all_states()
         return self._states.get(tag, [])
 
-    def _all_states(self) -> dict[str, list[Place]]:
+    def _all_states(self) -> dict[str, list[TextPlace]]:
         """Every element of the user's texts by its tag."""
-        found: dict[str, list[Place]] = {}
+        found: dict[str, list[TextPlace]] = {}
         for position, message in enumerate(self._messages):
             for number, block in enumerate(message.blocks) if message.role is Role.USER else ():
                 if block.kind is BlockKind.TEXT:
                     for tag, elements in states.by_tag(block.text).items():
-                        found.setdefault(tag, []).extend(Place(position, number, each.part) for each in elements)
+                        found.setdefault(tag, []).extend(TextPlace(position, number, each.part) for each in elements)
         return found
 
 

@@ -18,12 +18,12 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.lazy_text import compact, size_of
 from ..core.markers import REFERENCE_PREFIX, gaps_in, short_hash, without_escape, without_escapes
-from ..core.spelled import compact, size_of
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text
 from ..toolcalls.tools import arguments_of, string_values, with_values
 from . import states
-from .addresses import Addresses, Place, field_of, tag_of
+from .addresses import Addresses, TextPlace, field_of, tag_of
 from .excerpt import find_above, find_place, readings
 from .lines import Lines
 from .listed import is_said_in, list_in, list_of, text_of
@@ -78,7 +78,7 @@ def decode(
     """
     reader = reader or Reader()
     holders = [
-        Place(position, number)
+        TextPlace(position, number)
         for position, message in enumerate(messages)
         for number, block in enumerate(message.blocks)
         if _may_hold(message, block) and reader.may_refer(block.content)
@@ -144,11 +144,11 @@ class _Decoder:
         self._own: tuple[Block, dict[str, Text]] | None = None
         """The call that is being decoded, and its values as far as they are."""
 
-    def sweep(self, holders: Iterable[Place], is_backward: bool) -> list[Place]:
+    def sweep(self, holders: Iterable[TextPlace], is_backward: bool) -> list[TextPlace]:
         """Decode blocks that may hold references; those that still may. What references gave is not looked at again."""
         return [place for place in holders if self._block(place, is_backward)]
 
-    def _block(self, place: Place, is_backward: bool) -> bool:
+    def _block(self, place: TextPlace, is_backward: bool) -> bool:
         """Decode a block, and tell whether it may hold references still."""
         block = self.messages[place.message].blocks[place.block]
         if block.kind is not BlockKind.TOOL_CALL:
@@ -181,7 +181,7 @@ class _Decoder:
             block = self._listed(place, block, is_backward)
         return REFERENCE_PREFIX in block.content
 
-    def _listed(self, place: Place, call: Block, is_backward: bool) -> Block:
+    def _listed(self, place: TextPlace, call: Block, is_backward: bool) -> Block:
         """The call with references among its todos resolved."""
         found, resolved = list_in(call), self.resolved
         if found is None:
@@ -200,13 +200,15 @@ class _Decoder:
         self._put(place, call)
         return call
 
-    def _put(self, place: Place, block: Block) -> None:
+    def _put(self, place: TextPlace, block: Block) -> None:
         message = self.messages[place.message]
         blocks = list(message.blocks)
         blocks[place.block] = block
         self.messages[place.message] = replace(message, blocks=tuple(blocks))
 
-    def _text(self, place: Place, text: str, is_backward: bool, *, field: str = "", is_user_text: bool = False) -> str:
+    def _text(
+        self, place: TextPlace, text: str, is_backward: bool, *, field: str = "", is_user_text: bool = False
+    ) -> str:
         """The text with references of one direction resolved; what takes their place is not looked at again."""
         if REFERENCE_PREFIX not in text:
             return text
@@ -262,12 +264,12 @@ class _Decoder:
         self.plain += parse_reference(plain) is not None
         return plain, _LITERAL
 
-    def _is_clients(self, place: Place) -> bool:
+    def _is_clients(self, place: TextPlace) -> bool:
         """Whether a client may have written a text of the user's, so that references may stand all over it."""
         block = self._written[place.message].blocks[place.block]
         return block.injected or block.text.startswith(_ONCE_TAKEN_FOR_CLIENTS)
 
-    def _from_above(self, place: Place, field: str, text: str, given: bytearray) -> tuple[str, bytearray]:
+    def _from_above(self, place: TextPlace, field: str, text: str, given: bytearray) -> tuple[str, bytearray]:
         """The text with references to its own lines resolved, from the start, as they count decoded lines.
 
         `given` marks the lines that references gave, and does so for the text that comes out.
@@ -300,7 +302,7 @@ class _Decoder:
         is_covered = self._allowance.covers(len(found)) and len(found) >= SHORTEST - 1
         return is_covered and short_hash(found) == reference.hash
 
-    def _resolve(self, here: Place, reference: Reference, before: str, after: str) -> str | None:
+    def _resolve(self, here: TextPlace, reference: Reference, before: str, after: str) -> str | None:
         there = self._addresses.find(here, reference.address)
         if there is not None and there[:2] != here[:2]:
             self.named.setdefault(here[:2], set()).add(there[:2])
@@ -318,7 +320,7 @@ class _Decoder:
         found = readings(source, *place, reference.numbering, before, after)
         return next((text for text in found if self._is_meant(text, reference)), None)
 
-    def _source(self, here: Place, there: Place, reference: Reference) -> tuple[Lines | None, bytes]:
+    def _source(self, here: TextPlace, there: TextPlace, reference: Reference) -> tuple[Lines | None, bytes]:
         """The lines of what an address means, and marks for those that references gave.
 
         A result refers to its call as it is written, a value to the other values of its call, which is being decoded.

@@ -17,11 +17,11 @@ from msgspec import Struct
 from ..core.tokens import Counter
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Text, compact
 from ..toolcalls.tools import with_values
-from .addresses import Addresses, Place
+from .addresses import Addresses, TextPlace
 from .finders import Category, Finders
 from .lines import Lines, Shape
 from .listed import list_in, list_of
-from .matching import Hashed, Index, Repeated, Run
+from .matching import EqualRun, Hashed, Index, Repeated
 from .pieces import Piece, find_pieces
 from .proof import Positions, verified
 from .reader import Reader
@@ -158,7 +158,7 @@ class _Encoder:
         """The shape of a piece, by its number."""
         return (self.call_values.get(number) or self.hashed[number]).shape
 
-    def _call_of(self, number: int) -> Place:
+    def _call_of(self, number: int) -> TextPlace:
         place = self.pieces[number].place
         return self.addresses.call_of(place) or place
 
@@ -215,7 +215,7 @@ class _Encoder:
         other = self.pieces[source]
         return self.addresses.address(piece.place, other.place, field=other.field, tag=other.tag)
 
-    def _use(self, runs: Iterable[Run]) -> None:
+    def _use(self, runs: Iterable[EqualRun]) -> None:
         """Remember the lines that are referred to: they have to stay."""
         for run in runs:
             used = self.used.get(run.source)

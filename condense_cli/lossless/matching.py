@@ -34,7 +34,7 @@ ITSELF: Final = -1
 """In place of a text's number: the text that is looked at."""
 
 
-class Run(Struct, frozen=True):
+class EqualRun(Struct, frozen=True):
     """`size` lines from `at` on stand in text `source` from `start` on, or (ITSELF) further up in the same text."""
 
     at: int
@@ -42,8 +42,8 @@ class Run(Struct, frozen=True):
     source: int
     start: int
 
-    def part(self, first: int, last: int) -> Run:
-        return Run(first, last - first, self.source, self.start + first - self.at)
+    def part(self, first: int, last: int) -> EqualRun:
+        return EqualRun(first, last - first, self.source, self.start + first - self.at)
 
 
 class Hashed(Struct, frozen=True):
@@ -166,13 +166,13 @@ class Index:
         """More lines of a text do not stand in it any more."""
         self._gone[number] = gone
 
-    def runs(self, text: Hashed, allows: Callable[[int], bool]) -> Iterator[Run]:
+    def runs(self, text: Hashed, allows: Callable[[int], bool]) -> Iterator[EqualRun]:
         """Every longest run of the text that stands in another text that is allowed, in the order it is found."""
         newest, places, before, mask = self._newest, self._places, self._before, (1 << _SHIFT) - 1
         # A text that stands elsewhere as a whole may have no line that is rare enough to start a run.
         whole = self._whole.get(text.text)
         if whole is not None and whole not in self._gone and allows(whole):
-            yield Run(0, len(text.keys), whole, 0)
+            yield EqualRun(0, len(text.keys), whole, 0)
             return
         keys = text.keys
         # By the place that line 0 would agree with: lines on one diagonal of one text have the same.
@@ -188,7 +188,7 @@ class Index:
                 if not (gone and gone[there]) and allows(source):
                     start, end = self._grow(text, line, source, there)
                     walked[place - line] = end
-                    yield Run(start, end - start, source, there - line + start)
+                    yield EqualRun(start, end - start, source, there - line + start)
 
     def most_bytes(self, text: Hashed, enough: int) -> int:
         """How many bytes of a text can at most stand in runs, or more than `enough` where that is easy to see."""
@@ -221,7 +221,7 @@ class Index:
             end += 1
         return start, end
 
-    def own_runs(self, text: Hashed) -> Iterator[Run]:
+    def own_runs(self, text: Hashed) -> Iterator[EqualRun]:
         """Runs that stand further up in the text itself. They are counted, so one listing with numbers has none."""
         if text.shape.listing is not None:
             return
@@ -245,7 +245,7 @@ class Index:
                 walked[shift] = end
                 # Text that repeats itself at once refers to its first round only.
                 size = min(end - start, shift)
-                yield Run(start, size, ITSELF, start - shift)
+                yield EqualRun(start, size, ITSELF, start - shift)
 
 
 def _agreement(text: Hashed, line: int, other: Hashed, there: int) -> Callable[[int], bool]:
@@ -262,7 +262,7 @@ def _agreement(text: Hashed, line: int, other: Hashed, there: int) -> Callable[[
     return agree
 
 
-def disjoint(runs: Iterable[Run], sizes: Sequence[int], fixed: bytearray, shortest: int) -> Iterator[Run]:
+def disjoint(runs: Iterable[EqualRun], sizes: Sequence[int], fixed: bytearray, shortest: int) -> Iterator[EqualRun]:
     """Runs that do not overlap, the longest (in characters, by the sizes of lines) first; what others take is cut off.
 
     Lines marked in `fixed` belong to no run; the caller marks what it takes, and what it refers to, before it
@@ -273,7 +273,7 @@ def disjoint(runs: Iterable[Run], sizes: Sequence[int], fixed: bytearray, shorte
         return
     offsets = list(accumulate(sizes, initial=0))
 
-    def characters(run: Run) -> int:
+    def characters(run: EqualRun) -> int:
         return offsets[run.at + run.size] - offsets[run.at] + run.size
 
     # Two parts of one run may be equally long: where they begin tells which is first, as runs have no order.

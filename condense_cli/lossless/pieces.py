@@ -11,7 +11,7 @@ from ..core.exchanges import calls_by_id
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Role, Text, compact
 from ..toolcalls.todos import text_of
 from ..toolcalls.tools import MAIN_ARGUMENTS, arguments_of, string_values
-from .addresses import Place, field_of
+from .addresses import TextPlace, field_of
 from .finders import Category, Finders
 from .listed import list_in
 from .states import outermost
@@ -27,7 +27,7 @@ class Piece(Struct, frozen=True):
     of a `tag` that holds a state.
     """
 
-    place: Place
+    place: TextPlace
     category: Category
     content: Text
     path: JsonPath = ()
@@ -53,7 +53,7 @@ def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece
         for number, block in enumerate(message.blocks):
             if isinstance(block.content, str) and len(block.content) < _SHORTEST:
                 continue
-            place = Place(position, number)
+            place = TextPlace(position, number)
             if block.kind is BlockKind.TOOL_RESULT:
                 call = calls.get(block.answers or "")
                 is_file = call is not None and finders.shows_a_file(call)
@@ -67,11 +67,11 @@ def find_pieces(messages: Sequence[Message], finders: Finders) -> Iterator[Piece
                     yield Piece(place, Category.INJECTED, block.content, head=1)
                 for element in found:
                     span = (element.start, element.end)
-                    inner = Place(position, number, element.part)
+                    inner = TextPlace(position, number, element.part)
                     yield Piece(inner, Category.STATE, compact(text[slice(*span)]), (), span, 1, 1, element.tag)
 
 
-def _values(place: Place, block: Block, finders: Finders) -> Iterator[Piece]:
+def _values(place: TextPlace, block: Block, finders: Finders) -> Iterator[Piece]:
     listed = list_in(block)
     if listed:
         yield Piece(place, Category.TODOS, compact(text_of(listed[1])), listed[0])

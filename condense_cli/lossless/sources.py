@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ..core.spelled import Text, compact, size_of
+from ..core.lazy_text import Text, compact, size_of
 from ..core.transcript import Block
 from ..toolcalls import todos
 from ..toolcalls.tools import arguments_of, string_values

@@ -11,7 +11,7 @@ from ..core.markers import short_hash
 from ..core.tokens import Counter
 from .excerpt import above, describe_numbering, describe_place
 from .lines import Lines, Shape
-from .matching import ITSELF, Run, disjoint
+from .matching import ITSELF, EqualRun, disjoint
 from .references import ABOVE, SHORTEST, Address, Reference
 
 MIN_SAVING: Final = 12
@@ -44,7 +44,7 @@ class WrittenText:
         length = len(lines.lines)
         self.gone, self.fixed = bytearray(length), bytearray(length)
         self._count = count.anew
-        self._taken: dict[int, tuple[Run, Reference]] = {}
+        self._taken: dict[int, tuple[EqualRun, Reference]] = {}
         mark(self.fixed, 0, min(head, length))
         mark(self.fixed, max(0, length - tail), length)
         self.text = ""
@@ -54,13 +54,13 @@ class WrittenText:
         return bool(self._taken)
 
     @property
-    def named(self) -> Iterator[Run]:
+    def named(self) -> Iterator[EqualRun]:
         """The runs of other texts that references name."""
         return (run for run, _ in self._taken.values() if run.source != ITSELF)
 
-    def take(self, runs: Iterable[Run], address_of: Callable[[int], Address]) -> list[Run]:
+    def take(self, runs: Iterable[EqualRun], address_of: Callable[[int], Address]) -> list[EqualRun]:
         """Replace the runs that are worth it, longest first, and tell which they are."""
-        taken: list[Run] = []
+        taken: list[EqualRun] = []
         for run in disjoint(runs, self._sizes, self.fixed, SHORTEST):
             if run.source == ITSELF and 1 in self.gone[run.start : run.start + run.size]:
                 continue
@@ -77,7 +77,7 @@ class WrittenText:
             self._write()
         return [run for run in taken if run.at in self._taken]
 
-    def _reference(self, run: Run, address_of: Callable[[int], Address]) -> Reference | None:
+    def _reference(self, run: EqualRun, address_of: Callable[[int], Address]) -> Reference | None:
         """The reference for a run, if it has words and saves enough."""
         text = self.lines.text(run.at, run.size)
         if run.source == ITSELF:

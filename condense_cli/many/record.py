@@ -21,7 +21,7 @@ RECORD: Final = 2
 _PIECE: Final = 1 << 20
 
 
-class Entry(Struct, frozen=True):
+class FileRecord(Struct, frozen=True):
     """One file that was written: its path in the folder, what it was made from and how, its hash, and the figures.
 
     `made_from` is the hash of the input's bytes and of everything that decides what becomes of them.
@@ -36,23 +36,23 @@ class Entry(Struct, frozen=True):
     rows: int = 0
 
 
-def read_record(folder: Path) -> dict[str, Entry]:
+def read_record(folder: Path) -> dict[str, FileRecord]:
     """The entries of a folder by their output; the last one counts, and lines that are not whole are passed over."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, FileRecord] = {}
     try:
         lines = (folder / NAME).read_bytes().splitlines()
     except OSError:
         return entries
     for line in lines:
         try:
-            entry = msgspec.convert(json_text.parse(line), Entry)
+            entry = msgspec.convert(json_text.parse(line), FileRecord)
         except (ValueError, RecursionError):
             continue
         entries[entry.output] = entry
     return entries
 
 
-def add_entry(folder: Path, entry: Entry) -> None:
+def add_entry(folder: Path, entry: FileRecord) -> None:
     """Note a file that stands whole in the folder. Raises OutputError."""
     path = folder / NAME
     line = json.dumps(msgspec.structs.asdict(entry), separators=(",", ":"))  # A name need not be UTF-8.
@@ -69,7 +69,7 @@ def file_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-def is_up_to_date(entry: Entry | None, made_from: str, output: Path) -> bool:
+def is_up_to_date(entry: FileRecord | None, made_from: str, output: Path) -> bool:
     """Whether the output was made from the same by the same, and is still what was written."""
     if entry is None or entry.made_from != made_from:
         return False

@@ -17,7 +17,7 @@ from .draft import Draft
 from .limits import keeps_all, needs_target, runs_once, strictnesses, target_of, too_little
 from .modes.individual import override_warnings
 from .modes.table import work_of
-from .prelude import Writer
+from .prelude import ReferenceWriter
 from .receipts import (
     KEEPS_ALL,
     NO_TARGET,
@@ -58,7 +58,7 @@ class Course:
     ) -> None:
         self.transcript, self.configuration, self.context = transcript, configuration, context
         self.count: Counter = context.count
-        self.writer = Writer(transcript, configuration, self.count, proves_all=proves_all)
+        self.writer = ReferenceWriter(transcript, configuration, self.count, proves_all=proves_all)
         self.protection = protect(configuration, self.writer.messages, self.count)
         self.draft = Draft(transcript, self.count, self.writer, self.protection)
         self.bench = Bench(self.draft, context.summarizer, is_up_to_date(self.writer.messages), self._thinking_tokens)
@@ -123,8 +123,8 @@ class Course:
     def _is_target_reached(self) -> bool:
         return self.target is not None and self.draft.tokens <= self.target
 
-    def _skipped(self, id: str, name: str, reason: str) -> PassReceipt:
-        return PassReceipt(id, name, Status.SKIPPED, reason, self.draft.tokens, self.draft.tokens)
+    def _skipped(self, pass_id: str, name: str, reason: str) -> PassReceipt:
+        return PassReceipt(pass_id, name, Status.SKIPPED, reason, self.draft.tokens, self.draft.tokens)
 
     def _prelude(self) -> None:
         name = "Lossless prelude"
@@ -234,7 +234,7 @@ class Course:
             return "the conversation did not go on since the last summary"
         return ""
 
-    def _settled(self, id: str, receipts: list[Receipt], before: Sequence[Message], reason: str) -> list[Receipt]:
+    def _settled(self, pass_id: str, receipts: list[Receipt], before: Sequence[Message], reason: str) -> list[Receipt]:
         """The receipts of a step, once references are written anew; `before` are the messages as they were written."""
         if not self.writer.is_active:
             return receipts
@@ -248,7 +248,7 @@ class Course:
             return self._cuts.get(place, REFER)  # A reference that stood for a cut may give way to the cut again.
 
         after = view(self.draft.written())
-        return reconcile(id, receipts, view(before), after, self._in_input, self.count, operation, reason)
+        return reconcile(pass_id, receipts, view(before), after, self._in_input, self.count, operation, reason)
 
     @property
     def _in_input(self) -> InInput:

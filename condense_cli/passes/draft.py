@@ -17,7 +17,7 @@ from ..lossless.encode import Encoded
 from ..lossless.proof import Positions, with_blocks
 from .blocks.state import State, States, states_of
 from .joining import Joining
-from .prelude import Writer
+from .prelude import ReferenceWriter
 from .receipts import Receipt
 from .reconcile import places
 from .selection import Protection
@@ -44,7 +44,7 @@ class Draft:
     place than in the input.
     """
 
-    def __init__(self, transcript: Transcript, count: Counter, writer: Writer, protection: Protection) -> None:
+    def __init__(self, transcript: Transcript, count: Counter, writer: ReferenceWriter, protection: Protection) -> None:
         self.count = count
         self.protection = protection
         self.format = transcript.format

@@ -58,7 +58,7 @@ class Offline:
         return {task: texts[key] for task, key in keys.items()}
 
     def _batch(self, task: BatchTask, messages: Sequence[Message]) -> Outcome:
-        from ..extractive.together import summarize
+        from ..extractive.shared_budget import summarize
 
         # An earlier summary that is renewed alone gives way to the new one.
         gone = {message.index for message in task.messages or [each for each in messages if each.is_summary]}

@@ -25,7 +25,7 @@ from .receipts import Kept
 from .selection import Protection
 
 
-class Writer:
+class ReferenceWriter:
     """Writes references for one run. `messages` are those of the input without its references.
 
     What is written only to be counted is proven where some text might spoil it, or with `proves_all`.

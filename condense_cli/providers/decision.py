@@ -17,7 +17,7 @@ FAR: Final = 500_000
 """Tokens in use that few conversations reach: each further turn has become dear long before."""
 
 
-class Reason(StrEnum):
+class DecisionReason(StrEnum):
     SWITCHED_OFF = "switched_off"
     UNKNOWN_WINDOW = "unknown_window"
     THRESHOLD = "threshold"
@@ -55,13 +55,13 @@ class Decision(Struct, frozen=True):
     """
 
     sizes: Sizes
-    reason: Reason
+    reason: DecisionReason
     percent: float | None = None
     limit: int | None = None
 
     @property
     def should_condense(self) -> bool:
-        return self.reason in (Reason.THRESHOLD, Reason.ABOVE, Reason.LIMIT)
+        return self.reason in (DecisionReason.THRESHOLD, DecisionReason.ABOVE, DecisionReason.LIMIT)
 
     @property
     def is_hardly_ever_due(self) -> bool:
@@ -83,19 +83,19 @@ class Decision(Struct, frozen=True):
         else:
             share = f"{sizes.used:,} of {sizes.window:,} tokens are in use ({self.percent:.1f} %, {sizes.source})"
         match self.reason:
-            case Reason.SWITCHED_OFF:
+            case DecisionReason.SWITCHED_OFF:
                 return f"{share}; auto_condense_context is false."
-            case Reason.UNKNOWN_WINDOW:
+            case DecisionReason.UNKNOWN_WINDOW:
                 return f"{share}."
-            case Reason.THRESHOLD:
+            case DecisionReason.THRESHOLD:
                 return f"{share}, and the threshold is {sizes.threshold:g} %."
-            case Reason.ABOVE:
+            case DecisionReason.ABOVE:
                 return f"{share}, and condensing is due from {sizes.above:,} tokens on."
-            case Reason.LIMIT:
+            case DecisionReason.LIMIT:
                 return f"{share}, above the limit of {self.limit:,}."
-            case Reason.BELOW if self.limit is None:
+            case DecisionReason.BELOW if self.limit is None:
                 return f"{share}; condensing is due from {sizes.above:,} tokens on."
-            case Reason.BELOW:
+            case DecisionReason.BELOW:
                 above = "" if sizes.above is None else f"the {sizes.above:,} tokens from which condensing is due, "
                 return f"{share}, below {above}the threshold of {sizes.threshold:g} % and the limit of {self.limit:,}."
 
@@ -114,13 +114,13 @@ def limit_of(window: int, reserved: int) -> int:
     return window * USABLE_PERCENT // 100 - reserved
 
 
-def _reason(sizes: Sizes, percent: float | None, limit: int | None) -> Reason:
+def _reason(sizes: Sizes, percent: float | None, limit: int | None) -> DecisionReason:
     if not sizes.is_automatic:
-        return Reason.SWITCHED_OFF
+        return DecisionReason.SWITCHED_OFF
     if percent is not None and percent >= sizes.threshold:
-        return Reason.THRESHOLD
+        return DecisionReason.THRESHOLD
     if sizes.above is not None and sizes.used >= sizes.above:
-        return Reason.ABOVE
+        return DecisionReason.ABOVE
     if limit is None:
-        return Reason.UNKNOWN_WINDOW if sizes.above is None else Reason.BELOW
-    return Reason.LIMIT if sizes.used > limit else Reason.BELOW
+        return DecisionReason.UNKNOWN_WINDOW if sizes.above is None else DecisionReason.BELOW
+    return DecisionReason.LIMIT if sizes.used > limit else DecisionReason.BELOW

@@ -23,7 +23,7 @@ from ..passes.context import Context
 from ..passes.modes.sliding_window import dropped, sliding
 from ..passes.receipts import Kept, PassReceipt, Status
 from . import native
-from .decision import Decision, Reason, decide
+from .decision import Decision, DecisionReason, decide
 from .registry import Registry
 from .run import Run
 from .window import Window
@@ -76,11 +76,11 @@ class Manager:
         configuration = self.registry.configured(configuration)
         if sizing.only_if_needed:
             decision = self.decide(context.factor.shown(context.count.transcript(transcript)), configuration, sizing)
-            if decision.reason is Reason.UNKNOWN_WINDOW:
+            if decision.reason is DecisionReason.UNKNOWN_WINDOW:
                 raise sizing.window().unknown
             if not decision.should_condense:
                 run = Run(transcript, configuration, NoSettings(), context)
-                if decision.reason is Reason.SWITCHED_OFF and decision.is_over_limit:
+                if decision.reason is DecisionReason.SWITCHED_OFF and decision.is_over_limit:
                     slid = self._slid_without_being_asked(run, decision, sizing)
                     if slid is not None:
                         return _warned(slid, *sizing.window().warnings)

@@ -44,7 +44,7 @@ def compiled(configuration: Configuration) -> Configuration:
     return replace(configuration, provider="smart", native=None, keep_first=keep_first, passes=(middle,))
 
 
-def summary_pass(native: NativeConfig, id: str, name: str) -> PassConfig:
+def summary_pass(native: NativeConfig, pass_id: str, name: str) -> PassConfig:
     """One summary of everything between the first message and the newest turns."""
     summarization = SummarizationConfig(
         api_profile=native.api_profile,
@@ -55,7 +55,7 @@ def summary_pass(native: NativeConfig, id: str, name: str) -> PassConfig:
         validate=native.validate,
     )
     return PassConfig(
-        id=id,
+        id=pass_id,
         name=name,
         selection=Selection(type="preserve_recent", keep_recent_count=native.max_messages_to_keep),
         mode="batch",

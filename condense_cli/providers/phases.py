@@ -135,10 +135,10 @@ def _operation(
 
 
 def _pass(
-    id: str, name: str, operations: ContentTypeOperations, lossy: LossyPhase, selection: SelectionPhase
+    pass_id: str, name: str, operations: ContentTypeOperations, lossy: LossyPhase, selection: SelectionPhase
 ) -> PassConfig:
     return PassConfig(
-        id=id,
+        id=pass_id,
         name=name,
         selection=Selection(type="preserve_recent", keep_recent_count=selection.preserve_recent_count),
         individual_config=IndividualConfig(defaults=operations),

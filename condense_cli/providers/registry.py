@@ -78,25 +78,25 @@ class Registry:
         near = {id: nearest(id, known) for id in names if id not in known}
         return [f"There is no provider {id!r}.{f' Did you mean {name}?' if name else ''}" for id, name in near.items()]
 
-    def settings(self, id: str) -> ProviderSettings:
-        return self.given.get(id, ProviderSettings())
+    def settings(self, provider_id: str) -> ProviderSettings:
+        return self.given.get(provider_id, ProviderSettings())
 
-    def get(self, id: str, positions: Positions | None = None) -> AnyProvider:
+    def get(self, provider_id: str, positions: Positions | None = None) -> AnyProvider:
         """The enabled provider of a name. Raises ConfigurationError, with the position where that is given."""
-        provider = self._lookup(id)
+        provider = self._lookup(provider_id)
         if provider is None:
-            raise self._unknown(id, positions)
-        if not self.settings(id).enabled:
-            hint = f"Your own configuration says `providers: {{{id}: {{enabled: false}}}}`."
-            raise _error(f"the provider {id!r} is switched off", hint, positions)
+            raise self._unknown(provider_id, positions)
+        if not self.settings(provider_id).enabled:
+            hint = f"Your own configuration says `providers: {{{provider_id}: {{enabled: false}}}}`."
+            raise _error(f"the provider {provider_id!r} is switched off", hint, positions)
         return provider
 
-    def entry(self, id: str) -> Registered:
+    def entry(self, provider_id: str) -> Registered:
         """A provider, enabled or not, with what is known of it. Raises ConfigurationError."""
-        provider = self._lookup(id)
+        provider = self._lookup(provider_id)
         if provider is None:
-            raise self._unknown(id, None)
-        return Registered(provider, self._origins[id], self.settings(id))
+            raise self._unknown(provider_id, None)
+        return Registered(provider, self._origins[provider_id], self.settings(provider_id))
 
     def all(self) -> list[Registered]:
         """Every provider that there is, the highest priority first. Loads what is installed."""
@@ -126,51 +126,53 @@ class Registry:
         """
         return self.get(configuration.provider).in_passes(self.configured(configuration))
 
-    def _lookup(self, id: str) -> AnyProvider | None:
-        if id not in self._table and id not in self._warnings:
-            self._look_up_installed(id)
-        return self._table.get(id)
+    def _lookup(self, provider_id: str) -> AnyProvider | None:
+        if provider_id not in self._table and provider_id not in self._warnings:
+            self._look_up_installed(provider_id)
+        return self._table.get(provider_id)
 
-    def _look_up_installed(self, id: str) -> None:
-        found = self._installed.provider(id)
+    def _look_up_installed(self, provider_id: str) -> None:
+        found = self._installed.provider(provider_id)
         if len(found) > 1:
             names = " and ".join(one.origin for one in found)
-            self._warnings[id] = f"{names} all register the provider {id!r}: that of {found[0].origin} is used."
+            self._warnings[provider_id] = (
+                f"{names} all register the provider {provider_id!r}: that of {found[0].origin} is used."
+            )
         for one in found[:1]:
-            provider, fault = _examined(one, id)
+            provider, fault = _examined(one, provider_id)
             if fault:
-                self._warnings[id] = f"The provider {id!r} of {one.origin} cannot be used: {fault}."
+                self._warnings[provider_id] = f"The provider {provider_id!r} of {one.origin} cannot be used: {fault}."
             else:
-                self._table[id], self._origins[id] = provider, one.origin
+                self._table[provider_id], self._origins[provider_id] = provider, one.origin
 
-    def _unknown(self, id: str, positions: Positions | None) -> ConfigurationError:
-        if id in self._warnings:
-            return _error(f"the provider {id!r} cannot be used", self._warnings[id], positions)
+    def _unknown(self, provider_id: str, positions: Positions | None) -> ConfigurationError:
+        if provider_id in self._warnings:
+            return _error(f"the provider {provider_id!r} cannot be used", self._warnings[provider_id], positions)
         known = sorted({*self._table, *self._installed.providers()})
-        near = nearest(id, known)
+        near = nearest(provider_id, known)
         hint = f"{f'Did you mean {near}? ' if near else ''}Providers: {', '.join(known)}."
-        return _error(f"there is no provider named {id!r}", hint, positions)
+        return _error(f"there is no provider named {provider_id!r}", hint, positions)
 
 
-def _examined(found: Found, id: str) -> tuple[Any, str]:
+def _examined(found: Found, provider_id: str) -> tuple[Any, str]:
     """What a package registers as a provider, and why it is none, or nothing."""
     if found.error:
         return None, found.error
     thing = found.thing
     try:
         provider = thing() if isinstance(thing, type) and issubclass(thing, Provider) else thing
-        return provider, _fault(provider, id)
+        return provider, _fault(provider, provider_id)
     except Exception as error:  # A package's own code may do anything.
         return None, f"{type(error).__name__}: {error}"
 
 
-def _fault(provider: Any, id: str) -> str:
+def _fault(provider: Any, provider_id: str) -> str:
     if not isinstance(provider, Provider):
         return f"it is no Provider but {type(provider).__name__}"
     for field in ("id", "name", "description", "version"):
         if not isinstance(getattr(provider, field, None), str):
             return f"it has no {field}"
-    if provider.id != id:
+    if provider.id != provider_id:
         return f"it calls itself {provider.id!r}"
     if not isinstance(getattr(provider, "capabilities", None), Capabilities):
         return "it has no capabilities"

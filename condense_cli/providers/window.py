@@ -16,7 +16,7 @@ from ..money.windows import window_size
 from .decision import RESERVED_TOKENS, Sizes, limit_of
 
 
-class Asked(Struct, frozen=True):
+class WindowFlags(Struct, frozen=True):
     """What a caller says itself, which goes before what is looked up. None: nothing."""
 
     profile: str | None = None
@@ -61,7 +61,7 @@ def window_of(
     model: str | None,
     configuration: Configuration,
     user: UserConfiguration,
-    asked: Asked = Asked(),  # noqa: B008
+    asked: WindowFlags = WindowFlags(),  # noqa: B008
     signs: WindowSigns = WindowSigns(),  # noqa: B008
 ) -> Window:
     """The window of a model, of the profile that is asked for or that has this model. Raises ConfigurationError.
@@ -95,7 +95,7 @@ def window_of(
 
 
 def _size(
-    model: str | None, name: str | None, profile: Profile | None, asked: Asked, signs: WindowSigns
+    model: str | None, name: str | None, profile: Profile | None, asked: WindowFlags, signs: WindowSigns
 ) -> tuple[int | None, str]:
     if asked.window is not None:
         return asked.window, "option"
@@ -105,7 +105,7 @@ def _size(
 
 
 def _above(
-    configuration: Configuration, name: str | None, profile: Profile | None, asked: Asked
+    configuration: Configuration, name: str | None, profile: Profile | None, asked: WindowFlags
 ) -> tuple[int | None, str | None]:
     if asked.above is not None:
         return asked.above, "option"

@@ -13,7 +13,7 @@ from ..core.factor import AS_COUNTED, Factor
 from ..core.tokens import Counter
 from ..core.transcript import STANDING_ROLES, BlockKind, Message, Role, Transcript
 from ..lossless.decode import decode
-from .asked import Reading
+from .needs import Reading
 from .recall import Questions
 from .witnesses.measures import Witnesses
 

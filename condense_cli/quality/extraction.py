@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from ..core.tokens import MESSAGE_TOKENS
 from ..core.transcript import Block, BlockKind, JsonPath, Message, Place, Role
 from ..extractive.parts import Key
+from ..extractive.shared_budget import shorten_to_budget, summarize
 from ..extractive.survey import Survey
-from ..extractive.together import shorten_together, summarize
 from ..lossless.proof import Positions, with_blocks
 from ..toolcalls.tools import with_values
 from .cases import Case, Way, fixed_messages
@@ -29,7 +29,7 @@ def lines(case: Case, target: int) -> list[Message]:
     fixed = {id(message) for message in fixed_messages(case.before.messages)}
     open_keys = [key for key in survey.parts if id(case.before.messages[key[0]]) not in fixed]
     others = case.tokens - sum(case.count(survey.parts[key].text) for key in open_keys)
-    return _with_texts(case, survey, shorten_together(survey, open_keys, target - others))
+    return _with_texts(case, survey, shorten_to_budget(survey, open_keys, target - others))
 
 
 def summary(case: Case, target: int) -> list[Message]:

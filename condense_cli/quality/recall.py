@@ -21,7 +21,7 @@ from ..core.markers import ELLIPSIS, parse_gap
 from ..core.transcript import Message
 from ..ledger.entries import Ledger
 from ..lossless.lines import read_lines
-from .asked import Reading, ask, said_lines, texts_in
+from .needs import Reading, ask, said_lines, texts_in
 from .touched import ledgers_in, still_told, touched
 
 _LONG_PART: Final = 40

@@ -22,8 +22,8 @@ from ..ledger.entries import Ledger
 from ..ledger.outcomes import Results
 from ..lossless.decode import decode
 from ..passes.prefix import shared_prefix
-from .asked import texts_in
 from .cases import Case, Way
+from .needs import texts_in
 from .recall import Questions, Recall
 from .touched import Deed
 from .witnesses.condensed import Condensed

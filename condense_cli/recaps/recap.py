@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from ..core.tokens import Counter
 from ..core.transcript import BlockKind, Message
 from ..extractive.answers import is_all_words
+from ..extractive.shared_budget import summarize
 from ..extractive.survey import Survey
-from ..extractive.together import summarize
 from ..ledger.bounded import DONE, fit
 from ..ledger.entries import Command, Ledger, Request
 from ..ledger.quoting import quoted

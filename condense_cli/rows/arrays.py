@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
 
-from ..core import json_text
+from ..core import json_text, json_walk
 from ..errors import UnreadableError
 from ..formats.engine.container import BOM, open_document
 from ..storage.files import LARGEST_STREAM, STDIO
-from .reading import Lines, beginning, begins_as_array, is_readable_twice, opened
+from .reading import RowLines, beginning, begins_as_array, is_readable_twice, opened
 
 _HEAD: Final = 8 << 20
 """Bytes in which the first elements of an array have to end."""
@@ -33,15 +33,11 @@ def first_elements(file: str, lines: list[bytes]) -> list[bytes]:
     # In Latin-1 every byte is one character.
     text = start.decode("latin-1")
     found: list[bytes] = []
-    index = json_text.skip(text, 1)
     try:
-        while len(found) < _FEW:
-            end = json_text.scan(text, index)[1]
-            found.append(start[index:end])
-            index = json_text.skip(text, end)
-            if text[index : index + 1] != ",":
+        for first, end in json_walk.elements(text, 0):
+            found.append(start[first:end])
+            if len(found) == _FEW:
                 break
-            index = json_text.skip(text, index + 1)
     except (ValueError, RecursionError):
         pass  # The beginning ends in the middle of an element, or is broken: whoever reads it all says so.
     return found
@@ -63,17 +59,17 @@ class ArrayRows:
             raise UnreadableError(f"{name} is longer than {LARGEST_STREAM:,} bytes.", "Put each row on a line.")
         self._spans = open_document(self._data, name).source.spans
 
-    def batches(self, size: int = 1 << 20) -> Iterator[Lines]:
+    def batches(self, size: int = 1 << 20) -> Iterator[RowLines]:
         """All elements in batches of about `size` bytes; they are numbered from 1."""
         first, lines, held = 1, list[bytes](), 0
         for start, end in self._spans:
             lines.append(self._data[start:end])
             held += end - start
             if held >= size:
-                yield Lines(first, lines)
+                yield RowLines(first, lines)
                 first, lines, held = first + len(lines), [], 0
         if lines:
-            yield Lines(first, lines)
+            yield RowLines(first, lines)
 
     @contextmanager
     def writer(self, write: Callable[[list[bytes]], Any]) -> Iterator[Callable[[list[bytes]], None]]:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class Cells:
     """The cells of one column. `name` is the file, if any, for errors."""
 
-    def __init__(self, type: pa.DataType, column: str, name: str = "") -> None:
+    def __init__(self, arrow_type: pa.DataType, column: str, name: str = "") -> None:
         import pyarrow
 
         self._pa = pyarrow
-        self._type = type
+        self._type = arrow_type
         self._column = column
         self._name = name
-        self._is_text = pyarrow.types.is_string(type) or pyarrow.types.is_large_string(type)
+        self._is_text = pyarrow.types.is_string(arrow_type) or pyarrow.types.is_large_string(arrow_type)
 
     def line(self, cell: pa.Scalar[Any]) -> bytes:
         """The cell as a row of this column alone; a blank line where it has no value."""

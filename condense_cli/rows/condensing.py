@@ -15,8 +15,8 @@ from ..passes.condensation import Condensation
 from ..passes.receipts import Kept
 from ..report.run.facts import estimated_tokens
 from .pairs import New, with_conversations
-from .reading import Lines
-from .row import Kind
+from .reading import RowLines
+from .row import RowKind
 from .tally import Tally
 
 _BLANK: Final = b" \t\r\n"
@@ -39,7 +39,7 @@ class Counters:
 
 
 def for_each_row(
-    batch: Lines, name: str, kind: Kind, tally: Tally, do: Callable[[Transcript, int], New]
+    batch: RowLines, name: str, kind: RowKind, tally: Tally, do: Callable[[Transcript, int], New]
 ) -> list[bytes]:
     """The lines of a batch after something was done to the conversation of each row.
 

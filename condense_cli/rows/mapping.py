@@ -15,8 +15,8 @@ from ..core.transcript import Transcript
 from ..errors import CondenseError, UsageError
 from .batches import batch_of
 from .condensing import Counters, for_each_row
-from .reading import Lines
-from .row import Kind
+from .reading import RowLines
+from .row import RowKind
 from .tally import Tally
 
 ADDED: Final = ("tokens_before", "tokens_after", "error")
@@ -84,8 +84,8 @@ def _condensed(work: RowWork, count: Counters, line: bytes, number: int) -> Outc
     def condense(transcript: Transcript, _: int) -> bytes | None:
         return _worked(work, count, transcript, outcome)
 
-    kind = Kind((work.column,), work.format, is_named=True)
-    [new] = for_each_row(Lines(number, [line]), "row", kind, tally, condense)
+    kind = RowKind((work.column,), work.format, is_named=True)
+    [new] = for_each_row(RowLines(number, [line]), "row", kind, tally, condense)
     if not tally.rows:
         outcome.refuse(_NO_VALUE)
     elif tally.problems:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..core.transcript import Transcript
 from ..errors import UnknownFormatError
-from .row import Column, Kind, Row, read_row
+from .row import Column, Row, RowKind, read_row
 
 PAIRS: Final = {"chosen": "rejected", "rejected": "chosen"}
 
@@ -24,7 +24,7 @@ def partner_of(column: Column) -> Column | None:
     return None if other is None else (*column[:-1], other)
 
 
-def with_conversations(row: bytes, kind: Kind, place: str, do: Callable[[Transcript], New]) -> bytes:
+def with_conversations(row: bytes, kind: RowKind, place: str, do: Callable[[Transcript], New]) -> bytes:
     """The row after something was done to its conversation, and to that beside it. Several rows are lines.
 
     Raises CondenseError, for a row without a conversation too.

@@ -17,8 +17,8 @@ from ..errors import CondenseError, UnreadableError, UsageError
 from ..storage.files import input_errors
 from .cells import Cells, first_line, joined, without_nulls
 from .pairs import partner_of
-from .reading import Lines
-from .row import Column, Kind, find
+from .reading import RowLines
+from .row import Column, RowKind, find
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +34,7 @@ _SAMPLE: Final = 20
 class ParquetRows:
     """The rows of one file. Lines that `batches` gave come back, condensed or not, to `writer` in the same order."""
 
-    def __init__(self, file: str, kind: Kind) -> None:
+    def __init__(self, file: str, kind: RowKind) -> None:
         self._pa, self._parquet = _pyarrow()
         self._file = file
         with input_errors(file):
@@ -48,10 +48,10 @@ class ParquetRows:
         partner = partner if partner is not None and self._holds(partner[0]) else None
         columns = [self._column, *(partner or ())]
         self._cells = {name: Cells(self._schema.field(name).type, name, file) for name in columns}
-        self.kind = Kind((self._column,), format or kind.format, is_named=True, partner=partner)
+        self.kind = RowKind((self._column,), format or kind.format, is_named=True, partner=partner)
         self._pending: deque[tuple[int, Any, list[bytes]]] = deque()
 
-    def batches(self) -> Iterator[Lines]:
+    def batches(self) -> Iterator[RowLines]:
         """All rows as lines of JSON that hold the conversation alone, `_ROWS` at a time. Raises UnreadableError."""
         first = 1
         for group in range(self._source.num_row_groups):
@@ -60,7 +60,7 @@ class ParquetRows:
                     columns = [[*map(cells.line, batch.column(name))] for name, cells in self._cells.items()]
                     lines = [joined(row) for row in zip(*columns, strict=True)]
                     self._pending.append((group, batch, lines))
-                    yield Lines(first, lines)
+                    yield RowLines(first, lines)
                     first += len(lines)
             except (self._pa.ArrowException, OSError) as error:
                 raise UnreadableError(f"{self._file}: row group {group} is broken ({first_line(error)}).") from None
@@ -107,7 +107,7 @@ class ParquetRows:
             batch = batch.set_column(position, batch.schema.field(position), column)
         return batch
 
-    def _conversation_column(self, kind: Kind) -> tuple[str, str | None]:
+    def _conversation_column(self, kind: RowKind) -> tuple[str, str | None]:
         """The column to work on, and the format of its messages. Raises UnreadableError, UsageError."""
         if kind.is_named:
             if len(kind.column) != 1 or kind.column[0] not in self._schema.names:
@@ -132,7 +132,7 @@ class ParquetRows:
         if column not in self._schema.names:
             return False
         first = next(self._source.iter_batches(_SAMPLE, columns=[column]), None)
-        kind = Kind((column,), is_named=True)
+        kind = RowKind((column,), is_named=True)
         return first is not None and any(
             (found := find({column: _parsed(value)}, kind)) is not None and found[1] is not None
             for value in first.column(column).to_pylist()

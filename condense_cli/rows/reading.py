@@ -24,7 +24,7 @@ _BATCH_BYTES: Final = 1 << 20
 """Bytes of rows that go to a process at once: enough to keep it busy for a while, little enough to hold several."""
 
 
-class Lines(Struct, frozen=True):
+class RowLines(Struct, frozen=True):
     """Lines of a file that follow one another, each with its line break; `first` is the number of the first, from 1."""
 
     first: int
@@ -114,7 +114,7 @@ class _Again(io.RawIOBase):
         return len(piece)
 
 
-def batches(stream: BinaryIO, name: str, size: int = _BATCH_BYTES) -> Iterator[Lines]:
+def batches(stream: BinaryIO, name: str, size: int = _BATCH_BYTES) -> Iterator[RowLines]:
     """All lines in batches of about `size` bytes. Only \\n ends a line: U+2028 does not. Raises UnreadableError."""
     first, lines, held = 1, list[bytes](), 0
     while line := _line(stream, name):
@@ -126,10 +126,10 @@ def batches(stream: BinaryIO, name: str, size: int = _BATCH_BYTES) -> Iterator[L
         lines.append(line)
         held += len(line)
         if held >= size:
-            yield Lines(first, lines)
+            yield RowLines(first, lines)
             first, lines, held = first + len(lines), [], 0
     if lines:
-        yield Lines(first, lines)
+        yield RowLines(first, lines)
 
 
 def _line(stream: BinaryIO, name: str) -> bytes:

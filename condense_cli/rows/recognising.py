@@ -11,12 +11,12 @@ from ..formats.table import TABLE, keys_of
 from ..storage.files import STDIO, input_errors
 from .arrays import first_elements, is_whole_conversation
 from .reading import beginning, begins_as_array, is_readable_twice
-from .row import Kind, find, named_kind
+from .row import RowKind, find, named_kind
 
 _PARQUET: Final = b"PAR1"
 
 
-def rows_in(file: str, format: str | None) -> Kind | None:
+def rows_in(file: str, format: str | None) -> RowKind | None:
     """What the rows of a file are like; None when it is no set of rows. Raises UnreadableError.
 
     `format` is the name that the user gave, if any.
@@ -27,7 +27,7 @@ def rows_in(file: str, format: str | None) -> Kind | None:
         if named is None:
             return None
     if is_parquet(file):
-        return named or Kind()
+        return named or RowKind()
     if named is not None and named.is_named:
         return named
     if file != STDIO and not is_readable_twice(file):
@@ -49,7 +49,7 @@ def is_parquet(file: str) -> bool:
         return stream.read(len(_PARQUET)) == _PARQUET
 
 
-def kind_of(lines: list[bytes]) -> Kind | None:
+def kind_of(lines: list[bytes]) -> RowKind | None:
     """What the rows are like whose first lines these are; None when they are no rows.
 
     A file of one line is one conversation. A line that can only be a record of a known format is no row. Of the lines
@@ -58,7 +58,7 @@ def kind_of(lines: list[bytes]) -> Kind | None:
     lines = [line for line in lines if line.strip()]
     if len(lines) < 2:
         return None
-    kind = Kind()
+    kind = RowKind()
     fitting = others = 0
     for line in lines:
         try:
@@ -75,5 +75,5 @@ def kind_of(lines: list[bytes]) -> Kind | None:
             others += 1
         else:
             fitting += 1
-            kind = Kind(*found) if kind.format is None else kind
+            kind = RowKind(*found) if kind.format is None else kind
     return kind if fitting >= max(others, 1) and kind.format is not None else None

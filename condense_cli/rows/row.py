@@ -29,7 +29,7 @@ _USUAL: Final = ("messages", "conversations", "conversation")
 """Columns that are asked first; after them come the others as they stand in the row."""
 
 
-class Kind(Struct, frozen=True):
+class RowKind(Struct, frozen=True):
     """What the rows of a set are likely to be: tried first in every row, which may be different all the same."""
 
     column: Column = ()
@@ -56,15 +56,15 @@ class Row(Struct, frozen=True):
         return self.before + messages + self.after
 
 
-def named_kind(format: str | None) -> Kind | None:
+def named_kind(format: str | None) -> RowKind | None:
     """What `--format rows` or `--format rows:KEY` says; None for any other format."""
     name, _, column = (format or "").partition(":")
     if name != FORMAT:
         return None
-    return Kind(tuple(column.split(".")) if column else (), is_named=bool(column))
+    return RowKind(tuple(column.split(".")) if column else (), is_named=bool(column))
 
 
-def read_row(line: bytes, kind: Kind, name: str) -> Row:
+def read_row(line: bytes, kind: RowKind, name: str) -> Row:
     """The row in a line. `name` is the file with the number of the line, for errors.
 
     Raises NotJsonError, and UnknownFormatError for an object without a conversation.
@@ -77,7 +77,7 @@ def read_row(line: bytes, kind: Kind, name: str) -> Row:
     return Row(replace(transcript, model=transcript.model or model), line[:start], line[end:], column)
 
 
-def _located(line: bytes, kind: Kind, name: str) -> tuple[int, int, str, str | None, Column] | None:
+def _located(line: bytes, kind: RowKind, name: str) -> tuple[int, int, str, str | None, Column] | None:
     """Where the messages stand in a line, their format, the model that the row names, and the column; None without any.
 
     A function of its own: what it makes of the line is gone when the messages are read, and a row may be large.
@@ -110,7 +110,7 @@ def parse_row(line: bytes, name: str) -> Any:
         raise NotJsonError(f"{name}: not JSON ({reason}).") from None
 
 
-def find(value: Any, kind: Kind) -> tuple[Column, str | None] | None:
+def find(value: Any, kind: RowKind) -> tuple[Column, str | None] | None:
     """The column of a row's conversation and its format, which is None for a list without messages.
 
     None when there is no conversation in the row.
@@ -151,7 +151,7 @@ def format_of(messages: list[Any], likely: str | None) -> str | None:
     return proved or default
 
 
-def _columns(value: Mapping[str, Any], kind: Kind) -> Iterator[Column]:
+def _columns(value: Mapping[str, Any], kind: RowKind) -> Iterator[Column]:
     if kind.column:
         yield kind.column
     yield from ((key,) for key in _USUAL if key in value)
@@ -173,7 +173,7 @@ def _model(value: Mapping[str, Any]) -> str | None:
     return next((place["model"] for place in places if isinstance(place.get("model"), str)), None)
 
 
-def _no_conversation(value: Any, kind: Kind, name: str) -> UnknownFormatError:
+def _no_conversation(value: Any, kind: RowKind, name: str) -> UnknownFormatError:
     if not isinstance(value, dict):
         return UnknownFormatError(f"{name}: not an object, so no row.")
     if kind.is_named:

@@ -18,8 +18,8 @@ from ..report.inspection.facts import content_type
 from ..report.lists.validation import check
 from ..storage.processes import usable_processors
 from .condensing import Counters, for_each_row
-from .reading import Lines
-from .row import Kind
+from .reading import RowLines
+from .row import RowKind
 from .tally import TOLD, Summable, Tally
 from .working import flow, results
 
@@ -42,7 +42,7 @@ class _Batch(Struct, Generic[_Found], frozen=True):
 def survey(
     file: str,
     name: str,
-    kind: Kind,
+    kind: RowKind,
     nothing: Callable[[], _Found],
     looking: Callable[[Tally, _Found], Look],
     output: Path | IO[bytes] | None = None,
@@ -64,11 +64,11 @@ def survey(
 
 def _survey_batch(
     name: str,
-    kind: Kind,
+    kind: RowKind,
     nothing: Callable[[], _Found],
     looking: Callable[[Tally, _Found], Look],
     is_written: bool,
-    batch: Lines,
+    batch: RowLines,
 ) -> _Batch[_Found]:
     tally, found = Tally(), nothing()
     lines = for_each_row(batch, name, kind, tally, looking(tally, found))
@@ -104,7 +104,7 @@ class RowFault(Struct, frozen=True):
     said: str
 
 
-class Checked(Summable):
+class CheckedRows(Summable):
     """`faulty` rows break a rule; `rules` counts how often which one. Not every fault is in the list."""
 
     faulty: int = 0
@@ -113,7 +113,7 @@ class Checked(Summable):
     listed: list[RowFault] = field(default_factory=list)
 
 
-def check_row(transcript: Transcript, line: int, tally: Tally, found: Checked) -> None:
+def check_row(transcript: Transcript, line: int, tally: Tally, found: CheckedRows) -> None:
     """Note what is wrong with the row in a line."""
     result = check(transcript, source="")
     tally.messages_before += result.messages

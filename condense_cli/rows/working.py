@@ -13,9 +13,9 @@ from ..storage.files import STDIO, written_whole
 from ..storage.processes import in_order
 from .arrays import ArrayRows, is_array
 from .parquet import ParquetRows, check_no_parquet, check_output
-from .reading import Lines, batches, opened
+from .reading import RowLines, batches, opened
 from .recognising import is_parquet
-from .row import Kind
+from .row import RowKind
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -26,7 +26,9 @@ _FEW: Final = 4
 
 
 @contextmanager
-def flow(file: str, kind: Kind, output: Path | IO[bytes] | None) -> Iterator[tuple[Kind, Iterator[Lines], Write]]:
+def flow(
+    file: str, kind: RowKind, output: Path | IO[bytes] | None
+) -> Iterator[tuple[RowKind, Iterator[RowLines], Write]]:
     """The rows of a file in batches, and what takes their lines back in the same order.
 
     With an `output` they are written to that file, whole or not at all, or to that stream as they come. The kind that

@@ -14,14 +14,14 @@ from .finding import SessionFile, find
 from .listing import newest, of_project, project_root
 from .names import Names
 from .peek import READERS
-from .places import Place
+from .places import SessionPlace
 
 LATEST: Final = "latest"
 _NAMED: Final = 5
 """Candidates that an error names."""
 
 
-class Choice(Struct, frozen=True):
+class SessionChoice(Struct, frozen=True):
     """A session file; `is_elsewhere` if it is the newest of all because the current project has none."""
 
     file: SessionFile
@@ -29,7 +29,7 @@ class Choice(Struct, frozen=True):
     is_elsewhere: bool = False
 
 
-def choose(wanted: str, places: Sequence[Place], folder: Path) -> Choice:
+def choose(wanted: str, places: Sequence[SessionPlace], folder: Path) -> SessionChoice:
     """The session that has the id, or whose id alone begins so; for "latest" the newest of the folder's project.
 
     Raises UnreadableError where there is none, UsageError where there are several.
@@ -53,14 +53,14 @@ def choose(wanted: str, places: Sequence[Place], folder: Path) -> Choice:
             f"{len(matches):,} sessions {'have the id' if exact else 'begin with'} {wanted!r}: {named}{more}.",
             "Name one of these files instead." if exact else "Give more of the id.",
         )
-    return Choice(matches[0])
+    return SessionChoice(matches[0])
 
 
-def _latest(places: Sequence[Place], folder: Path) -> Choice:
+def _latest(places: Sequence[SessionPlace], folder: Path) -> SessionChoice:
     files = find(places).files
     own = newest(of_project(files, project_root(folder)))
     file = own or newest(files)
     if file is None:
         raise UnreadableError("There are no sessions on this machine.", "condense sessions says where it looks.")
     title = Names().of(file).title or READERS[file.client].title(read_bytes(file.path))
-    return Choice(file, title, is_elsewhere=own is None)
+    return SessionChoice(file, title, is_elsewhere=own is None)

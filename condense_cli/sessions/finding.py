@@ -12,7 +12,7 @@ from typing import Final, assert_never
 from msgspec import Struct
 
 from ..storage.backups import snapshot_of
-from .places import Client, Layout, Place
+from .places import Client, Layout, SessionPlace
 
 _HISTORY: Final = "api_conversation_history.json"
 _MESSAGES: Final = ".messages.json"
@@ -32,7 +32,7 @@ class SessionFile(Struct, frozen=True):
     path: str
     size: int
     mtime_ns: int
-    place: Place
+    place: SessionPlace
     is_side: bool = False
 
     @property
@@ -53,7 +53,7 @@ class Finding(Struct, frozen=True):
     """Session files, the newest first; the places that were looked in, and what was skipped there."""
 
     files: tuple[SessionFile, ...]
-    places: tuple[Place, ...]
+    places: tuple[SessionPlace, ...]
     skipped: tuple[Skipped, ...]
 
 
@@ -61,7 +61,7 @@ UNREADABLE: Final = "cannot be read"
 COMPRESSED: Final = "are compressed"
 
 
-def find(places: Iterable[Place], *, everything: bool = False) -> Finding:
+def find(places: Iterable[SessionPlace], *, everything: bool = False) -> Finding:
     """The session files in places; with `everything` those of sub-agents and archives too.
 
     An empty file is no session.
@@ -75,12 +75,12 @@ def find(places: Iterable[Place], *, everything: bool = False) -> Finding:
     return Finding(tuple(files), searched, tuple(Skipped(why, *found) for why, found in finder.skipped.items()))
 
 
-def _id_of_snapshot(id: str, time: str) -> str:
+def _id_of_snapshot(session_id: str, time: str) -> str:
     """The id of a session, and when it was kept: what it was called once."""
-    return f"{id[:_SHORT]}@{time.partition('.')[0]}"
+    return f"{session_id[:_SHORT]}@{time.partition('.')[0]}"
 
 
-def _id_of_log(place: Place, path: str) -> str:
+def _id_of_log(place: SessionPlace, path: str) -> str:
     """The id of a session that its file, or else its folder, is named after; pi puts the time before it."""
     name = Path(path).stem
     match place.client:
@@ -103,7 +103,7 @@ class _Finder:
         self._everything = everything
         self._known: set[tuple[int, int]] = set()
 
-    def search(self, place: Place) -> None:
+    def search(self, place: SessionPlace) -> None:
         match place.layout:
             case Layout.PROJECTS:
                 self._projects(place)
@@ -119,7 +119,7 @@ class _Finder:
             case other:
                 assert_never(other)
 
-    def _projects(self, place: Place) -> None:
+    def _projects(self, place: SessionPlace) -> None:
         for project in self._folders(place.folder):
             for entry in self._entries(project.path):
                 if self._everything and (kept := snapshot_of(entry.name)):
@@ -132,7 +132,7 @@ class _Finder:
                         if agent.name.endswith(".jsonl"):
                             self._add(place, agent.name[: -len(".jsonl")], agent.path, is_side=True)
 
-    def _rollouts(self, place: Place, folder: str | Path, depth: int) -> None:
+    def _rollouts(self, place: SessionPlace, folder: str | Path, depth: int) -> None:
         for entry in self._entries(folder):
             if not entry.name.startswith("rollout-"):
                 if depth and self._is_folder(entry):
@@ -145,7 +145,7 @@ class _Finder:
             elif entry.name.endswith(".jsonl.zst"):
                 self._skip(COMPRESSED, entry.path)
 
-    def _messages(self, place: Place) -> None:
+    def _messages(self, place: SessionPlace) -> None:
         for session in self._folders(place.folder):
             self._add(place, session.name, os.path.join(session.path, session.name + _MESSAGES))
             for entry in self._entries(session.path) if self._everything else ():
@@ -153,7 +153,7 @@ class _Finder:
                 if name not in (entry.name, session.name):
                     self._add(place, name, entry.path, is_side=True)
 
-    def _logs(self, place: Place, folder: str | Path, pattern: tuple[str, ...]) -> None:
+    def _logs(self, place: SessionPlace, folder: str | Path, pattern: tuple[str, ...]) -> None:
         name, *deeper = pattern
         for entry in self._entries(folder):
             if not fnmatchcase(entry.name, name):
@@ -163,7 +163,7 @@ class _Finder:
             elif not deeper:
                 self._add(place, _id_of_log(place, entry.path), entry.path)
 
-    def _add(self, place: Place, id: str, path: str, *, is_side: bool = False) -> None:
+    def _add(self, place: SessionPlace, session_id: str, path: str, *, is_side: bool = False) -> None:
         if is_side and not self._everything:
             return
         try:
@@ -179,7 +179,9 @@ class _Finder:
         if not stat.S_ISREG(status.st_mode) or not status.st_size or (status.st_ino and same in self._known):
             return
         self._known.add(same)
-        self.files.append(SessionFile(place.client, id, path, status.st_size, status.st_mtime_ns, place, is_side))
+        self.files.append(
+            SessionFile(place.client, session_id, path, status.st_size, status.st_mtime_ns, place, is_side)
+        )
 
     def _folders(self, folder: str | Path) -> Iterator[os.DirEntry[str]]:
         return (entry for entry in self._entries(folder) if self._is_folder(entry))

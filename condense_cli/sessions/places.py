@@ -48,7 +48,7 @@ class Layout(StrEnum):
     """Files at the depth, and with the name, that the pattern of the place says."""
 
 
-class Place(Struct, frozen=True):
+class SessionPlace(Struct, frozen=True):
     client: Client
     layout: Layout
     folder: Path
@@ -68,7 +68,7 @@ _SERVERS: Final = (
 _EXTENSIONS: Final = ((Client.ROO, "rooveterinaryinc.roo-cline"), (Client.CLINE, "saoudrizwan.claude-dev"))
 
 
-def places(home: Path, environment: Mapping[str, str], platform: str) -> list[Place]:
+def places(home: Path, environment: Mapping[str, str], platform: str) -> list[SessionPlace]:
     """Every folder that may hold sessions, whether it exists or not. `platform` is that of `sys.platform`."""
     config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
@@ -77,29 +77,29 @@ def places(home: Path, environment: Mapping[str, str], platform: str) -> list[Pl
     own = environment.get("CLAUDE_CONFIG_DIR")
     claude = [Path(own)] if own else [home / ".claude", config / "claude"]
     return [
-        *(Place(Client.CLAUDE_CODE, Layout.PROJECTS, folder / "projects") for folder in claude),
-        Place(Client.CODEX, Layout.ROLLOUTS, codex / "sessions"),
-        Place(Client.CODEX, Layout.ARCHIVE, codex / "archived_sessions"),
+        *(SessionPlace(Client.CLAUDE_CODE, Layout.PROJECTS, folder / "projects") for folder in claude),
+        SessionPlace(Client.CODEX, Layout.ROLLOUTS, codex / "sessions"),
+        SessionPlace(Client.CODEX, Layout.ARCHIVE, codex / "archived_sessions"),
         *(
-            Place(client, Layout.TASKS, storage / extension / "tasks")
+            SessionPlace(client, Layout.TASKS, storage / extension / "tasks")
             for client, extension in _EXTENSIONS
             for storage in _storages(home, environment, platform, config)
         ),
-        Place(Client.CLINE, Layout.TASKS, cline_data / "tasks"),
-        Place(Client.CLINE, Layout.MESSAGES, cline_data / "sessions"),
+        SessionPlace(Client.CLINE, Layout.TASKS, cline_data / "tasks"),
+        SessionPlace(Client.CLINE, Layout.MESSAGES, cline_data / "sessions"),
         *_logs(home, environment),
     ]
 
 
-def _logs(home: Path, environment: Mapping[str, str]) -> Iterator[Place]:
+def _logs(home: Path, environment: Mapping[str, str]) -> Iterator[SessionPlace]:
     """The folders of clients that keep one log for each session."""
     pi = Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
     main = ("*", "*", "agents", "main", "wire.jsonl")
-    yield Place(Client.PI, Layout.LOGS, pi / "sessions", ("*", "*.jsonl"))
-    yield Place(Client.GEMINI, Layout.LOGS, home / ".gemini" / "tmp", ("*", "chats", "session-*.json*"))
-    yield Place(Client.KIMI, Layout.LOGS, home / ".kimi-code" / "sessions", main)
-    yield Place(Client.QWEN, Layout.LOGS, home / ".qwen" / "projects", ("*", "chats", "*.jsonl"))
-    yield Place(Client.COPILOT, Layout.LOGS, home / ".copilot" / "session-state", ("*", "events.jsonl"))
+    yield SessionPlace(Client.PI, Layout.LOGS, pi / "sessions", ("*", "*.jsonl"))
+    yield SessionPlace(Client.GEMINI, Layout.LOGS, home / ".gemini" / "tmp", ("*", "chats", "session-*.json*"))
+    yield SessionPlace(Client.KIMI, Layout.LOGS, home / ".kimi-code" / "sessions", main)
+    yield SessionPlace(Client.QWEN, Layout.LOGS, home / ".qwen" / "projects", ("*", "chats", "*.jsonl"))
+    yield SessionPlace(Client.COPILOT, Layout.LOGS, home / ".copilot" / "session-state", ("*", "events.jsonl"))
 
 
 def _storages(home: Path, environment: Mapping[str, str], platform: str, config: Path) -> Iterator[Path]:

@@ -18,7 +18,7 @@ _LSOF_SECONDS: Final = 10
 """lsof can hang on a network file system that does not answer."""
 
 
-class Writer(Struct, frozen=True):
+class WritingProcess(Struct, frozen=True):
     """A process by its number and the name of its program."""
 
     process: int
@@ -28,14 +28,14 @@ class Writer(Struct, frozen=True):
         return f"{self.program} (process {self.process})"
 
 
-def writers(path: Path) -> list[Writer]:
+def writers(path: Path) -> list[WritingProcess]:
     """Other processes that hold the file open for writing, as far as this user may see them."""
     if (_PROCESSES / "self" / "fdinfo").is_dir():
         return list(_from_proc(path))
     return list(_from_lsof(path))
 
 
-def running_client(path: Path) -> Writer | None:
+def running_client(path: Path) -> WritingProcess | None:
     """The Claude Code process that has a session file open, if there is one.
 
     It holds no file open: it reads a session once, and appends by name. It lists itself in `sessions/<process>.json`
@@ -48,7 +48,7 @@ def running_client(path: Path) -> Writer | None:
             with contextlib.suppress(OSError, ValueError):
                 entry = json.loads(file.read_bytes())
                 if isinstance(entry, dict) and entry.get("sessionId") == path.stem and _is_alive(int(file.stem)):
-                    return Writer(int(file.stem), "claude")
+                    return WritingProcess(int(file.stem), "claude")
     return None
 
 
@@ -65,7 +65,7 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _from_proc(path: Path) -> Iterator[Writer]:
+def _from_proc(path: Path) -> Iterator[WritingProcess]:
     name = f"/{path.name}"
     for folder in _PROCESSES.iterdir():
         if not folder.name.isdecimal() or int(folder.name) == os.getpid():
@@ -76,7 +76,7 @@ def _from_proc(path: Path) -> Iterator[Writer]:
                 with contextlib.suppress(OSError, ValueError):
                     # By name first: asking for the status of an open file can hang on a network file system.
                     if os.readlink(link).endswith(name) and link.samefile(path) and _is_for_writing(folder, link.name):
-                        yield Writer(int(folder.name), (folder / "comm").read_text().strip())
+                        yield WritingProcess(int(folder.name), (folder / "comm").read_text().strip())
                         break
 
 
@@ -89,7 +89,7 @@ def _is_for_writing(process: Path, descriptor: str) -> bool:
     return False
 
 
-def _from_lsof(path: Path) -> Iterator[Writer]:
+def _from_lsof(path: Path) -> Iterator[WritingProcess]:
     program = shutil.which("lsof")
     if program is None:
         return
@@ -108,4 +108,4 @@ def _from_lsof(path: Path) -> Iterator[Writer]:
         elif field == "c":
             command = value
         elif field == "a" and value in ("w", "u") and process != os.getpid():
-            yield Writer(process, command)
+            yield WritingProcess(process, command)

@@ -10,7 +10,7 @@ from rich._wrap import divide_line
 from rich.cells import cell_len, set_cell_size
 
 from ..passes.meant import Address
-from ..report.page.conversation import UNCHANGED, PageBlock, PageMessage, Reason
+from ..report.page.conversation import UNCHANGED, CutReason, PageBlock, PageMessage
 from .opened import View
 
 GONE: Final = "red"
@@ -120,7 +120,7 @@ def message_lines(view: View, place: Place, width: int) -> list[Line]:
     return found
 
 
-def _block_lines(message: PageMessage, number: int, reasons: Sequence[Reason], width: int) -> Iterator[Line]:
+def _block_lines(message: PageMessage, number: int, reasons: Sequence[CutReason], width: int) -> Iterator[Line]:
     block = message.blocks[number]
     before, after = block.tokens
     sizes = f"{before:,}" if before == after else f"{before:,} → {after:,}"
@@ -134,7 +134,7 @@ def _block_lines(message: PageMessage, number: int, reasons: Sequence[Reason], w
         yield from wrapped(f"{sign} ", line, width, {"-": GONE, "+": NEW, "└": QUIET}.get(sign, ""))
 
 
-def _why(numbers: Sequence[int], reasons: Sequence[Reason], width: int) -> Iterator[Line]:
+def _why(numbers: Sequence[int], reasons: Sequence[CutReason], width: int) -> Iterator[Line]:
     for number in numbers:
         reason = reasons[number]
         by = f"{reason.operation} by {reason.by}" if reason.is_change else "stays"

@@ -28,7 +28,7 @@ from ..providers.window import window_of
 from ..report.costs.facts import PriceSource, cost_of
 from ..report.costs.usage import in_use, overhead_of
 from ..report.inspection import facts as inspection
-from ..report.page.conversation import Conversation, conversation_of
+from ..report.page.conversation import ConversationPage, conversation_of
 from ..report.run.facts import Cost
 from ..report.run.shortcomings import warnings_of
 from ..storage.files import Stamp, stamp
@@ -63,7 +63,7 @@ class View(Struct, frozen=True):
 
     choice: Choice
     result: Condensation
-    conversation: Conversation
+    conversation: ConversationPage
     totals: Totals
     kept: frozenset[Address]
     cut: frozenset[Address]

@@ -17,7 +17,7 @@ import condense_cli
 from condense_cli import CondensationManager, api
 from condense_cli.core.transcript import Block, Message
 from condense_cli.errors import ConfigurationError, UsageError
-from condense_cli.providers.decision import Reason
+from condense_cli.providers.decision import DecisionReason
 
 MESSAGES = conversation(12)
 
@@ -130,11 +130,11 @@ NATIVE = {"provider": "native", "auto_condense_context_percent": 80}
 def test_the_manager_decides_and_runs() -> None:
     manager = CondensationManager(NATIVE, context_window=200_000, summarizer=Short())
     left = manager.condense(MESSAGES)
-    assert (left.messages, left.is_condensed, left.decision.reason) == (MESSAGES, False, Reason.BELOW)
+    assert (left.messages, left.is_condensed, left.decision.reason) == (MESSAGES, False, DecisionReason.BELOW)
     assert left.tokens_after == left.tokens_before > 0
     due = manager.condense(MESSAGES, usage={"input_tokens": 170_000, "output_tokens": 10})
     assert due.is_condensed
-    assert due.decision.reason is Reason.THRESHOLD
+    assert due.decision.reason is DecisionReason.THRESHOLD
     assert len(due.messages) < len(MESSAGES)
     assert due.tokens_after < due.tokens_before
     assert condense_cli.loads(due.messages).format == "anthropic"

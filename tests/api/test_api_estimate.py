@@ -19,7 +19,7 @@ from condense_cli.money.windows import signs_of
 from condense_cli.passes.context import Context
 from condense_cli.plugins import Installed
 from condense_cli.providers.registry import Registry
-from condense_cli.providers.window import Asked
+from condense_cli.providers.window import WindowFlags
 from condense_cli.providers.window import window_of as window_of_model
 from condense_cli.report.costs import facts as costs
 from condense_cli.report.estimate import facts as facts
@@ -127,7 +127,7 @@ def test_the_window_is_that_of_the_model_and_of_what_the_transcript_shows(monkey
     assert (model, user.allow_calls, asked, signs) == (
         "gpt-4o",
         False,
-        Asked(window=1_000_000),
+        WindowFlags(window=1_000_000),
         signs_of(replace(transcript, model="gpt-4o")),
     )
 

@@ -187,7 +187,7 @@ def test_backups_belong_to_one_file(file: Path) -> None:
 def test_undo_refuses_a_file_that_changes_meanwhile(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_place(file)
 
-    def writers(path: Path) -> list[open_files.Writer]:
+    def writers(path: Path) -> list[open_files.WritingProcess]:
         appended(path)
         return []
 

@@ -8,8 +8,8 @@ import pytest
 
 from condense_cli.config.profiles import BUILT_IN, OFFLINE, Access, Profile
 from condense_cli.config.user import KnownProfile, UserConfiguration
-from condense_cli.llm.access import Choice, Permission, choose, open_access
-from condense_cli.llm.reasons import Failure, Reason
+from condense_cli.llm.access import AccessChoice, Permission, choose, open_access
+from condense_cli.llm.reasons import Cause, Failure
 
 NOTHING = Permission()
 ALLOWED = Permission(allow_calls=True)
@@ -26,7 +26,7 @@ def user(**settings: Any) -> UserConfiguration:
     return UserConfiguration(profiles=known, **settings)
 
 
-def named(choice: Choice) -> str | None:
+def named(choice: AccessChoice) -> str | None:
     return choice.access.name if choice.access else None
 
 
@@ -38,7 +38,7 @@ def test_without_consent_nobody_is_called(dedicated: str | None, main: str | Non
     choice = choose(dedicated, main, user(profile=own), NOTHING, KEYS)
     assert choice.access is None
     assert choice.failure is not None
-    assert choice.failure.reason is Reason.NO_CONSENT
+    assert choice.failure.reason is Cause.NO_CONSENT
     assert choice.is_offline
     assert choice.warnings == ()
 
@@ -58,7 +58,7 @@ def test_the_profile_of_the_command_line_stands_for_every_other() -> None:
     missing = choose("first", "first", user(profile="first", allow_calls=True), Permission("second"), {"FIRST": "k1"})
     assert missing.access is None
     assert missing.failure is not None
-    assert missing.failure.reason is Reason.NO_KEY
+    assert missing.failure.reason is Cause.NO_KEY
     assert not missing.is_offline
 
 
@@ -100,7 +100,7 @@ def test_where_none_can_be_used_the_first_reason_is_the_reason() -> None:
     assert choice.access is None
     assert not choice.is_offline
     assert choice.failure is not None
-    assert choice.failure.reason is Reason.NO_KEY
+    assert choice.failure.reason is Cause.NO_KEY
     assert "SECOND" in choice.failure.what
     assert choice.warnings == (
         "There is no profile none-such.",
@@ -126,7 +126,7 @@ def test_a_plan_needs_no_key(permission: Permission) -> None:
     unknown = choose("none-such", None, user(), ALLOWED, {}, is_planned=True)
     assert unknown.access is None
     assert unknown.failure is not None
-    assert unknown.failure.reason is Reason.UNKNOWN_PROFILE
+    assert unknown.failure.reason is Cause.UNKNOWN_PROFILE
 
 
 def test_a_plan_needs_consent() -> None:
@@ -136,7 +136,7 @@ def test_a_plan_needs_consent() -> None:
 def test_an_unknown_profile_is_named_with_the_nearest() -> None:
     refused = open_access("secnd", user(), KEYS)
     assert isinstance(refused, Failure)
-    assert refused.reason is Reason.UNKNOWN_PROFILE
+    assert refused.reason is Cause.UNKNOWN_PROFILE
     assert refused.what == "There is no profile secnd."
     assert "Did you mean second?" in refused.hint
 
@@ -145,7 +145,7 @@ def test_an_unknown_profile_is_named_with_the_nearest() -> None:
 def test_a_blank_key_is_none(key: str) -> None:
     refused = open_access("first", user(), {"FIRST": key})
     assert isinstance(refused, Failure)
-    assert refused.reason is Reason.NO_KEY
+    assert refused.reason is Cause.NO_KEY
     assert refused.detail == ""
     assert "first" in refused.what
 
@@ -155,7 +155,7 @@ def test_a_blank_key_is_none(key: str) -> None:
 def test_a_key_that_no_key_can_be_is_refused_and_not_shown(key: str) -> None:
     refused = open_access("first", user(), {"FIRST": key})
     assert isinstance(refused, Failure)
-    assert refused.reason is Reason.NO_KEY
+    assert refused.reason is Cause.NO_KEY
     assert refused.detail == "(It is set, to characters that no key has.)"
     assert "FIRST" in refused.what
 

@@ -17,8 +17,8 @@ from condense_cli.config.user import (
     parse_user_configuration,
 )
 from condense_cli.errors import ConfigurationError
-from condense_cli.llm.access import Choice, Permission, choose, open_access
-from condense_cli.llm.reasons import Failure, Reason
+from condense_cli.llm.access import AccessChoice, Permission, choose, open_access
+from condense_cli.llm.reasons import Cause, Failure
 from condense_cli.money.prices import context_window, price_of
 
 EVERYTHING = """
@@ -192,11 +192,11 @@ def chosen(
     permission: Permission = ALLOWED,
     user: str = "",
     environment: dict[str, str] = KEYS,
-) -> Choice:
+) -> AccessChoice:
     return choose(dedicated, main, parse_user_configuration(user, "f"), permission, environment)
 
 
-def name_of(choice: Choice) -> str | None:
+def name_of(choice: AccessChoice) -> str | None:
     return choice.access.name if choice.access else None
 
 
@@ -206,7 +206,7 @@ def test_without_consent_nothing_is_called(dedicated: str | None, main: str | No
     choice = chosen(dedicated, main, Permission())
     assert choice.access is None
     assert choice.failure is not None
-    assert choice.failure.reason is Reason.NO_CONSENT
+    assert choice.failure.reason is Cause.NO_CONSENT
     assert choice.is_offline
 
 
@@ -216,7 +216,7 @@ def test_without_consent_nothing_is_called(dedicated: str | None, main: str | No
 )
 def test_ways_to_consent(permission: Permission, user: str) -> None:
     choice = chosen("gpt-4o-mini", None, permission, user)
-    assert choice == Choice(Access("gpt-4o-mini", BUILT_IN["gpt-4o-mini"], "b"))
+    assert choice == AccessChoice(Access("gpt-4o-mini", BUILT_IN["gpt-4o-mini"], "b"))
     assert not choice.is_offline
 
 
@@ -272,7 +272,7 @@ def test_without_a_usable_profile_the_first_reason_is_the_error() -> None:
     choice = chosen("nonesuch", "gpt-4o-mini", environment={})
     assert choice.access is None
     assert choice.failure is not None
-    assert choice.failure.reason is Reason.UNKNOWN_PROFILE
+    assert choice.failure.reason is Cause.UNKNOWN_PROFILE
     assert not choice.is_offline
     (warning,) = choice.warnings
     assert "gpt-4o-mini needs a key" in warning
@@ -282,7 +282,7 @@ def test_without_a_usable_profile_the_first_reason_is_the_error() -> None:
 def test_a_missing_key_is_named(environment: dict[str, str]) -> None:
     found = open_access("gpt-4o-mini", UserConfiguration(), environment)
     assert isinstance(found, Failure)
-    assert found.reason is Reason.NO_KEY
+    assert found.reason is Cause.NO_KEY
     assert "OPENAI_API_KEY" in found.what
 
 
@@ -290,7 +290,7 @@ def test_a_missing_key_is_named(environment: dict[str, str]) -> None:
 def test_a_key_that_cannot_be_one_is_not_sent() -> None:
     found = open_access("gpt-4o-mini", UserConfiguration(), {"OPENAI_API_KEY": "top\nsecret"})
     assert isinstance(found, Failure)
-    assert found.reason is Reason.NO_KEY
+    assert found.reason is Cause.NO_KEY
     assert "secret" not in str(found)
 
 

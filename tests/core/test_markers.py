@@ -7,6 +7,7 @@ import json
 import pytest
 from msgspec import Raw
 
+from condense_cli.core.lazy_text import LazyText
 from condense_cli.core.markers import (
     SPELLED,
     Gap,
@@ -26,7 +27,6 @@ from condense_cli.core.markers import (
     without_escape,
     without_escapes,
 )
-from condense_cli.core.spelled import Spelled
 
 HASH = "0a1b2c3d"
 SHORT = "012345"
@@ -210,8 +210,8 @@ def test_hashes_of_the_same_content() -> None:
 # A file may spell the ellipsis as an escape, and long texts are held as they are spelled.
 @pytest.mark.parametrize("ascii", [False, True])
 def test_a_marker_in_a_long_text_as_json_spells_it(ascii: bool) -> None:
-    def spelled(text: str) -> Spelled:
-        return Spelled(Raw(json.dumps("x" * 600 + text, ensure_ascii=ascii).encode()))
+    def spelled(text: str) -> LazyText:
+        return LazyText(Raw(json.dumps("x" * 600 + text, ensure_ascii=ascii).encode()))
 
     assert is_marked(spelled("\n[… 3 lines #012345]"))
     assert not is_marked(spelled("\n[…] 3 lines #012345]"))

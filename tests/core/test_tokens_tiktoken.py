@@ -33,7 +33,7 @@ from condense_cli.config.loading import parse_configuration
 from condense_cli.core import tiktoken_counter, tokens
 from condense_cli.core.tokens import COUNTERS, count_text, encoding_for
 from condense_cli.errors import UsageError
-from condense_cli.rows.reading import Lines
+from condense_cli.rows.reading import RowLines
 from condense_cli.rows.recognising import rows_in
 
 OLD: Final = "text-davinci-003"
@@ -234,7 +234,7 @@ def test_rows_in_other_processes_count_alike(fresh: None, rows_file: Path, monke
     assert kind is not None
     configuration = parse_configuration("preset: speed\ncounter: tiktoken\n")
     treatment = Treatment(Work(configuration), calls_of(Spending()))
-    task, batch = pickle.loads(pickle.dumps((RowsTask("rows", kind, treatment), Lines(1, data.splitlines(True)))))
+    task, batch = pickle.loads(pickle.dumps((RowsTask("rows", kind, treatment), RowLines(1, data.splitlines(True)))))
     do = partial(condense_batch, task, kind)
     plain = apart(do, treatment, batch)[0]
     tokens._counter.cache_clear()

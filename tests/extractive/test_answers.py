@@ -6,7 +6,7 @@ import pytest
 from answers import ANSWERS, NO_ANSWERS, RULE
 from build import LONG, anthropic, assistant, call, result, user
 
-from condense_cli.core.spelled import Spelled
+from condense_cli.core.lazy_text import LazyText
 from condense_cli.core.transcript import Block, BlockKind, Place
 from condense_cli.extractive.answers import is_all_words, lines_with_words, words_in
 from condense_cli.ledger.collect import collect
@@ -64,7 +64,7 @@ def test_long_answers_are_found(name: str) -> None:
     text = ANSWERS[name][0].replace("pnpm", "pnpm " * 200)
     said = anthropic(user("Go."), assistant([call("asked", "Bash")]), user([result("asked", text)]))
     block = said.messages[-1].blocks[0]
-    assert isinstance(block.content, Spelled)
+    assert isinstance(block.content, LazyText)
     assert "pnpm pnpm" in words_in(block)
     assert is_all_words(block)
     assert not is_all_words(anthropic(user("Go."), assistant("x"), user(f"x{text}")).messages[-1].blocks[0])

@@ -17,9 +17,9 @@ from condense_cli.core.tokens import Counter
 from condense_cli.extractive import editable, mentions
 from condense_cli.extractive.likelihood import MODEL, likelihoods
 from condense_cli.extractive.parts import Key
+from condense_cli.extractive.shared_budget import SharedBudget, shorten_to_budget, summarize
 from condense_cli.extractive.shorten import Priced, shorten_each
 from condense_cli.extractive.survey import Survey
-from condense_cli.extractive.together import Together, shorten_together, summarize
 from condense_cli.extractive.units import LONG_LINE, pieces, render, split
 from condense_cli.extractive.weights import FACTS, LINES
 
@@ -85,13 +85,13 @@ def test_a_limit_is_kept_and_what_stays_stands_in_order(text: str, limit: int) -
 def test_a_common_budget_is_kept_in_any_order(texts: list[str], budget: int, random: Any) -> None:
     survey = _survey(*texts)
     keys = _results(survey)
-    together = shorten_together(survey, keys, budget)
+    together = shorten_to_budget(survey, keys, budget)
     floor = sum(min(COUNT(survey.parts[key].text), 3 * MARKER) for key in keys)
     assert sum(map(COUNT, together.values())) <= max(budget, floor)
     again = _survey(*(together[key] for key in keys))
-    assert shorten_together(again, keys, budget) == together
+    assert shorten_to_budget(again, keys, budget) == together
     shuffled = random.sample(keys, len(keys))
-    assert shorten_together(survey, shuffled, budget) == together
+    assert shorten_to_budget(survey, shuffled, budget) == together
     limits = {key: budget // len(keys) for key in keys}
     assert shorten_each(survey, limits) == shorten_each(survey, {key: limits[key] for key in shuffled})
 
@@ -162,7 +162,7 @@ def test_the_newest_mention_stays() -> None:
     new = "\n".join([*filler, "the setting retry_limit is 17", *filler[:30]])
     survey = _survey(old, new)
     older, newer = _results(survey)
-    shortened = shorten_together(survey, [older, newer], 40)
+    shortened = shorten_to_budget(survey, [older, newer], 40)
     assert "retry_limit" in shortened[newer]
     assert "retry_limit" not in shortened[older]
 
@@ -205,7 +205,7 @@ def test_replaced_lines_give_way_to_the_newest_state() -> None:
     )
     first, _, last = _results(survey)
     written = [key for key, part in survey.parts.items() if part.text == new]
-    shortened = shorten_together(survey, [first, *written], COUNT(new) + 40)
+    shortened = shorten_to_budget(survey, [first, *written], COUNT(new) + 40)
     assert shortened[last] == new
     assert len(shortened[first].split("\n")) < 6
 
@@ -261,7 +261,7 @@ def test_real_conversations_keep_their_budgets(path: Any) -> None:
     survey = Survey(messages, COUNT)
     keys = [key for key, part in survey.parts.items() if part.is_result]
     total = sum(COUNT(survey.parts[key].text) for key in keys)
-    shortened = shorten_together(survey, keys, total // 2)
+    shortened = shorten_to_budget(survey, keys, total // 2)
     floor = sum(min(COUNT(survey.parts[key].text), 2 * MARKER) for key in keys)
     assert sum(map(COUNT, shortened.values())) <= max(total // 2, floor)
     for key in keys:
@@ -276,7 +276,7 @@ def test_sums_of_floats_are_those_of_exact_numbers() -> None:
     assert likelihoods([(1e16, 1.0, -1e16)], (1.0, 1.0, 1.0)) == [1 / (1 + exp(-1))]
     survey = _survey("\n".join(f"the setting limit_{number} is {number}" for number in range(40)))
     survey.weights = [0.1] * len(survey.weights)
-    worth = Together(Priced(survey), _results(survey)).worth(10_000)
+    worth = SharedBudget(Priced(survey), _results(survey)).value_per_token(10_000)
     assert worth in [fsum([0.1] * number) for number in range(10, 200)]
 
 

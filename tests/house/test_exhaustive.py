@@ -14,7 +14,7 @@ from condense_cli.core.transcript import CONTENT_TYPE_OF_KIND, BlockKind, Family
 from condense_cli.ledger.entries import State
 from condense_cli.ledger.written import _STATES
 from condense_cli.llm.prompts import _BLOCKS, Subject
-from condense_cli.llm.reasons import _TEXTS, Reason
+from condense_cli.llm.reasons import _TEXTS, Cause
 from condense_cli.providers.phases import _CONTENT
 from condense_cli.report.difference.facts import What
 from condense_cli.report.inspection.facts import _KIND_NAMES
@@ -30,7 +30,7 @@ from condense_cli.sessions.places import Client
         (CONTENT_TYPE_OF_KIND, BlockKind, {BlockKind.THINKING, BlockKind.OPAQUE}),
         (_KIND_NAMES, BlockKind, {BlockKind.TEXT}),
         (RULES, Family, ()),
-        (_TEXTS, Reason, ()),
+        (_TEXTS, Cause, ()),
         (_BLOCKS, Subject, {Subject.CONVERSATION}),
         (_WHAT_STYLE, What, ()),
         (READERS, Client, ()),

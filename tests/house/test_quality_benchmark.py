@@ -19,7 +19,7 @@ import shapes
 
 from condense_cli import api
 from condense_cli.core.transcript import BlockKind, Transcript
-from condense_cli.quality.asked import texts_in
+from condense_cli.quality.needs import texts_in
 
 TWO_PARTS = [{"type": "text", "text": "first part"}, {"type": "text", "text": "second part"}]
 

@@ -14,7 +14,7 @@ from condense_cli.config.loading import parse_configuration
 from condense_cli.core.transcript import Transcript
 from condense_cli.errors import BrokenOutputError
 from condense_cli.passes.condensation import Condensation, Proof
-from condense_cli.proven import Fault, Gentler, checked, fault_of
+from condense_cli.proven import Gentler, RunFault, checked, fault_of
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def condensed() -> Condensation:
     return replace(api.condense(anthropic(*conversation(9)), preset="speed"), proof=None)
 
 
-def faults(monkeypatch: pytest.MonkeyPatch, *found: Fault | None) -> None:
+def faults(monkeypatch: pytest.MonkeyPatch, *found: RunFault | None) -> None:
     """What is found one after the other; nothing after the last."""
     left = [*found]
     monkeypatch.setattr(proven, "fault_of", lambda result, data: left.pop(0) if left else None)
@@ -50,7 +50,7 @@ def test_a_result_without_a_fault_is_proven(condensed: Condensation, monkeypatch
 
 
 def test_what_is_tried_after_each_fault(condensed: Condensation, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [Fault(5, 20, 7, "it is wrong."), Fault(30, 31, 9, "that too"), *[Fault(12, 12, 1, "again")] * 3]
+    found = [RunFault(5, 20, 7, "it is wrong."), RunFault(30, 31, 9, "that too"), *[RunFault(12, 12, 1, "again")] * 3]
     faults(monkeypatch, *found)
     runs = Runs(condensed)
     result = proven.proven(runs)
@@ -72,7 +72,7 @@ def test_what_is_tried_after_each_fault(condensed: Condensation, monkeypatch: py
 def test_where_every_run_is_wrong_the_first_result_is_left_and_not_given(
     condensed: Condensation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    faults(monkeypatch, *[Fault(0, 0, 3, "it is wrong")] * 7)
+    faults(monkeypatch, *[RunFault(0, 0, 3, "it is wrong")] * 7)
     runs = Runs(condensed)
     result = proven.proven(runs)
     assert result is condensed
@@ -84,7 +84,7 @@ def test_where_every_run_is_wrong_the_first_result_is_left_and_not_given(
 
 
 def test_what_did_not_change_needs_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    faults(monkeypatch, Fault(0, 0, 1, "x"), Fault(0, 0, 1, "x"))
+    faults(monkeypatch, RunFault(0, 0, 1, "x"), RunFault(0, 0, 1, "x"))
     same = replace(api.condense(anthropic(*conversation(1)), preset="lossless"), proof=None)
     assert not same.transcript.is_changed
     runs = Runs(same)
@@ -142,27 +142,27 @@ def test_the_bytes_of_a_transcript_have_no_fault() -> None:
 @pytest.mark.parametrize(
     ("position", "number", "fault"),
     [
-        (0, 0, Fault(0, 0, 1, "a text of the user would read differently")),
-        (1, 0, Fault(1, 1, 2, "a text of the assistant would read differently")),
-        (2, 0, Fault(2, 2, 3, "a result of Read would read differently")),
-        (3, 0, Fault(3, 3, 4, "a text of the assistant would read differently")),
+        (0, 0, RunFault(0, 0, 1, "a text of the user would read differently")),
+        (1, 0, RunFault(1, 1, 2, "a text of the assistant would read differently")),
+        (2, 0, RunFault(2, 2, 3, "a result of Read would read differently")),
+        (3, 0, RunFault(3, 3, 4, "a text of the assistant would read differently")),
     ],
 )
-def test_where_the_bytes_say_something_else(position: int, number: int, fault: Fault) -> None:
+def test_where_the_bytes_say_something_else(position: int, number: int, fault: RunFault) -> None:
     assert fault_of(changed(position, number, "other"), read().source.data) == fault
 
 
 def test_faults_reach_from_the_first_to_the_last_block() -> None:
     meant = changed(1, 0, "other")
     data = formats.serialize(changed(3, 0, "more"))
-    assert fault_of(meant, data) == Fault(1, 3, 2, "a text of the assistant would read differently")
+    assert fault_of(meant, data) == RunFault(1, 3, 2, "a text of the assistant would read differently")
 
 
 def test_what_would_be_missing_or_would_follow() -> None:
     lines = read().source.data.splitlines(keepends=True)
-    assert fault_of(read(), b"".join(lines[:3])) == Fault(3, 3, 4, "a text of the assistant would be missing")
+    assert fault_of(read(), b"".join(lines[:3])) == RunFault(3, 3, 4, "a text of the assistant would be missing")
     longer = b"".join([*lines, b'{"role": "user", "content": "e"}\n'])
-    assert fault_of(read(), longer) == Fault(3, 3, 4, "a text of the user would follow it")
+    assert fault_of(read(), longer) == RunFault(3, 3, 4, "a text of the user would follow it")
 
 
 def test_a_rule_that_the_input_kept_is_named_before_anything_else(condensed: Condensation) -> None:

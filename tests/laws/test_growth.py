@@ -12,11 +12,11 @@ from real import PROJECT
 
 from condense_cli import api
 from condense_cli.core import json_text
-from condense_cli.core.spelled import Spelled
+from condense_cli.core.lazy_text import LazyText
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Block, Message
 from condense_cli.extractive import shorten
-from condense_cli.extractive.again import said_again
+from condense_cli.extractive.restated import restated_units
 from condense_cli.extractive.survey import Survey
 from condense_cli.lossless import states
 from condense_cli.lossless.encode import encode
@@ -39,14 +39,14 @@ class Work:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls = self.characters = 0
         for holder, name in (
-            (Spelled, "__str__"), (Spelled, "__contains__"), (states, "elements"), (states, "by_tag"),
+            (LazyText, "__str__"), (LazyText, "__contains__"), (states, "elements"), (states, "by_tag"),
             (json_text, "replace_values"),
         ):  # fmt: skip
             monkeypatch.setattr(holder, name, self._counted(getattr(holder, name)))
 
     def _counted(self, function: Any) -> Any:
         def counted(text: Any, *more: Any) -> Any:
-            self.characters += len(text.literal) if isinstance(text, Spelled) else len(text)
+            self.characters += len(text.literal) if isinstance(text, LazyText) else len(text)
             return function(text, *more)
 
         return counted
@@ -91,7 +91,7 @@ def test_a_block_is_asked_about_once() -> None:
 # What the assistant says again later is looked for in the whole conversation.
 def test_texts_that_are_shortened_one_by_one_are_priced_together(monkeypatch: pytest.MonkeyPatch) -> None:
     survey = Survey(api.loads(SHAPES["equal turns"](8_000)).messages, Counter())
-    looking = Mock(wraps=said_again)
+    looking = Mock(wraps=restated_units)
     monkeypatch.setattr(shorten, "said_again", looking)
     texts = shorten.shorten_each(survey, dict.fromkeys(survey.parts, 9))
     assert len(texts) > 20

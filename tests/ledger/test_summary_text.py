@@ -11,10 +11,10 @@ from condense_cli import api
 from condense_cli.core.markers import SummaryMark
 from condense_cli.core.tokens import Counter
 from condense_cli.core.transcript import Message, Transcript
+from condense_cli.extractive.shared_budget import summarize
 from condense_cli.extractive.shorten import stretches_of
 from condense_cli.extractive.summary import Sections
 from condense_cli.extractive.survey import Survey
-from condense_cli.extractive.together import summarize
 from condense_cli.formats.engine.own_summaries import NO_REQUEST
 from condense_cli.ledger.collect import collect
 from condense_cli.passes.modes.stretch import said_by_summary

@@ -14,12 +14,12 @@ from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import Fulfilment
 from condense_cli.llm.client import Answer, Request
 from condense_cli.llm.prompts import PromptTask, Subject
-from condense_cli.llm.reasons import Reason
+from condense_cli.llm.reasons import Cause
 from condense_cli.llm.summaries import summarize
 from condense_cli.money.economics import CallUsage
 
 NAMES = tuple(f"name_{number}" for number in range(10))
-LACKS = Reason.LACKS_CONTENT
+LACKS = Cause.LACKS_CONTENT
 
 
 def task(number: int = 0, share: float = 0.2, lines: int = 1, listed: str = "") -> PromptTask:

@@ -8,7 +8,7 @@ from fake_client import EACH, profile, reasons, request, run
 
 from condense_cli.llm.budget import Budget, Worst
 from condense_cli.llm.client import Answer, Request
-from condense_cli.llm.reasons import Reason
+from condense_cli.llm.reasons import Cause
 from condense_cli.money.economics import CallUsage
 
 WORST = 64 + 4 + 150
@@ -23,7 +23,7 @@ def test_no_call_starts_that_could_cross_the_limit_of_tokens() -> None:
     done, fake = run([request(number) for number in range(100)], used_little, budget=budget)
     fitting = (3 * WORST - WORST) // 15 + 1
     assert len(fake.asked) == fitting
-    assert reasons(done) == [None] * fitting + [Reason.BUDGET_SPENT] * (100 - fitting)
+    assert reasons(done) == [None] * fitting + [Cause.BUDGET_SPENT] * (100 - fitting)
     assert done.spent.tokens <= 3 * WORST
 
 
@@ -32,7 +32,7 @@ def test_no_call_starts_that_could_cross_the_limit_of_money() -> None:
     done, _ = run([request(number) for number in range(100)], budget=Budget(max_cost=limit))
     worst = (68 * Decimal(1) + 150 * Decimal(10)) / 1_000_000
     fitting = int((limit - worst) / EACH.cost) + 1
-    assert reasons(done) == [None] * fitting + [Reason.BUDGET_SPENT] * (100 - fitting)
+    assert reasons(done) == [None] * fitting + [Cause.BUDGET_SPENT] * (100 - fitting)
     assert done.spent.cost == fitting * EACH.cost <= limit
 
 
@@ -40,24 +40,24 @@ def test_a_budget_lasts_for_a_whole_run() -> None:
     budget = Budget(max_cost=Decimal("0.003"))
     first, _ = run([request("a")], budget=budget)
     second, _ = run([request("b"), request("c")], budget=budget)
-    assert reasons(first) + reasons(second) == [None, None, Reason.BUDGET_SPENT]
+    assert reasons(first) + reasons(second) == [None, None, Cause.BUDGET_SPENT]
 
 
 def test_a_call_of_unknown_use_takes_its_worst_case() -> None:
     budget = Budget(max_tokens=2 * WORST - 1)
     done, _ = run([request("a"), request("b")], lambda request: Answer("short", None), budget=budget)
-    assert reasons(done) == [None, Reason.BUDGET_SPENT]
+    assert reasons(done) == [None, Cause.BUDGET_SPENT]
 
 
 def test_without_a_price_a_limit_in_money_permits_nothing() -> None:
     done, fake = run([request("a")], access_profile=profile(price=None), budget=Budget(max_cost=Decimal(100)))
-    assert reasons(done) == [Reason.UNPRICED]
+    assert reasons(done) == [Cause.UNPRICED]
     assert fake.asked == []
 
 
 def test_a_budget_of_nothing_permits_nothing() -> None:
     done, fake = run([request("a")], budget=Budget(max_cost=Decimal(0)))
-    assert reasons(done) == [Reason.BUDGET_SPENT]
+    assert reasons(done) == [Cause.BUDGET_SPENT]
     assert fake.asked == []
 
 

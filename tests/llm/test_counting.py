@@ -27,7 +27,7 @@ from condense_cli.errors import UsageError
 from condense_cli.formats import parse
 from condense_cli.llm.client import Answer, CallError, Request
 from condense_cli.llm.counting import counted_factor
-from condense_cli.llm.reasons import Reason
+from condense_cli.llm.reasons import Cause
 from condense_cli.llm.redaction import Redactor
 from condense_cli.rules.validity import validate
 
@@ -200,14 +200,14 @@ ODD: Sequence[Any] = (None, "many", 3.5, -1, True, [], {"tokens": 3})
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("told", ODD, ids=str)
 def test_what_is_no_number_is_no_count(api: Api, told: Any) -> None:
-    assert refused(played.number(told), api).failure.reason is Reason.MALFORMED
+    assert refused(played.number(told), api).failure.reason is Cause.MALFORMED
 
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("play", [played.counting(0.79), played.counting(4.1), played.number(400), played.number(0)])
 def test_a_count_that_cannot_be_is_not_believed(api: Api, play: Play) -> None:
     error = refused(play, api)
-    assert error.failure.reason is Reason.NOT_BELIEVED
+    assert error.failure.reason is Cause.NOT_BELIEVED
     assert "0.8 to 4" in str(error)
 
 
@@ -217,7 +217,7 @@ def test_a_count_that_cannot_be_is_not_believed(api: Api, play: Play) -> None:
 )
 @pytest.mark.parametrize("kind", ["application/json", "text/html"])
 def test_a_malformed_answer_is_no_count(api: Api, text: str, kind: str) -> None:
-    assert refused(played.raw(text, kind), api).failure.reason is Reason.MALFORMED
+    assert refused(played.raw(text, kind), api).failure.reason is Cause.MALFORMED
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -234,7 +234,7 @@ def test_every_failure_has_its_reason(case: str, api: Api) -> None:
 def test_a_server_without_the_endpoint_gets_no_text(api: Api) -> None:
     with model_server(played.status(404, "not_found")) as server, pytest.raises(CallError) as caught:
         count(server.url, api)
-    assert caught.value.failure.reason is Reason.NO_COUNTING
+    assert caught.value.failure.reason is Cause.NO_COUNTING
     assert "127.0.0.1" in str(caught.value)
     assert "listing" not in json.dumps(server.bodies)
 
@@ -251,7 +251,7 @@ def test_what_passes_is_tried_again(api: Api) -> None:
 @pytest.mark.parametrize("before", [(), (played.counting(1),)], ids=["at once", "on the text"])
 def test_a_server_that_says_nothing(api: Api, before: tuple[Play, ...]) -> None:
     error = refused(played.in_turn(*before, played.hang), api, timeout_seconds=0.2, max_retries=0)
-    assert error.failure.reason is Reason.TIMEOUT
+    assert error.failure.reason is Cause.TIMEOUT
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -260,7 +260,7 @@ def test_an_answer_that_breaks_off(api: Api) -> None:
         exchange.promised = 100_000
         played.number(1)(exchange)
 
-    assert refused(play, api, max_retries=0).failure.reason in (Reason.CUT_OFF, Reason.CONNECTION)
+    assert refused(play, api, max_retries=0).failure.reason in (Cause.CUT_OFF, Cause.CONNECTION)
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -269,4 +269,4 @@ def test_no_server(api: Api) -> None:
         pass
     with pytest.raises(CallError) as caught:
         count(server.url, api, max_retries=0)
-    assert caught.value.failure.reason is Reason.CONNECTION
+    assert caught.value.failure.reason is Cause.CONNECTION

@@ -17,7 +17,7 @@ from condense_cli.config.profiles import BUILT_IN
 from condense_cli.llm import cache as cache_module
 from condense_cli.llm.cache import Cache, Stored, cache_path, key_of
 from condense_cli.llm.client import Request
-from condense_cli.llm.reasons import Reason
+from condense_cli.llm.reasons import Cause
 
 MINI = BUILT_IN["gpt-4o-mini"]
 REQUEST = Request("Shorten it.", "a text", 100)
@@ -37,8 +37,8 @@ def test_what_was_put_is_there_for_the_next_run(path: Path) -> None:
 
 
 def test_a_refusal_is_kept_too(path: Path) -> None:
-    Cache(path).put(KEY, Stored(reason=Reason.EMPTY))
-    assert Cache(path).get(KEY) == Stored(reason=Reason.EMPTY)
+    Cache(path).put(KEY, Stored(reason=Cause.EMPTY))
+    assert Cache(path).get(KEY) == Stored(reason=Cause.EMPTY)
 
 
 def test_what_was_never_put_is_not_there(path: Path) -> None:
@@ -199,7 +199,7 @@ def test_info_and_clear(path: Path) -> None:
     assert cache.info().answers == cache.info().bytes == cache.clear() == 0
     assert not path.exists(), "asking makes no file"
     cache.put(KEY, Stored("a summary"))
-    cache.put(b"other", Stored(reason=Reason.OVER_LIMIT))
+    cache.put(b"other", Stored(reason=Cause.OVER_LIMIT))
     found = cache.info()
     assert (found.path, found.answers, found.refused) == (path, 2, 1)
     assert found.bytes > 0

@@ -22,7 +22,7 @@ from condense_cli.llm import calls
 from condense_cli.llm.cache import Cache
 from condense_cli.llm.calls import Fulfilment, Progress, fulfil
 from condense_cli.llm.client import Answer, CallError, Client, Request
-from condense_cli.llm.reasons import Names, Reason, failure
+from condense_cli.llm.reasons import Cause, Names, failure
 from condense_cli.llm.spending import Spent
 from condense_cli.money.economics import CallUsage
 
@@ -72,20 +72,18 @@ def test_equal_requests_are_called_once() -> None:
 
 def test_an_answer_over_the_limit_is_refused_and_paid_for() -> None:
     done, _ = run([request("a", limit=3), request("b", limit=4)])
-    assert reasons(done) == [Reason.OVER_LIMIT, None]
+    assert reasons(done) == [Cause.OVER_LIMIT, None]
     assert done.outcomes[0].text is None
     assert done.outcomes[0].spent == EACH
 
 
 def test_an_answer_that_is_not_smaller_is_refused() -> None:
     done, _ = run([request("a", replaced=4), request("b", replaced=5)])
-    assert reasons(done) == [Reason.NOT_SMALLER, None]
+    assert reasons(done) == [Cause.NOT_SMALLER, None]
 
 
 # Answers of no use are paid for like others: after five in a row nothing more is asked.
-@pytest.mark.parametrize(
-    "reply", [failing(Reason.EMPTY), failing(Reason.OVER_LIMIT), lambda _: Answer("a " * 200, None)]
-)
+@pytest.mark.parametrize("reply", [failing(Cause.EMPTY), failing(Cause.OVER_LIMIT), lambda _: Answer("a " * 200, None)])
 def test_answers_of_no_use_end_it(reply: Reply) -> None:
     done, fake = run([request(number) for number in range(34)], reply)
     assert len(fake.asked) < 34 / 2
@@ -93,22 +91,22 @@ def test_answers_of_no_use_end_it(reply: Reply) -> None:
 
 
 def test_a_refusal_for_want_of_a_key_says_what_to_give() -> None:
-    why = failure(Reason.UNAUTHORISED, Names(profile="local", host="localhost"))
+    why = failure(Cause.UNAUTHORISED, Names(profile="local", host="localhost"))
     assert "sends no key" in why.what
     assert "`key_variable`" in why.hint
-    assert "HELD" in failure(Reason.UNAUTHORISED, Names(profile="local", variable="HELD")).hint
+    assert "HELD" in failure(Cause.UNAUTHORISED, Names(profile="local", variable="HELD")).hint
 
 
-@pytest.mark.parametrize("reason", [Reason.UNAUTHORISED, Reason.MODEL_NOT_FOUND, Reason.OUT_OF_CREDIT])
-def test_after_a_hopeless_failure_the_rest_is_not_tried(reason: Reason) -> None:
+@pytest.mark.parametrize("reason", [Cause.UNAUTHORISED, Cause.MODEL_NOT_FOUND, Cause.OUT_OF_CREDIT])
+def test_after_a_hopeless_failure_the_rest_is_not_tried(reason: Cause) -> None:
     done, fake = run([request(number) for number in range(50)], failing(reason))
     assert set(reasons(done)) == {reason}
     assert len(fake.asked) <= 2 * profile().max_parallel_calls
 
 
 # A limit that the model does not take, say, makes it refuse every request.
-@pytest.mark.parametrize("reason", [Reason.CONNECTION, Reason.REQUEST_REFUSED])
-def test_a_server_that_fails_again_and_again_is_left_alone(reason: Reason) -> None:
+@pytest.mark.parametrize("reason", [Cause.CONNECTION, Cause.REQUEST_REFUSED])
+def test_a_server_that_fails_again_and_again_is_left_alone(reason: Cause) -> None:
     done, fake = run([request(number) for number in range(100)], failing(reason))
     assert set(reasons(done)) == {reason}
     assert len(fake.asked) <= 2 * profile().max_parallel_calls
@@ -117,20 +115,20 @@ def test_a_server_that_fails_again_and_again_is_left_alone(reason: Reason) -> No
 def test_single_failures_stop_nothing() -> None:
     def now_and_then(request: Request) -> Answer:
         if request.prompt.endswith(("3", "7")):
-            raise CallError(failure(Reason.SERVER_ERROR))
+            raise CallError(failure(Cause.SERVER_ERROR))
         return echo(request)
 
     done, _ = run([request(number) for number in range(40)], now_and_then)
-    assert reasons(done).count(Reason.SERVER_ERROR) == 8
+    assert reasons(done).count(Cause.SERVER_ERROR) == 8
     assert reasons(done).count(None) == 32
 
 
 def test_a_client_that_cannot_be_made_fails_every_request() -> None:
     def opened(access: Access) -> Client:
-        raise CallError(failure(Reason.SDK_MISSING))
+        raise CallError(failure(Cause.SDK_MISSING))
 
     done = fulfil([request(1), request(2)], caller(opened=opened))
-    assert reasons(done) == [Reason.SDK_MISSING] * 2
+    assert reasons(done) == [Cause.SDK_MISSING] * 2
     assert done.spent == Spent()
 
 
@@ -139,7 +137,7 @@ def test_a_defect_in_a_client_is_a_failure_and_no_crash() -> None:
         raise RuntimeError("a defect")
 
     done, _ = run([request(1)], broken)
-    assert reasons(done) == [Reason.MALFORMED]
+    assert reasons(done) == [Cause.MALFORMED]
     assert done.spent.unknown == 1
 
 
@@ -150,13 +148,13 @@ def test_what_is_not_known_is_counted_and_not_taken_for_nothing() -> None:
     assert run([request(1)], silent)[0].spent == Spent(1, 0, Decimal(0), 1)
     unpriced = profile(price=None)
     assert run([request(1)], access_profile=unpriced)[0].spent == Spent(1, INPUT + OUTPUT, Decimal(0), 1)
-    broken_off = failing(Reason.CUT_OFF, CallUsage(INPUT, 1, is_whole=False))
+    broken_off = failing(Cause.CUT_OFF, CallUsage(INPUT, 1, is_whole=False))
     assert run([request(1)], broken_off)[0].spent == Spent(1, INPUT + 1, Decimal("0.00101"), 1)
 
 
 def test_the_sum_of_the_outcomes_is_what_was_spent() -> None:
     done, _ = run([request(number % 3, limit=3 + number % 2) for number in range(9)])
-    assert set(reasons(done)) == {None, Reason.OVER_LIMIT}
+    assert set(reasons(done)) == {None, Cause.OVER_LIMIT}
     assert sum((outcome.spent for outcome in done.outcomes), Spent()) == done.spent
 
 
@@ -176,7 +174,7 @@ def test_a_call_without_end_is_given_up() -> None:
     with model_server(played.dribble) as server:
         endless = profile(base_url=server.url, total_seconds=0.3)
         done = fulfil([request(number) for number in range(2)], caller(endless))
-    assert reasons(done) == [Reason.TIMEOUT] * 2
+    assert reasons(done) == [Cause.TIMEOUT] * 2
     assert done.spent.unknown == 2
 
 
@@ -199,10 +197,10 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     finally:
         released.set()
     assert done.is_interrupted
-    assert reasons(done) == [None, None] + [Reason.INTERRUPTED] * 8
+    assert reasons(done) == [None, None] + [Cause.INTERRUPTED] * 8
     assert done.spent.calls >= 2
     assert done.spent.unknown == done.spent.calls - 2, "of calls that were given up nobody knows the cost"
-    assert reasons(run([request(0)], failing(Reason.CONNECTION), cache=cache)[0]) == [None]
+    assert reasons(run([request(0)], failing(Cause.CONNECTION), cache=cache)[0]) == [None]
 
 
 CHILD = """
@@ -241,13 +239,13 @@ def test_in_a_mixture_of_everything_each_outcome_has_a_text_or_its_reason(
 ) -> None:
     pytest.importorskip(api)
     monkeypatch.setattr(calls, "_GIVE_UP_AFTER", 99)
-    plays: dict[str, tuple[Play, Reason | None]] = {
+    plays: dict[str, tuple[Play, Cause | None]] = {
         "good": (played.good(), None),
-        "cut": (played.cut, Reason.CUT_OFF),
-        "empty": (played.ending("end_turn", "stop", ""), Reason.EMPTY),
-        "busy": (played.status(500, "api_error"), Reason.SERVER_ERROR),
-        "long": (played.good("word " * 200), Reason.OVER_LIMIT),
-        "refused": (played.ending("refusal", "content_filter"), Reason.REFUSED_BY_MODEL),
+        "cut": (played.cut, Cause.CUT_OFF),
+        "empty": (played.ending("end_turn", "stop", ""), Cause.EMPTY),
+        "busy": (played.status(500, "api_error"), Cause.SERVER_ERROR),
+        "long": (played.good("word " * 200), Cause.OVER_LIMIT),
+        "refused": (played.ending("refusal", "content_filter"), Cause.REFUSED_BY_MODEL),
     }
 
     def play(exchange: played.Exchange) -> None:

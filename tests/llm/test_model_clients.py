@@ -11,7 +11,7 @@ from model_server import INPUT, OUTPUT, Play, model_server
 from condense_cli.config.profiles import Access, Profile
 from condense_cli.llm.client import Answer, CallError, Request
 from condense_cli.llm.connecting import connect
-from condense_cli.llm.reasons import Reason
+from condense_cli.llm.reasons import Cause
 from condense_cli.money.economics import CallUsage
 
 pytest.importorskip("anthropic")
@@ -127,33 +127,33 @@ def test_a_compatible_server_that_reports_no_numbers(odd: Any) -> None:
     assert answered(play, "anthropic").usage is None
 
 
-FAILURES: dict[str, tuple[Play, Reason]] = {
-    "cut stream": (played.cut, Reason.CUT_OFF),
-    "overloaded inside the stream": (played.error_inside("overloaded_error"), Reason.OVERLOADED),
-    "server error inside the stream": (played.error_inside("api_error"), Reason.SERVER_ERROR),
-    "unknown error inside the stream": (played.error_inside("new_kind_of_error"), Reason.SERVER_ERROR),
-    "400": (played.status(400, "invalid_request_error"), Reason.REQUEST_REFUSED),
-    "401": (played.status(401, "authentication_error"), Reason.UNAUTHORISED),
-    "402": (played.status(402), Reason.OUT_OF_CREDIT),
-    "403": (played.status(403, "permission_error"), Reason.UNAUTHORISED),
-    "404": (played.status(404, "not_found_error"), Reason.MODEL_NOT_FOUND),
-    "413": (played.status(413, "request_too_large"), Reason.REQUEST_REFUSED),
-    "429 for ever": (played.status(429, "rate_limit_error"), Reason.RATE_LIMITED),
-    "429 without credit": (played.status(429, "insufficient_quota"), Reason.OUT_OF_CREDIT),
-    "500 for ever": (played.status(500, "api_error"), Reason.SERVER_ERROR),
-    "529": (played.status(529, "overloaded_error"), Reason.OVERLOADED),
-    "empty answer": (played.ending("end_turn", "stop", ""), Reason.EMPTY),
-    "blank answer": (played.ending("end_turn", "stop", " \n\t"), Reason.EMPTY),
-    "stopped at the limit": (played.ending("max_tokens", "length"), Reason.OVER_LIMIT),
-    "refusal": (played.ending("refusal", "content_filter"), Reason.REFUSED_BY_MODEL),
-    "tool call": (played.ending("tool_use", "tool_calls"), Reason.MALFORMED),
-    "wrong JSON": (played.raw("event: message_start\ndata: {not json\n\n"), Reason.MALFORMED),
+FAILURES: dict[str, tuple[Play, Cause]] = {
+    "cut stream": (played.cut, Cause.CUT_OFF),
+    "overloaded inside the stream": (played.error_inside("overloaded_error"), Cause.OVERLOADED),
+    "server error inside the stream": (played.error_inside("api_error"), Cause.SERVER_ERROR),
+    "unknown error inside the stream": (played.error_inside("new_kind_of_error"), Cause.SERVER_ERROR),
+    "400": (played.status(400, "invalid_request_error"), Cause.REQUEST_REFUSED),
+    "401": (played.status(401, "authentication_error"), Cause.UNAUTHORISED),
+    "402": (played.status(402), Cause.OUT_OF_CREDIT),
+    "403": (played.status(403, "permission_error"), Cause.UNAUTHORISED),
+    "404": (played.status(404, "not_found_error"), Cause.MODEL_NOT_FOUND),
+    "413": (played.status(413, "request_too_large"), Cause.REQUEST_REFUSED),
+    "429 for ever": (played.status(429, "rate_limit_error"), Cause.RATE_LIMITED),
+    "429 without credit": (played.status(429, "insufficient_quota"), Cause.OUT_OF_CREDIT),
+    "500 for ever": (played.status(500, "api_error"), Cause.SERVER_ERROR),
+    "529": (played.status(529, "overloaded_error"), Cause.OVERLOADED),
+    "empty answer": (played.ending("end_turn", "stop", ""), Cause.EMPTY),
+    "blank answer": (played.ending("end_turn", "stop", " \n\t"), Cause.EMPTY),
+    "stopped at the limit": (played.ending("max_tokens", "length"), Cause.OVER_LIMIT),
+    "refusal": (played.ending("refusal", "content_filter"), Cause.REFUSED_BY_MODEL),
+    "tool call": (played.ending("tool_use", "tool_calls"), Cause.MALFORMED),
+    "wrong JSON": (played.raw("event: message_start\ndata: {not json\n\n"), Cause.MALFORMED),
     "another shape": (
         played.raw('event: message_start\ndata: {"type": "message_start", "hello": 1}\n\n'),
-        Reason.MALFORMED,
+        Cause.MALFORMED,
     ),
-    "a web page": (played.raw("<html>Welcome</html>", "text/html"), Reason.MALFORMED),
-    "nothing": (played.raw(""), Reason.MALFORMED),
+    "a web page": (played.raw("<html>Welcome</html>", "text/html"), Cause.MALFORMED),
+    "nothing": (played.raw(""), Cause.MALFORMED),
 }
 
 
@@ -202,7 +202,7 @@ def test_a_wrong_key_is_not_tried_again(api: Api) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_server_that_says_nothing(api: Api) -> None:
-    assert refused(played.hang, api, timeout_seconds=0.2, max_retries=0).failure.reason is Reason.TIMEOUT
+    assert refused(played.hang, api, timeout_seconds=0.2, max_retries=0).failure.reason is Cause.TIMEOUT
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -211,7 +211,7 @@ def test_a_stream_that_stops_without_an_end(api: Api) -> None:
         played.cut(exchange)
         played.hang(exchange)
 
-    assert refused(play, api, timeout_seconds=0.2, max_retries=0).failure.reason is Reason.TIMEOUT
+    assert refused(play, api, timeout_seconds=0.2, max_retries=0).failure.reason is Cause.TIMEOUT
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -220,7 +220,7 @@ def test_a_connection_that_breaks(api: Api) -> None:
         exchange.promised = 100_000
         played.cut(exchange)
 
-    assert refused(play, api).failure.reason is Reason.CUT_OFF
+    assert refused(play, api).failure.reason is Cause.CUT_OFF
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -229,7 +229,7 @@ def test_no_server(api: Api) -> None:
         pass
     result = ask(server.url, api, max_retries=0)
     assert isinstance(result, CallError)
-    assert result.failure.reason is Reason.CONNECTION
+    assert result.failure.reason is Cause.CONNECTION
     assert "127.0.0.1" in result.failure.what
 
 
@@ -264,7 +264,7 @@ def test_a_refusal_of_something_else_is_not_worked_round() -> None:
     with model_server(played.status(400, "invalid_request_error", "max_tokens is too large")) as server:
         result = ask(server.url, "openai")
     assert isinstance(result, CallError)
-    assert result.failure.reason is Reason.REQUEST_REFUSED
+    assert result.failure.reason is Cause.REQUEST_REFUSED
     assert "too large" in str(result.failure)
     assert server.calls == 1
 
@@ -291,7 +291,7 @@ def test_a_refusal_in_words() -> None:
         delta = {"refusal": "I cannot help with that."}
         exchange.event({**CHUNK, "choices": [{"index": 0, "delta": delta, "finish_reason": "stop"}]})
 
-    assert refused(play, "openai").failure.reason is Reason.REFUSED_BY_MODEL
+    assert refused(play, "openai").failure.reason is Cause.REFUSED_BY_MODEL
 
 
 # Some servers tell with each word what was used so far.
@@ -328,7 +328,7 @@ def test_a_missing_package_is_named(api: Api, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, api, None)
     with pytest.raises(CallError) as caught:
         connect(access("http://127.0.0.1:1", api))
-    assert caught.value.failure.reason is Reason.SDK_MISSING
+    assert caught.value.failure.reason is Cause.SDK_MISSING
     assert f"condense-cli[{api}]" in caught.value.failure.hint
 
 

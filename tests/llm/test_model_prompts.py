@@ -20,7 +20,7 @@ from condense_cli.llm.client import Answer, CallError, Request, max_output
 from condense_cli.llm.flatten import flattened
 from condense_cli.llm.parts import FOREIGN, PART_LIMIT, TooLargeError, divide, requests_for, worst_input
 from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, fence, request_for, words_of
-from condense_cli.llm.reasons import Reason, failure
+from condense_cli.llm.reasons import Cause, failure
 from condense_cli.llm.spending import Spent
 from condense_cli.llm.summaries import plan, summarize
 from condense_cli.money.economics import CallUsage
@@ -259,14 +259,14 @@ def test_an_earlier_summary_is_given_to_the_last_request_only() -> None:
 def test_when_one_part_fails_the_whole_has_failed() -> None:
     def failing(request: Request) -> Answer:
         if "part 3 of" in request.system:
-            raise CallError(failure(Reason.SERVER_ERROR), CallUsage(100, 0))
+            raise CallError(failure(Cause.SERVER_ERROR), CallUsage(100, 0))
         return keeping_numbers(request)
 
     done, fake = summarized([task(Subject.TOOL_RESULT, *LINES), task()], failing)
     long, short = done.outcomes
     assert long.text is None
     assert long.failure is not None
-    assert long.failure.reason is Reason.SERVER_ERROR
+    assert long.failure.reason is Cause.SERVER_ERROR
     assert long.spent.calls == len(fake.asked) - 1, "what its other parts cost is not forgotten"
     assert short.text is not None
 
@@ -285,7 +285,7 @@ def test_a_text_that_never_fits_is_refused_before_any_call() -> None:
     tiny = Caller(Access("test", Profile(api="openai", model="m", context_window=800)), words, datetime.now(UTC))
     found = plan(task(Subject.TOOL_RESULT, *LINES), tiny)
     assert not isinstance(found, tuple)
-    assert found.reason is Reason.TOO_LARGE
+    assert found.reason is Cause.TOO_LARGE
 
 
 def test_nothing_to_do_costs_nothing() -> None:

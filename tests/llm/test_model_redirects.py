@@ -12,7 +12,7 @@ from test_model_clients import APIS, REQUEST, Api, access, ask
 from condense_cli.llm.calls import Caller, fulfil
 from condense_cli.llm.client import Answer, CallError, Request
 from condense_cli.llm.connecting import connect
-from condense_cli.llm.reasons import Reason
+from condense_cli.llm.reasons import Cause
 
 
 def redirect(code: int, location: str) -> Play:
@@ -33,7 +33,7 @@ def test_nothing_is_sent_to_another_port(api: Api, code: int) -> None:
         server.play = redirect(code, f"{elsewhere.url.replace('//', '//me:secret@')}/v1/messages?key=k#here")
         error = ask(server.url, api)
     assert isinstance(error, CallError)
-    assert (error.failure.reason, server.calls, elsewhere.calls) == (Reason.REDIRECTED, 1, 0)
+    assert (error.failure.reason, server.calls, elsewhere.calls) == (Cause.REDIRECTED, 1, 0)
     assert error.failure.detail == f"(It names {elsewhere.url}/v1/messages.)"
 
 
@@ -47,7 +47,7 @@ def test_another_scheme_or_host_is_another_origin(api: Api, location: str) -> No
         server.play = redirect(307, location.format(host=host, port=host.partition(":")[2]))
         error = ask(server.url, api)
     assert isinstance(error, CallError)
-    assert (error.failure.reason, server.calls) == (Reason.REDIRECTED, 1)
+    assert (error.failure.reason, server.calls) == (Cause.REDIRECTED, 1)
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -76,7 +76,7 @@ def test_a_loop_of_redirects_ends_soon_and_the_calls_behind_it_are_not_made(api:
         requests = [Request("Shorten it.", f"text {number}", 100) for number in range(8)]
         caller = Caller(access(server.url, api, max_parallel_calls=1), len, datetime(2026, 11, 1, tzinfo=UTC))
         done = fulfil(requests, caller)
-    assert {outcome.failure.reason for outcome in done.outcomes if outcome.failure} == {Reason.REDIRECTED}
+    assert {outcome.failure.reason for outcome in done.outcomes if outcome.failure} == {Cause.REDIRECTED}
     assert len(done.outcomes) == 8
     assert server.calls == (1 if code == 302 else 4)
 
@@ -91,4 +91,4 @@ def test_tokens_are_not_counted_elsewhere_either(api: Api) -> None:
                 {"messages": [{"role": "user", "content": REQUEST.prompt}]} if api == "anthropic" else {}
             )
         client.close()
-    assert (caught.value.failure.reason, elsewhere.calls) == (Reason.REDIRECTED, 0)
+    assert (caught.value.failure.reason, elsewhere.calls) == (Cause.REDIRECTED, 0)

@@ -18,7 +18,7 @@ from condense_cli.lossless import encode, proof
 from condense_cli.lossless.decode import decode
 from condense_cli.passes import course
 from condense_cli.passes.condensation import Condensation
-from condense_cli.passes.prelude import Writer
+from condense_cli.passes.prelude import ReferenceWriter
 
 CUT = one_pass(selection={"type": "preserve_recent", "keep_recent_count": 4}, individual_config=cut_to(5))
 CONFIGURATION = configuration(CUT, lossless_prelude={"enabled": True})
@@ -46,7 +46,7 @@ def spoiling(place: tuple[int, int]) -> Iterator[None]:
 
 def proving_all(transcript: Transcript) -> Condensation:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(course, "Writer", lambda *given, proves_all: Writer(*given, proves_all=True))
+        patch.setattr(course, "Writer", lambda *given, proves_all: ReferenceWriter(*given, proves_all=True))
         return api.condense(transcript, CONFIGURATION, clock=lambda: 0.0)
 
 

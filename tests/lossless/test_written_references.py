@@ -11,8 +11,8 @@ from build import anthropic, assistant, call, read_turn, result, user
 from msgspec.structs import replace
 from references import texts
 
+from condense_cli.core.lazy_text import Text
 from condense_cli.core.markers import short_hash, with_escape
-from condense_cli.core.spelled import Text
 from condense_cli.core.transcript import Block, Message
 from condense_cli.lossless import proof
 from condense_cli.lossless.decode import decode

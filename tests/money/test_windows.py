@@ -24,7 +24,7 @@ from condense_cli.config.profiles import Profile
 from condense_cli.config.user import KnownProfile, UserConfiguration
 from condense_cli.core.transcript import Transcript, WindowSigns
 from condense_cli.money.windows import NAMED, RECORDED_USE, signs_of, window_size
-from condense_cli.providers.window import Asked, window_of
+from condense_cli.providers.window import WindowFlags, window_of
 
 Json = dict[str, Any]
 SONNET, OPUS = "claude-sonnet-4-5", "claude-opus-4-6"
@@ -89,7 +89,7 @@ def test_the_users_word_goes_first() -> None:
     user = UserConfiguration(profiles={"mine": KnownProfile(local, "own:1")})
     of_profile = window_of(OPUS, Configuration(), user, signs=signs)
     assert (of_profile.tokens, of_profile.source) == (90_000, "profile mine")
-    asked = window_of(OPUS, Configuration(), user, Asked(window=80_000), signs)
+    asked = window_of(OPUS, Configuration(), user, WindowFlags(window=80_000), signs)
     assert (asked.tokens, asked.source) == (80_000, "option")
 
 

@@ -17,8 +17,8 @@ from condense_cli.config.models import Configuration
 from condense_cli.config.profiles import Profile
 from condense_cli.config.user import KnownProfile, UserConfiguration
 from condense_cli.errors import ConfigurationError, ExitStatus
-from condense_cli.providers.decision import Decision, Reason, Sizes, decide
-from condense_cli.providers.window import Asked, Window, window_of
+from condense_cli.providers.decision import Decision, DecisionReason, Sizes, decide
+from condense_cli.providers.window import Window, WindowFlags, window_of
 
 SMALL = as_lines(conversation())
 
@@ -29,33 +29,35 @@ SMALL = as_lines(conversation())
 @pytest.mark.parametrize(
     ("context", "reason"),
     [
-        (Sizes(49_999, 0, 100_000, threshold=50), Reason.BELOW),
-        (Sizes(50_000, 0, 100_000, threshold=50), Reason.THRESHOLD),
-        (Sizes(30_000, 20_000, 100_000, threshold=50), Reason.THRESHOLD),
+        (Sizes(49_999, 0, 100_000, threshold=50), DecisionReason.BELOW),
+        (Sizes(50_000, 0, 100_000, threshold=50), DecisionReason.THRESHOLD),
+        (Sizes(30_000, 20_000, 100_000, threshold=50), DecisionReason.THRESHOLD),
         # The limit: 200,000 x 0.9 - 8,192 = 171,808.
-        (Sizes(171_808, 0, 200_000), Reason.BELOW),
-        (Sizes(171_809, 0, 200_000), Reason.LIMIT),
-        (Sizes(171_000, 809, 200_000), Reason.LIMIT),
-        (Sizes(171_809, 0, 200_000, reserved=8_191), Reason.BELOW),
-        (Sizes(200_000, 0, 200_000), Reason.THRESHOLD),
-        (Sizes(300_000, 0, 200_000, is_automatic=False), Reason.SWITCHED_OFF),
-        (Sizes(300_000, 0, None), Reason.UNKNOWN_WINDOW),
-        (Sizes(1, 0, 8_192), Reason.LIMIT),
+        (Sizes(171_808, 0, 200_000), DecisionReason.BELOW),
+        (Sizes(171_809, 0, 200_000), DecisionReason.LIMIT),
+        (Sizes(171_000, 809, 200_000), DecisionReason.LIMIT),
+        (Sizes(171_809, 0, 200_000, reserved=8_191), DecisionReason.BELOW),
+        (Sizes(200_000, 0, 200_000), DecisionReason.THRESHOLD),
+        (Sizes(300_000, 0, 200_000, is_automatic=False), DecisionReason.SWITCHED_OFF),
+        (Sizes(300_000, 0, None), DecisionReason.UNKNOWN_WINDOW),
+        (Sizes(1, 0, 8_192), DecisionReason.LIMIT),
         # A token count, beside the others and where the window is not known.
-        (Sizes(149_999, 0, 1_000_000, above=150_000), Reason.BELOW),
-        (Sizes(100_000, 50_000, 1_000_000, above=150_000), Reason.ABOVE),
-        (Sizes(500_000, 0, 1_000_000, threshold=50, above=600_000), Reason.THRESHOLD),
-        (Sizes(171_809, 0, 200_000, above=180_000), Reason.LIMIT),
-        (Sizes(150_000, 0, None, above=150_000), Reason.ABOVE),
-        (Sizes(149_999, 0, None, above=150_000), Reason.BELOW),
-        (Sizes(150_000, 0, None, above=150_000, is_automatic=False), Reason.SWITCHED_OFF),
+        (Sizes(149_999, 0, 1_000_000, above=150_000), DecisionReason.BELOW),
+        (Sizes(100_000, 50_000, 1_000_000, above=150_000), DecisionReason.ABOVE),
+        (Sizes(500_000, 0, 1_000_000, threshold=50, above=600_000), DecisionReason.THRESHOLD),
+        (Sizes(171_809, 0, 200_000, above=180_000), DecisionReason.LIMIT),
+        (Sizes(150_000, 0, None, above=150_000), DecisionReason.ABOVE),
+        (Sizes(149_999, 0, None, above=150_000), DecisionReason.BELOW),
+        (Sizes(150_000, 0, None, above=150_000, is_automatic=False), DecisionReason.SWITCHED_OFF),
     ],
 )
-def test_threshold_and_limit(context: Sizes, reason: Reason) -> None:
+def test_threshold_and_limit(context: Sizes, reason: DecisionReason) -> None:
     decision = decide(context)
     assert decision.reason is reason
-    assert decision.should_condense is (reason in (Reason.THRESHOLD, Reason.ABOVE, Reason.LIMIT))
-    assert context.above is None or f"{context.above:,}" in str(decision) or reason is not Reason.ABOVE
+    assert decision.should_condense is (
+        reason in (DecisionReason.THRESHOLD, DecisionReason.ABOVE, DecisionReason.LIMIT)
+    )
+    assert context.above is None or f"{context.above:,}" in str(decision) or reason is not DecisionReason.ABOVE
 
 
 SIZES = st.integers(0, 2_000_000)
@@ -125,7 +127,7 @@ def local(threshold: float | None = None, model: str = "qwen3:8b", max_tokens: i
 
 
 def known_of(model: str | None, own: UserConfiguration, percent: float = 90, **asked: object) -> Window:
-    return window_of(model, Configuration(auto_condense_context_percent=percent), own, Asked(**asked))  # type: ignore[arg-type]
+    return window_of(model, Configuration(auto_condense_context_percent=percent), own, WindowFlags(**asked))  # type: ignore[arg-type]
 
 
 def test_the_price_table_knows_windows() -> None:
@@ -177,7 +179,7 @@ def test_the_token_count_of_the_option_goes_before_those_of_profile_and_settings
     own = user(mine=replace(local(), above=20_000))
 
     def above(model: str, asked: int | None = None) -> tuple[int | None, str | None]:
-        window = window_of(model, common, own, Asked(above=asked))
+        window = window_of(model, common, own, WindowFlags(above=asked))
         return window.above, window.above_source
 
     assert above("qwen3:8b", 10_000) == (10_000, "option")

@@ -21,9 +21,9 @@ from condense_cli.config.profiles import MAX_THRESHOLD, MIN_THRESHOLD, Profile
 from condense_cli.config.user import KnownProfile, UserConfiguration
 from condense_cli.core.tokens import Counter, encoding_for
 from condense_cli.core.transcript import BlockKind, Message, Transcript
-from condense_cli.llm.access import Choice, Permission, choose
+from condense_cli.llm.access import AccessChoice, Permission, choose
 from condense_cli.llm.prompts import SECTIONS, PromptTask, Subject, request_for
-from condense_cli.llm.reasons import Reason as CallReason
+from condense_cli.llm.reasons import Cause as CallReason
 from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.receipts import Status
 from condense_cli.passes.summaries import BatchTask, Outcome, Summarizer, Task, Written
@@ -40,7 +40,7 @@ def prompt(custom: str | None = None) -> str:
     return request_for(PromptTask(Subject.CONVERSATION, ("a",), 500, custom_prompt=custom), "a", 500).system
 
 
-class Asked:
+class WindowFlags:
     """Notes what it is asked to summarize."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ def test_a_profile_has_a_threshold_of_its_own(own: float, tokens: int) -> None:
 
 
 def test_a_custom_prompt_is_used_unless_it_is_blank() -> None:
-    asked = Asked()
+    asked = WindowFlags()
     run(talk(), asked, custom_prompt="  Say it briefly.  ")
     (task,) = asked.tasks
     assert task.prompt == "  Say it briefly.  "
@@ -136,13 +136,13 @@ def test_our_own_prompt_has_the_six_sections() -> None:
     assert -1 not in positions
 
 
-def chosen(dedicated: str | None, main: str | None, **keys: str) -> Choice:
+def chosen(dedicated: str | None, main: str | None, **keys: str) -> AccessChoice:
     own = users(cheap=profile(), main=Profile(api="openai", model="main", key_variable="MAIN_KEY"))
     return choose(dedicated, main, own, Permission(allow_calls=True), keys)
 
 
 def test_a_dedicated_profile_goes_before_the_main_one() -> None:
-    asked = Asked()
+    asked = WindowFlags()
     run(talk(), asked, api_profile="cheap")
     assert asked.tasks[0].profile == "cheap"
     choice = chosen("cheap", "main", MY_KEY="k", MAIN_KEY="k")
@@ -177,7 +177,7 @@ def test_the_first_message_a_summary_and_the_last_three() -> None:
 
 
 def test_what_is_summarized_is_what_goes() -> None:
-    asked, transcript = Asked(), talk()
+    asked, transcript = WindowFlags(), talk()
     found = run(transcript, asked)
     (task,) = asked.tasks
     stay = {message.index for message in found.transcript.messages if not message.is_summary}
@@ -188,7 +188,7 @@ def test_what_is_summarized_is_what_goes() -> None:
 
 # The next summary continues the last one; what lay before that is not sent again.
 def test_nothing_is_summarized_twice() -> None:
-    asked = Asked()
+    asked = WindowFlags()
     first = run(talk(), asked)
     more = json.loads(api.dump(first)) + conversation(4)[1:]
     second = run(api.loads(more), asked)

@@ -9,7 +9,7 @@ from build import anthropic, assistant, call, openai, read_turn, result, user
 
 from condense_cli.core.markers import Gap
 from condense_cli.core.transcript import Message
-from condense_cli.quality.asked import ask
+from condense_cli.quality.needs import ask
 from condense_cli.quality.recall import Questions, Recall, Score
 from condense_cli.quality.touched import touched
 

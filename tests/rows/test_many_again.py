@@ -109,10 +109,10 @@ def test_a_name_need_not_be_utf_8(tree: Path, tmp_path: Path) -> None:
 
 
 def test_the_last_entry_of_a_file_counts(tmp_path: Path) -> None:
-    from condense_cli.many.record import Entry
+    from condense_cli.many.record import FileRecord
 
     for number in (1, 2):
-        add_entry(tmp_path, Entry("a", str(number), "", "rows", 1, 1))
+        add_entry(tmp_path, FileRecord("a", str(number), "", "rows", 1, 1))
     assert read_record(tmp_path)["a"].made_from == "2"
 
 

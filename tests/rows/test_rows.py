@@ -25,9 +25,9 @@ from condense_cli.core.transcript import Transcript
 from condense_cli.errors import CondenseError
 from condense_cli.formats import serialize
 from condense_cli.rows.condensing import Counters, for_each_row, tallied
-from condense_cli.rows.reading import Lines
+from condense_cli.rows.reading import RowLines
 from condense_cli.rows.recognising import kind_of
-from condense_cli.rows.row import Kind, Row, named_kind, read_row
+from condense_cli.rows.row import Row, RowKind, named_kind, read_row
 from condense_cli.rows.tally import Tally
 
 
@@ -41,7 +41,7 @@ def transcript_of(found: Row) -> Transcript:
 
 
 def condensed(
-    lines: list[bytes], config: Configuration, kind: Kind, model: str | None = None
+    lines: list[bytes], config: Configuration, kind: RowKind, model: str | None = None
 ) -> tuple[list[bytes], Tally]:
     """The lines as a run writes them."""
     tally, counters = Tally(), Counters()
@@ -51,7 +51,7 @@ def condensed(
         return tallied(api.condense(transcript, config, counter=counters(transcript)), tally, line)
 
     done = for_each_row(
-        Lines(1, lines),
+        RowLines(1, lines),
         "rows.jsonl",
         kind,
         tally,
@@ -60,7 +60,7 @@ def condensed(
     return done, tally
 
 
-def without_conversation(line: bytes, kind: Kind) -> tuple[bytes, bytes]:
+def without_conversation(line: bytes, kind: RowKind) -> tuple[bytes, bytes]:
     found = read_row(line.strip(), kind, "row")
     return found.before, found.after
 
@@ -71,10 +71,10 @@ def without_conversation(line: bytes, kind: Kind) -> tuple[bytes, bytes]:
 # Every law holds for the conversation of a row, and not a byte around it changes.
 @given(row_lines(), configurations())
 def test_laws_hold_for_any_row(line: bytes, config: Configuration) -> None:
-    found = read_row(line.strip(), Kind(), "row")
+    found = read_row(line.strip(), RowKind(), "row")
     result = laws.check_all(transcript_of(found), config)
-    [new], tally = condensed([line], config, Kind())
-    assert without_conversation(new, Kind((), result.transcript.format)) == (found.before, found.after)
+    [new], tally = condensed([line], config, RowKind())
+    assert without_conversation(new, RowKind((), result.transcript.format)) == (found.before, found.after)
     assert new.strip() == found.holding(api.dump(result))
     assert len(new) - len(new.lstrip()) == len(line) - len(line.lstrip())
     assert (tally.tokens_before, tally.tokens_after) == (result.tokens_before, result.tokens_after)
@@ -87,8 +87,8 @@ def test_laws_hold_for_any_row(line: bytes, config: Configuration) -> None:
 @given(row_lines())
 def test_a_second_run_changes_nothing(line: bytes) -> None:
     config = load_preset("speed")
-    [once], _ = condensed([line], config, Kind())
-    [twice], tally = condensed([once], config, Kind())
+    [once], _ = condensed([line], config, RowKind())
+    [twice], tally = condensed([once], config, RowKind())
     assert (twice, tally.changed) == (once, 0)
 
 
@@ -119,7 +119,7 @@ def test_laws_hold_for_real_rows(path: Path, preset: str) -> None:
 @pytest.mark.parametrize("path", real.row_sets(), ids=lambda path: path.name[-40:])
 def test_lossless_is_lossless_for_real_rows(path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
-    kind = kind_of(lines[:32]) or Kind()
+    kind = kind_of(lines[:32]) or RowKind()
     done, tally = condensed(lines, configuration(lossless_prelude={}), kind)
     assert tally.changed == sum(old != new for old, new in zip(lines, done, strict=True))
     assert bool(tally.changed) != path.name.startswith("lf-")  # There no conversation repeats anything.
@@ -164,15 +164,15 @@ def test_a_set_is_recognised_behind_other_lines() -> None:
 
 @pytest.mark.parametrize("column", ["messages", "conversations", "conversation", "trajectory", "anything"])
 def test_the_column_is_the_one_that_holds_messages(column: str) -> None:
-    found = read_row(line_of({"tags": [{"a": 1}], "words": ["x"], **row(1, column=column)}), Kind(), "row")
+    found = read_row(line_of({"tags": [{"a": 1}], "words": ["x"], **row(1, column=column)}), RowKind(), "row")
     assert transcript_of(found).format == "openai-chat"
     assert found.before.endswith(f'"{column}": '.encode())
 
 
 def test_messages_come_before_other_columns_that_hold_some() -> None:
     line = line_of({"rejected": chat(1), "messages": chat(2)})
-    assert len(transcript_of(read_row(line, Kind(), "row")).messages) == len(
-        transcript_of(read_row(line_of({"messages": chat(2)}), Kind(), "row")).messages
+    assert len(transcript_of(read_row(line, RowKind(), "row")).messages) == len(
+        transcript_of(read_row(line_of({"messages": chat(2)}), RowKind(), "row")).messages
     )
     named = named_kind("rows:rejected")
     assert named is not None
@@ -182,7 +182,7 @@ def test_messages_come_before_other_columns_that_hold_some() -> None:
 def test_a_column_inside_another_can_be_named() -> None:
     line = line_of({"input": {"deep": chat(1)}})
     with pytest.raises(CondenseError, match="none of its columns holds messages"):
-        read_row(line, Kind(), "row")
+        read_row(line, RowKind(), "row")
     kind = named_kind("rows:input.deep")
     assert kind is not None
     assert len(transcript_of(read_row(line, kind, "row")).messages) == 4
@@ -193,7 +193,7 @@ def test_a_column_inside_another_can_be_named() -> None:
 # Doubled keys: the last one counts, as for every reader of JSON.
 def test_of_a_column_that_is_there_twice_the_last_counts() -> None:
     first, last = line_of({"messages": chat(1)})[1:-1], line_of({"messages": chat(2)})[1:-1]
-    found = read_row(b"{" + first + b"," + last + b"}", Kind(), "row")
+    found = read_row(b"{" + first + b"," + last + b"}", RowKind(), "row")
     assert found.before.count(b'"messages"') == 2
     assert serialize(transcript_of(found)) == last.partition(b" ")[2]
 
@@ -201,7 +201,7 @@ def test_of_a_column_that_is_there_twice_the_last_counts() -> None:
 # Plain text fits several formats: a row of a set is taken for what the others of the set are.
 def test_rows_of_plain_text_are_of_the_format_of_their_set() -> None:
     plain = line_of({"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]})
-    assert transcript_of(read_row(plain, Kind(), "row")).format == "anthropic"
+    assert transcript_of(read_row(plain, RowKind(), "row")).format == "anthropic"
     kind = kind_of([line_of(row(1)), plain])
     assert kind is not None
     assert transcript_of(read_row(plain, kind, "row")).format == "openai-chat"
@@ -211,13 +211,13 @@ def test_rows_of_plain_text_are_of_the_format_of_their_set() -> None:
 def test_a_row_may_hold_any_part_of_a_chat_message() -> None:
     shown = {"role": "user", "content": [{"type": "file", "file": {"file_id": "file-1"}}]}
     line = line_of({"messages": [shown, *chat(1)]})
-    assert transcript_of(read_row(line, Kind(), "row")).format == "openai-chat"
+    assert transcript_of(read_row(line, RowKind(), "row")).format == "openai-chat"
 
 
 def test_the_model_of_a_row_is_the_one_it_names() -> None:
-    assert transcript_of(read_row(line_of({"model": "gpt-4", **row(1)}), Kind(), "row")).model == "gpt-4"
+    assert transcript_of(read_row(line_of({"model": "gpt-4", **row(1)}), RowKind(), "row")).model == "gpt-4"
     inside = line_of({"request": {"model": "gpt-4o", "messages": chat(1)}})
-    assert transcript_of(read_row(inside, Kind(), "row")).model == "gpt-4o"
+    assert transcript_of(read_row(inside, RowKind(), "row")).model == "gpt-4o"
 
 
 # --- Rows that cannot be worked on -----------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ BAD: dict[bytes, str] = {
 @pytest.mark.parametrize("line", BAD, ids=lambda line: str(line[:30]))
 def test_a_bad_row_is_passed_through_and_named(line: bytes) -> None:
     good = line_of(row(1)) + b"\n"
-    done, tally = condensed([good, line + b"\n", good], load_preset("speed"), Kind())
+    done, tally = condensed([good, line + b"\n", good], load_preset("speed"), RowKind())
     assert done[1] == line + b"\n"
     assert done[0] == done[2] != good
     assert (tally.rows, tally.changed, tally.bad) == (3, 2, 1)
@@ -258,7 +258,7 @@ def test_an_error_in_one_row_does_not_stop_the_others() -> None:
 
     tally = Tally()
     lines = as_lines(rows(1, 1, 1)).splitlines(keepends=True)
-    done = for_each_row(Lines(1, lines), "f", Kind(), tally, fails)
+    done = for_each_row(RowLines(1, lines), "f", RowKind(), tally, fails)
     assert done[1] == lines[1]
     assert b'"messages": [],' in done[0]
     assert "a defect" in tally.problems[0].why
@@ -266,14 +266,14 @@ def test_an_error_in_one_row_does_not_stop_the_others() -> None:
 
 def test_rows_without_messages_are_left_alone_and_not_bad() -> None:
     lines = [line_of({"messages": [], "id": 1}) + b"\n", b"\n", b"  \r\n"]
-    done, tally = condensed(lines, load_preset("speed"), Kind())
+    done, tally = condensed(lines, load_preset("speed"), RowKind())
     assert (done, tally.rows, tally.bad, tally.changed) == (lines, 1, 0, 0)
 
 
 # What is remembered of texts is forgotten, or a million rows would fill the memory.
 def test_counters_forget() -> None:
     counters = Counters()
-    count = counters(transcript_of(read_row(line_of(row(1)), Kind(), "row")))
+    count = counters(transcript_of(read_row(line_of(row(1)), RowKind(), "row")))
     count("some text")
     counters.forget()
     assert count._known == {"": 0}

@@ -17,7 +17,7 @@ from real import PROJECT
 
 from condense_cli import api
 from condense_cli.config.models import Configuration, Prelude
-from condense_cli.core.transcript import LONG, Spelled, compact
+from condense_cli.core.transcript import LONG, LazyText, compact
 from condense_cli.formats import parse, serialize
 
 TEXTS = st.text(st.characters() | st.sampled_from('"\\/\n\t\x00→😀\ud800'), min_size=1, max_size=20)
@@ -44,7 +44,7 @@ def test_compact_texts_read_the_same(piece: str, times: int) -> None:
 def test_words_are_found_in_every_spelling(piece: str, word: str, sought: str) -> None:
     literal = f'"{LONG * "x"}{json.dumps(piece)[1:-1]}{word}"'
     if piece.isascii() or piece.encode(errors="ignore").decode() == piece:
-        assert (sought in Spelled(Raw(literal.encode()))) is (sought in json.loads(literal))
+        assert (sought in LazyText(Raw(literal.encode()))) is (sought in json.loads(literal))
 
 
 # However a file spells a text, the block reads it, and writing gives the same bytes back.
@@ -76,7 +76,7 @@ def test_the_last_of_doubled_keys_is_read() -> None:
 def test_long_texts_are_stretches_of_the_file() -> None:
     transcript = api.loads([user("An arrow → " * LONG), assistant("short")])
     long, short = (block.content for _, block in transcript.blocks())
-    assert isinstance(long, Spelled)
+    assert isinstance(long, LazyText)
     assert short == "short"
 
 

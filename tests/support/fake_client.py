@@ -12,7 +12,7 @@ from model_server import INPUT, OUTPUT
 from condense_cli.config.profiles import Access, PriceOverride, Profile
 from condense_cli.llm.calls import Caller, Fulfilment, fulfil
 from condense_cli.llm.client import Answer, CallError, Request
-from condense_cli.llm.reasons import Reason, failure
+from condense_cli.llm.reasons import Cause, failure
 from condense_cli.llm.spending import Spent
 from condense_cli.money.economics import CallUsage
 
@@ -71,7 +71,7 @@ def echo(request: Request) -> Answer:
     return Answer(f"summary of {request.prompt}", CallUsage(INPUT, OUTPUT))
 
 
-def failing(reason: Reason, usage: CallUsage | None = None) -> Reply:
+def failing(reason: Cause, usage: CallUsage | None = None) -> Reply:
     def reply(request: Request) -> Answer:
         raise CallError(failure(reason), usage)
 
@@ -84,5 +84,5 @@ def run(requests: Sequence[Request], reply: Reply = echo, **changes: Any) -> tup
     return done, fake
 
 
-def reasons(done: Fulfilment) -> list[Reason | None]:
+def reasons(done: Fulfilment) -> list[Cause | None]:
     return [outcome.failure.reason if outcome.failure else None for outcome in done.outcomes]

@@ -84,8 +84,8 @@ def check(
         from ...config.user import load_user_configuration
         from ...core.tokens import Counter, encoding_for
         from ...money.windows import signs_of
-        from ...providers.decision import Reason, decide
-        from ...providers.window import Asked, window_of
+        from ...providers.decision import DecisionReason, decide
+        from ...providers.window import WindowFlags, window_of
         from ...report.costs.usage import beside_messages, overhead_of
         from ...report.lists import check as facts
         from ...report.run.facts import estimated_tokens, to_json
@@ -97,7 +97,7 @@ def check(
         file = input_file(file, session)
         transcript = read_transcript(file, format, lenient)
         transcript = replace(transcript, model=model or transcript.model)
-        asked = Asked(profile, context_window, threshold, above)
+        asked = WindowFlags(profile, context_window, threshold, above)
         window = window_of(transcript.model, configuration, load_user_configuration(), asked, signs_of(transcript))
         transcript = replace(transcript, model=window.model)  # It is the one that counts.
         count = Counter.of(transcript, counter or configuration.counter)
@@ -105,7 +105,7 @@ def check(
         beside, how_known = beside_messages(transcript, count, factor, overhead_tokens)
         tokens = factor.shown(count.transcript(transcript))
         decision = decide(window.sizes(tokens, beside, configuration, how_known))
-        if decision.reason is Reason.UNKNOWN_WINDOW:
+        if decision.reason is DecisionReason.UNKNOWN_WINDOW:
             raise window.unknown
         found = facts.build(
             decision,

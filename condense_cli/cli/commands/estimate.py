@@ -87,7 +87,7 @@ class Comparing(NamedTuple):
         return list(dict.fromkeys([*first, *(self.presets or []), *(self.preset or [])]))
 
 
-class Measuring(NamedTuple):
+class EstimateFigures(NamedTuple):
     """In which numbers."""
 
     model: Model = None
@@ -102,7 +102,7 @@ class Measuring(NamedTuple):
     ] = False
 
 
-class Calling(NamedTuple):
+class PricedCalls(NamedTuple):
     """Which calls are priced, or made with --count exact."""
 
     profile: Profile = None
@@ -110,7 +110,7 @@ class Calling(NamedTuple):
     redact: Redact = False
 
 
-class Printing(NamedTuple):
+class EstimateOutput(NamedTuple):
     """How it is read and printed."""
 
     json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False
@@ -127,7 +127,7 @@ class _Ways(NamedTuple):
 
 
 @grouped
-def estimate(comparing: Comparing, measuring: Measuring, calling: Calling, printing: Printing) -> None:
+def estimate(comparing: Comparing, measuring: EstimateFigures, calling: PricedCalls, printing: EstimateOutput) -> None:
     """Show what presets would save and cost. Nothing is written.
 
     Condensing saves tokens at every turn and costs once: what follows the first change is written to
@@ -186,7 +186,7 @@ def estimate(comparing: Comparing, measuring: Measuring, calling: Calling, print
             screen.print(part, soft_wrap=isinstance(part, Text) and not screen.is_terminal)
 
 
-def _estimated(counted: Counted, ways: _Ways, measuring: Measuring, calls: Calls, source: str) -> Estimate:
+def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls: Calls, source: str) -> Estimate:
     """What each configuration makes of the transcript. Raises CondenseError."""
     from datetime import UTC, datetime
 
@@ -196,7 +196,7 @@ def _estimated(counted: Counted, ways: _Ways, measuring: Measuring, calls: Calls
     from ...report.estimate import facts
     from ...report.estimate.typical import typical_of
     from ..running.settings import presets_here
-    from ..running.summarizing import summaries_for, told_of
+    from ..running.summarizing import summaries_for, summary_use
 
     transcript, count, factor, encoding = counted
     before = factor.shown(count.transcript(transcript))
@@ -218,7 +218,7 @@ def _estimated(counted: Counted, ways: _Ways, measuring: Measuring, calls: Calls
                 proves=False,
             )
         say_error(result)
-        told = told_of(summaries)
+        told = summary_use(summaries)
         found.append((name, result, told.used))
         warnings |= dict.fromkeys(told.warnings)
     kept = None

@@ -35,7 +35,7 @@ EXAMPLES = (
 )
 
 
-class Measuring(NamedTuple):
+class InspectFigures(NamedTuple):
     """In which numbers."""
 
     model: Annotated[
@@ -47,7 +47,7 @@ class Measuring(NamedTuple):
     count_as: CountAs = None
 
 
-class Calling(NamedTuple):
+class CountCalls(NamedTuple):
     """Whether the call of --count exact is permitted."""
 
     profile: CountProfile = None
@@ -61,8 +61,8 @@ def inspect(
     file: File = None,
     session: Session = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    measuring: Measuring,
-    calling: Calling,
+    measuring: InspectFigures,
+    calling: CountCalls,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Entries of each list.")] = 10,
     format: FormatOption = None,
     lenient: LenientReading = False,

@@ -13,7 +13,7 @@ from ..options import File, FormatOption, LenientReading, Session
 from ..reading import input_file, name_of, read_transcript
 
 if TYPE_CHECKING:
-    from ...report.lists.validation import Fault, Validation
+    from ...report.lists.validation import ListedFault, Validation
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
@@ -81,7 +81,7 @@ def _show(found: Validation) -> None:
         screen.print(Text(f"not valid: {faults} in {messages}, format {found.format}"), style="red")
 
 
-def _place(found: Validation, fault: Fault) -> str:
+def _place(found: Validation, fault: ListedFault) -> str:
     from ...report.text.visible import visible
 
     place = visible(found.input) + (f":{fault.line}" if fault.line is not None else "")

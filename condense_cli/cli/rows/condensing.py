@@ -17,16 +17,16 @@ from ...errors import ExitStatus, UsageError
 from ...rows.arrays import is_array
 from ...rows.condensing import Counters, for_each_row, tallied
 from ...rows.pairs import New
-from ...rows.reading import Lines
+from ...rows.reading import RowLines
 from ...rows.recognising import is_parquet
-from ...rows.row import Kind
+from ...rows.row import RowKind
 from ...rows.splitting import ROOM, split, tallied_parts
 from ...rows.tally import Tally
 from ...rows.working import flow, results
 from ..console import write_out
 from ..reading import name_of
 from ..running.destination import Destination, Where
-from ..running.summarizing import Told, status_of
+from ..running.summarizing import SummaryUse, status_of
 from ..running.work import Treatment, Worker
 from ..running.workers import done_to_each, may_call
 
@@ -40,7 +40,7 @@ class RowsTask(Struct, frozen=True):
     """What is done to the rows of a file. `is_written` tells whether anybody wants the lines afterwards."""
 
     file: str
-    kind: Kind
+    kind: RowKind
     treatment: Treatment
     is_written: bool = True
 
@@ -57,7 +57,7 @@ class RowsOutcome(Struct, frozen=True):
     """What came of all rows; the status is about the calls of models alone."""
 
     tally: Tally
-    told: Told
+    told: SummaryUse
     status: ExitStatus
 
 
@@ -98,7 +98,7 @@ def condense_rows(
     calls = task.treatment.calls
     if may_call(calls) and not calls.is_planned:
         jobs = 1
-    tally, told, status = Tally(), Told(), ExitStatus.DONE
+    tally, told, status = Tally(), SummaryUse(), ExitStatus.DONE
     with flow(task.file, task.kind, output) as (kind, lines, write):
         do = partial(condense_batch, task, kind)
         for done, told in done_to_each(do, task.treatment, lines, jobs, shared=summaries, spread=results):  # noqa: B007
@@ -109,7 +109,7 @@ def condense_rows(
     return RowsOutcome(tally, told, status)
 
 
-def condense_batch(task: RowsTask, kind: Kind, treatment: Treatment, summaries: OnDemand, batch: Lines) -> Done:
+def condense_batch(task: RowsTask, kind: RowKind, treatment: Treatment, summaries: OnDemand, batch: RowLines) -> Done:
     """Condense the rows of a batch. Raises KeyboardInterrupt where that stopped a call."""
     work = treatment.work
     most = work.target_tokens if treatment.splits else None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ...config.models import Configuration
     from ...config.provider_settings import ProviderSettings
     from ...core.factor import CountName
-    from ...rows.row import Kind
+    from ...rows.row import RowKind
 
 
 class RowsEstimate(Struct, frozen=True):
@@ -44,7 +44,7 @@ class RowsEstimate(Struct, frozen=True):
 
 def estimate_rows(
     file: str,
-    kind: Kind,
+    kind: RowKind,
     presets: Sequence[tuple[str, Configuration]],
     providers: dict[str, ProviderSettings],
     *,

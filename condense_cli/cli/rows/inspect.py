@@ -27,7 +27,7 @@ from .running import bad_rows
 
 if TYPE_CHECKING:
     from ...core.transcript import Transcript
-    from ...rows.row import Kind
+    from ...rows.row import RowKind
 
 
 class RowsInspection(Struct, frozen=True):
@@ -54,7 +54,7 @@ class RowsInspection(Struct, frozen=True):
 
 
 def inspect_rows(
-    file: str, kind: Kind, *, model: str | None, counter: CounterName, how: CountName, top: int, json: bool
+    file: str, kind: RowKind, *, model: str | None, counter: CounterName, how: CountName, top: int, json: bool
 ) -> None:
     """Show what fills the rows. Raises CondenseError."""
     tally, found = survey(file, name_of(file), kind, Contents, partial(_weighing, model, counter, how))

@@ -14,10 +14,10 @@ from .condensing import StandardOutput
 from .running import bad_rows
 
 if TYPE_CHECKING:
-    from ...rows.row import Kind
+    from ...rows.row import RowKind
 
 
-def restore_rows(file: str, kind: Kind, output: str | None) -> tuple[Tally, Restored]:
+def restore_rows(file: str, kind: RowKind, output: str | None) -> tuple[Tally, Restored]:
     """Undo the references of every row; written to a file, to standard output for "-", or nowhere."""
     target: Path | IO[bytes] | None = None
     if output is not None:

@@ -18,12 +18,12 @@ from ...storage.processes import usable_processors
 from ..console import console, say
 from ..reading import name_of
 from ..running.destination import Destination
-from ..running.telling import is_silent, tell_report
+from ..running.output import is_silent, tell_report
 from ..running.work import Treatment
 from .condensing import RowsOutcome, RowsTask, check_destination, condense_rows, output_of
 
 if TYPE_CHECKING:
-    from ...rows.row import Kind
+    from ...rows.row import RowKind
     from ...rows.tally import Problem, Tally
     from ..running.options import RunOptions
 
@@ -31,7 +31,7 @@ _SHOWN: Final = 5
 """Bad rows that are named one by one on the terminal."""
 
 
-def run_rows(file: str, kind: Kind, treatment: Treatment, options: RunOptions, to: Destination) -> ExitStatus:
+def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions, to: Destination) -> ExitStatus:
     """Condense the rows of a file in so many processes, write and report them. Raises CondenseError.
 
     Bad rows are passed through, and the status says so unless the user was lenient.

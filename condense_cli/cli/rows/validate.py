@@ -8,19 +8,19 @@ from ...core.plurals import plural
 from ...errors import ExitStatus
 from ...report.run import facts
 from ...report.text.visible import visible
-from ...rows.surveys import Checked, Look, check_row, survey
+from ...rows.surveys import CheckedRows, Look, check_row, survey
 from ...rows.tally import Tally
 from ..console import console, write_text
 from ..reading import name_of
 from .running import bad_rows
 
 if TYPE_CHECKING:
-    from ...rows.row import Kind
+    from ...rows.row import RowKind
 
 
-def validate_rows(file: str, kind: Kind, *, json: bool, lenient: bool) -> ExitStatus:
+def validate_rows(file: str, kind: RowKind, *, json: bool, lenient: bool) -> ExitStatus:
     """Check every row against the rules of its API and say what is wrong. Raises CondenseError."""
-    tally, found = survey(file, name_of(file), kind, Checked, _checking)
+    tally, found = survey(file, name_of(file), kind, CheckedRows, _checking)
     is_valid = not found.faulty and (lenient or not tally.bad)
     if json:
         write_text(facts.to_json(_as_facts(tally, found, name_of(file), is_valid=is_valid)))
@@ -29,11 +29,11 @@ def validate_rows(file: str, kind: Kind, *, json: bool, lenient: bool) -> ExitSt
     return ExitStatus.DONE if is_valid else ExitStatus.INPUT
 
 
-def _checking(tally: Tally, found: Checked) -> Look:
+def _checking(tally: Tally, found: CheckedRows) -> Look:
     return lambda transcript, line: check_row(transcript, line, tally, found)
 
 
-def _as_facts(tally: Tally, found: Checked, source: str, *, is_valid: bool) -> dict[str, object]:
+def _as_facts(tally: Tally, found: CheckedRows, source: str, *, is_valid: bool) -> dict[str, object]:
     return {
         "version": facts.SHAPE,
         "input": source,
@@ -48,7 +48,7 @@ def _as_facts(tally: Tally, found: Checked, source: str, *, is_valid: bool) -> d
     }
 
 
-def _show(tally: Tally, found: Checked, name: str, *, is_valid: bool) -> None:
+def _show(tally: Tally, found: CheckedRows, name: str, *, is_valid: bool) -> None:
     from rich.text import Text
 
     screen = console()

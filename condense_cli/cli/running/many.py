@@ -21,8 +21,8 @@ from ...storage.processes import in_order, usable_processors
 from ..console import console, say
 from .on_ray import SEVERAL, on_ray
 from .one_of_many import Job, rules_of, work_on
-from .summarizing import Told
-from .telling import tell_report
+from .output import tell_report
+from .summarizing import SummaryUse
 from .work import Treatment
 from .workers import Spread, done_to_each, may_call
 
@@ -78,10 +78,10 @@ def _tasks(inputs: Sequence[Input], folder: Path | None, treatment: Treatment) -
 
 def _work_on_all(
     tasks: Sequence[Job], folder: Path | None, treatment: Treatment, writing: Writing
-) -> tuple[list[facts.FileResult], Told]:
+) -> tuple[list[facts.FileResult], SummaryUse]:
     """What came of each file, and what is told of all summaries. Each file that is done is noted at once."""
     results: list[facts.FileResult] = []
-    told = Told()
+    told = SummaryUse()
     processes = 1 if may_call(treatment.calls) else min(writing.jobs or usable_processors(), len(tasks))
     spread: Spread = in_order
     if writing.engine == "ray":

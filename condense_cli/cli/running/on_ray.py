@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...errors import UsageError
 from ...many.ray_engine import as_done
 from .one_of_many import Finished, Job, died
-from .summarizing import Told
+from .summarizing import SummaryUse
 from .work import Treatment
 from .workers import Spread, may_call
 
@@ -39,8 +39,8 @@ def on_ray(treatment: Treatment, most: int | None) -> Spread:
     return spread
 
 
-def _died(job: Job, why: str) -> tuple[Finished, Told]:
-    return died(job, why), Told()
+def _died(job: Job, why: str) -> tuple[Finished, SummaryUse]:
+    return died(job, why), SummaryUse()
 
 
 def _named(finished: Finished, folder: Path) -> Finished:

@@ -22,10 +22,10 @@ from ..console import console, say, tell
 from ..reading import name_of, read_transcript
 from .destination import Delivery, Destination, Where, proposal
 from .log import log_run
+from .output import is_silent, tell_report
 from .providing import say_error
 from .report import cost_of_run, show_run, shows_money
-from .summarizing import Told, summaries_for, told_of
-from .telling import is_silent, tell_report
+from .summarizing import SummaryUse, summaries_for, summary_use
 from .work import Output, Treatment, Worker, output_of, status_of_result
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Ran(Struct, frozen=True):
     count: Counter
     output: Output
     written: Delivery
-    told: Told
+    told: SummaryUse
 
 
 def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, registry: Registry) -> ExitStatus:
@@ -79,7 +79,7 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
         return status
     if showing.explain or showing.html is not None:
         result = explained(result, count)
-    ran = Ran(file, result, count, output, written, told_of(summaries))
+    ran = Ran(file, result, count, output, written, summary_use(summaries))
     report = _report(ran, treatment, showing, to)
     if showing.html is not None:
         _write_page(showing.html, ran, report)

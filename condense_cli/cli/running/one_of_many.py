@@ -17,7 +17,7 @@ from ...core.plurals import plural
 from ...core.tokens import Counter
 from ...errors import CondenseError, ExitStatus, UnknownFormatError, UsageError
 from ...many.facts import FileResult, Status
-from ...many.record import RECORD, Entry, file_hash, is_up_to_date
+from ...many.record import RECORD, FileRecord, file_hash, is_up_to_date
 from ...report.text.shares import percent
 from ...rows.recognising import rows_in
 from ...storage.compressed import packed
@@ -32,7 +32,7 @@ from .workers import may_call
 
 if TYPE_CHECKING:
     from ...passes.condensation import Condensation
-    from ...rows.row import Kind
+    from ...rows.row import RowKind
 
 
 class Job(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Job(Struct, frozen=True):
     named: bool
     folder: Path | None
     below: str
-    entry: Entry | None
+    entry: FileRecord | None
     rules: str = ""
     """A hash of all but the file's content that decides what becomes of it."""
 
@@ -64,7 +64,7 @@ class Finished(Struct, frozen=True):
     """What came of a file, and what to note of it where it is done."""
 
     result: FileResult
-    entry: Entry | None = None
+    entry: FileRecord | None = None
 
 
 def work_on(treatment: Treatment, summaries: OnDemand, job: Job) -> Finished:
@@ -149,7 +149,7 @@ def _shortcoming(result: Condensation, status: ExitStatus) -> str:
     return ""
 
 
-def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: Kind, made_from: str) -> Finished:
+def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: RowKind, made_from: str) -> Finished:
     task = RowsTask(str(job.path), kind, treatment, is_written=job.output is not None)
     outcome = condense_rows(task, job.ready_output(), jobs=1, summaries=summaries)
     tally = outcome.tally
@@ -162,18 +162,18 @@ def _rows(treatment: Treatment, summaries: OnDemand, job: Job, kind: Kind, made_
     return _finished(job, Status.DONE if tally.changed else Status.UNCHANGED, entry, status, why)
 
 
-def _entry(job: Job, made_from: str, format: str, before: int, after: int, rows: int = 0) -> Entry:
+def _entry(job: Job, made_from: str, format: str, before: int, after: int, rows: int = 0) -> FileRecord:
     digest = file_hash(job.output) if job.output is not None else ""
-    return Entry(job.below, made_from, digest, format, before, after, rows)
+    return FileRecord(job.below, made_from, digest, format, before, after, rows)
 
 
-def _finished(job: Job, status: Status, entry: Entry, exit_status: ExitStatus, why: str) -> Finished:
+def _finished(job: Job, status: Status, entry: FileRecord, exit_status: ExitStatus, why: str) -> Finished:
     """A file with shortcomings is written, but not noted as up to date: another run may do better."""
     result = replace(_result(job, status, entry), exit_status=int(exit_status), why=why)
     return Finished(result, entry if exit_status is ExitStatus.DONE and job.output is not None else None)
 
 
-def _result(job: Job, status: Status, entry: Entry) -> FileResult:
+def _result(job: Job, status: Status, entry: FileRecord) -> FileResult:
     return FileResult(
         str(job.path),
         str(job.output) if job.output is not None else None,

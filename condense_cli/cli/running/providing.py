@@ -171,9 +171,9 @@ def with_assignments(configuration: Configuration, assignments: Sequence[str], r
     return configuration
 
 
-def provider_with(id: str, assignments: Sequence[str] | None, registry: Registry) -> Configuration:
+def provider_with(provider_id: str, assignments: Sequence[str] | None, registry: Registry) -> Configuration:
     """A provider with its own defaults, and with what --set says. Raises CondenseError."""
-    configuration = registry.get(id).default_configuration()
+    configuration = registry.get(provider_id).default_configuration()
     return with_assignments(configuration, assignments, registry) if assignments else configuration
 
 

@@ -73,7 +73,7 @@ def _progress() -> Iterator[Callable[[Progress], None] | None]:
             status.stop()
 
 
-class Told(Struct, frozen=True):
+class SummaryUse(Struct, frozen=True):
     """What the report says of the summaries."""
 
     used: tuple[Summarized, ...] = ()
@@ -81,10 +81,10 @@ class Told(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def told_of(on_demand: OnDemand) -> Told:
+def summary_use(on_demand: OnDemand) -> SummaryUse:
     summaries = on_demand.made
     if summaries is None:
-        return Told()
+        return SummaryUse()
     from ...report.run.summaries import known_cost, summarized
 
     without_consent = (
@@ -92,7 +92,7 @@ def told_of(on_demand: OnDemand) -> Told:
     )
     warnings = [*([without_consent] if summaries.is_without_consent else ()), *summaries.notes]
     used = tuple(summarized(summaries))
-    return Told(used, known_cost(used), tuple(warnings))
+    return SummaryUse(used, known_cost(used), tuple(warnings))
 
 
 def was_interrupted(on_demand: OnDemand) -> bool:

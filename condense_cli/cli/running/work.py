@@ -23,7 +23,7 @@ from ...passes.limits import target_of
 from ...plugins import Installed
 from ...providers.manager import Sizing
 from ...providers.registry import Registry
-from ...providers.window import Asked, Window, window_of
+from ...providers.window import Window, WindowFlags, window_of
 from ...report.costs.usage import beside_messages
 from .summarizing import calls_of, status_of, was_interrupted
 
@@ -51,7 +51,7 @@ class Work(Struct, frozen=True):
     model: str | None = None
     slim: bool = False
     if_needed: bool = False
-    asked: Asked = Asked()
+    asked: WindowFlags = WindowFlags()
     overhead_tokens: int | None = None
     count: CountName = "model"
 
@@ -94,7 +94,7 @@ def treatment_of(options: RunOptions, overrides: Overrides, settings: Settings, 
         model=doing.model,
         slim=doing.slim,
         if_needed=doing.if_needed,
-        asked=Asked(None, doing.context_window, doing.threshold, doing.above),
+        asked=WindowFlags(None, doing.context_window, doing.threshold, doing.above),
         overhead_tokens=doing.overhead_tokens,
         count=doing.count_as or configuration.count,
     )

@@ -15,7 +15,7 @@ from ...calling import Calls, OnDemand
 from ...core.tokens import Counter
 from ...report.costs.text import digits
 from ...storage.processes import in_order
-from .summarizing import Told, summaries_for, told_of
+from .summarizing import SummaryUse, summaries_for, summary_use
 from .work import Treatment
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def done_to_each(
     *,
     shared: OnDemand | None = None,
     spread: Spread = in_order,
-) -> Iterator[tuple[Result, Told]]:
+) -> Iterator[tuple[Result, SummaryUse]]:
     """What comes of each piece, in order, with what is told of all summaries up to there.
 
     One process, this one, has one summarizer for all, which may be `shared` with a larger run; of several each makes
@@ -56,30 +56,32 @@ def done_to_each(
     """
     if shared is not None:
         for piece in pieces:
-            yield do(treatment, shared, piece), told_of(shared)
+            yield do(treatment, shared, piece), summary_use(shared)
     elif jobs == 1:
         with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
             yield from done_to_each(do, treatment, pieces, 1, shared=summaries)
     else:
-        told = Told()
+        told = SummaryUse()
         for result, each in spread(partial(apart, do, treatment), iter(pieces), jobs):
             told = _together(told, each)
             yield result, told
 
 
-def apart(do: Doing[Piece, Result], treatment: Treatment, piece: Piece) -> tuple[Result, Told]:
+def apart(do: Doing[Piece, Result], treatment: Treatment, piece: Piece) -> tuple[Result, SummaryUse]:
     """In a process of its own, where no model is ever called."""
     with summaries_for(treatment.work.configuration, Counter(), treatment.calls) as summaries:
-        return do(treatment, summaries, piece), told_of(summaries)
+        return do(treatment, summaries, piece), summary_use(summaries)
 
 
-def _together(one: Told, other: Told) -> Told:
+def _together(one: SummaryUse, other: SummaryUse) -> SummaryUse:
     """What two processes told of summaries."""
     used = {each.profile: each for each in one.used}
     for each in other.used:
         before = used.get(each.profile)
         used[each.profile] = each if before is None else _added(before, each)
-    return Told(tuple(used.values()), one.cost + other.cost, tuple(dict.fromkeys((*one.warnings, *other.warnings))))
+    return SummaryUse(
+        tuple(used.values()), one.cost + other.cost, tuple(dict.fromkeys((*one.warnings, *other.warnings)))
+    )
 
 
 def _added(one: Summarized, other: Summarized) -> Summarized:

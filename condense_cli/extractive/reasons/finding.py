@@ -13,11 +13,11 @@ from typing import Final
 
 from ...core.tokens import Counter
 from ...core.transcript import Message
-from ..again import said_again
 from ..choice import AGAIN
 from ..kinds import DECISION, tells_an_error
 from ..parts import Key, Part
 from ..pasted import Address
+from ..restated import restated_units
 from ..survey import Survey
 from ..versions import SHORTEST_LINE
 from .evidence import Evidence
@@ -153,7 +153,7 @@ class Reasons:
 
     @cached_property
     def _said_again(self) -> dict[Key, list[int]]:
-        return said_again(self._survey.parts, self._survey.units)
+        return restated_units(self._survey.parts, self._survey.units)
 
 
 def _filled(found: Sequence[LineReason | None], *, stays: bool) -> list[LineReason]:

@@ -17,7 +17,7 @@ from ...core.transcript import Block, BlockKind, Family, Message, Place, Role, T
 from ..anthropic import BlockReader
 from ..engine.base import Evidence, Format, RecordEdits
 from ..engine.container import Document
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from ..engine.window_signs import SignsReader
 from . import (
     attachments,
@@ -36,7 +36,7 @@ from .boundary import preserved
 from .chain import Node, live_chain
 from .ending import NOTHING_NAMED
 from .kinds import BESIDE_TREE, NOTICE_WORDS, TREE, is_notice, is_only_shown, is_printed
-from .turns import Conversation, Line, conversation
+from .turns import Line, SentConversation, conversation
 from .usage import first_request, note_signs, usages
 
 _PROOF_KEYS = {
@@ -79,7 +79,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             if isinstance(value.get("type"), str) and value["type"] not in BESIDE_TREE | TREE:
                 noted.unknown[f"record {value['type']}"] += 1
             continue
-        blocks[record] = tuple(as_spelled(_blocks(value, record, reader), document.source))
+        blocks[record] = tuple(as_lazy(_blocks(value, record, reader), document.source))
         nodes.append(_node(value, record, blocks[record]))
         if value["type"] == "attachment":
             noted.take(value, record, is_sent=bool(blocks[record]))
@@ -126,7 +126,7 @@ def _begins_in_middle(chain: Sequence[Node], nodes: Sequence[Node]) -> bool:
     return all(node.uuid != chain[0].parent for node in nodes)
 
 
-def _warnings(nodes: list[Node], chain: list[Node], sent: Conversation) -> tuple[str, ...]:
+def _warnings(nodes: list[Node], chain: list[Node], sent: SentConversation) -> tuple[str, ...]:
     """Say so when what a person sees in the file is not part of the live conversation."""
     if not chain:
         return ("The session holds no conversation.",)

@@ -13,7 +13,7 @@ from ...core.transcript import Family, Role, Transcript
 from ..anthropic import ROLES, BlockReader, merged
 from ..engine.base import Evidence, Format
 from ..engine.container import Document
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 
 _SAID: Final = ("assistant", "user")
 _OTHERS: Final = frozenset({"system", "stream_event", "result", "rate_limit_event", "control_request", "tool_progress"})
@@ -44,7 +44,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             continue
         role = ROLES.get(str(message.get("role")), Role.USER)
         content = reader.content(message.get("content"), record, ("message", "content"), is_user=role is Role.USER)
-        blocks = list(as_spelled(content, document.source))
+        blocks = list(as_lazy(content, document.source))
         if blocks:
             turns.append((role, blocks))
     return Transcript("claude-stream-json", Family.ANTHROPIC, merged(turns), document.source, model=model)

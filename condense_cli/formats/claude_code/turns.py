@@ -39,7 +39,7 @@ class Turn(Struct, frozen=True):
     records: tuple[int, ...]
 
 
-class Conversation(Struct, frozen=True):
+class SentConversation(Struct, frozen=True):
     """The turns, and how many calls and results are left out because they have no counterpart."""
 
     turns: tuple[Turn, ...]
@@ -47,13 +47,13 @@ class Conversation(Struct, frozen=True):
     stray_results: int
 
 
-def conversation(lines: Sequence[Line], model: str | None = None) -> Conversation:
+def conversation(lines: Sequence[Line], model: str | None = None) -> SentConversation:
     """The conversation as the client sends it to a model, or to one that nothing is known of."""
     sent = _without_open_calls(lines)
     turns = _grouped(_saying_something(_understood(sent, model)))
     paired = _neighbours_joined(_without_strays(turns))
     open_calls = sum(len(line.node.calls) for line in lines) - sum(len(line.node.calls) for line in sent)
-    return Conversation(paired, open_calls, _results(turns) - _results(paired))
+    return SentConversation(paired, open_calls, _results(turns) - _results(paired))
 
 
 def _without_open_calls(lines: Sequence[Line]) -> list[Line]:

@@ -21,7 +21,7 @@ from ..engine import estimates
 from ..engine.base import Evidence, Format
 from ..engine.container import Document
 from ..engine.injected import is_injected
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from ..engine.turns import Turn, joined
 from . import writing
 
@@ -96,7 +96,7 @@ class _Reader:
             self._compact(str(data["summaryContent"]), record)
 
     def _turn(self, role: Role, blocks: list[Block], answer: str | None = None) -> Turn:
-        return Turn(role, list(as_spelled(blocks, self._source)), answer)
+        return Turn(role, list(as_lazy(blocks, self._source)), answer)
 
     def _say(self, blocks: list[Block]) -> None:
         if blocks:

@@ -30,7 +30,7 @@ def complete(meant: Transcript, edits: RecordEdits, gone: frozenset[int], style:
     for block in meant.removed:
         if block.owner == _SAID and block.place.record not in gone:
             edits[block.place.record][_SAID] = '""'  # The client takes no message without it.
-    chain_links.relink(meant.source, edits, gone, id="id", parent=_PARENT)
+    chain_links.relink(meant.source, edits, gone, key="id", parent=_PARENT)
 
 
 def again(source: Source, gone: frozenset[int]) -> frozenset[int]:

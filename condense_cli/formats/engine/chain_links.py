@@ -8,10 +8,10 @@ from ...core.transcript import Source
 from .base import RecordEdits, records_of
 
 
-def relink(source: Source, edits: RecordEdits, gone: frozenset[int], *, id: str, parent: str) -> None:
-    """Add edits to the records that stay; `id` and `parent` are the keys of a record's name and of its link."""
+def relink(source: Source, edits: RecordEdits, gone: frozenset[int], *, key: str, parent: str) -> None:
+    """Add edits to the records that stay; `key` and `parent` are the keys of a record's name and of its link."""
     values = {record: value for record, value in records_of(source) if isinstance(value, dict)} if gone else {}
-    before = {values[record].get(id): values[record].get(parent) for record in gone if record in values}
+    before = {values[record].get(key): values[record].get(parent) for record in gone if record in values}
     for record, value in values.items():
         target = value.get(parent)
         if record in gone or not isinstance(target, str) or target not in before:

@@ -6,13 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from json import JSONDecodeError
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...core import json_text
+from ...core import json_text, json_walk
 from ...core.transcript import Container, JsonPath, Source
 from ...errors import NotJsonError, UnknownFormatError
 from ..foreign_texts import known_text
@@ -26,7 +25,6 @@ _MORE: Final = "Extra data"
 """What is wrong with a value that something follows."""
 
 _NOT_BLANK: Final = re.compile(rb"\S")
-_Span = tuple[int, int]
 
 
 class Document(Struct, frozen=True):
@@ -86,7 +84,7 @@ def _is_followed(data: bytes, start: int, error: Exception) -> bool:
         return False
     following = data[start + len(json_text.encode(error.doc)) :]
     try:
-        json_text.scan(following.decode("latin-1"), 0)
+        json_walk.scan(following.decode("latin-1"), 0)
     except (ValueError, RecursionError):
         return False
     return following[:1] in (b"{", b"[")
@@ -114,7 +112,7 @@ def with_records_at(document: Document, record: int, path: JsonPath, beside: Ite
     source = document.source
     start, end = source.spans[record]
     text = source.data[start:end].decode("latin-1")
-    elements, _ = _elements(text, json_text.locate(text, [path])[path][0])
+    elements, _ = json_walk.whole_list(text, json_text.locate(text, [path])[path][0])
     spans = tuple((start + first, start + last) for first, last in elements)
     inner = Source(source.data, spans, Container.OBJECT)
     return with_beside_of(replace(document, source=inner, envelope={}), (start, end), beside)
@@ -155,66 +153,33 @@ def _open_value(data: bytes, start: int, name: str, records_key: str = "messages
     return Document(name, source, _values(name, source), envelope)
 
 
-def _parsed(data: bytes, start: int, span: _Span) -> Any:
+def _parsed(data: bytes, start: int, span: json_walk.Span) -> Any:
     return json_text.parse(data[start + span[0] : start + span[1]])
 
 
-def _structure(text: str, records_key: str) -> tuple[list[_Span] | None, list[tuple[_Span, _Span]], int]:
+def _structure(
+    text: str, records_key: str
+) -> tuple[list[json_walk.Span] | None, list[tuple[json_walk.Span, json_walk.Span]], int]:
     """Where the records stand, if there is a list of them; where each other key and its value; where the value ends."""
-    elements: list[_Span] | None = None
-    others: list[tuple[_Span, _Span]] = []
+    elements: list[json_walk.Span] | None = None
+    others: list[tuple[json_walk.Span, json_walk.Span]] = []
     if text[0] == "[":
-        elements, end = _elements(text, 0)
+        elements, end = json_walk.whole_list(text, 0)
     else:
-        index = json_text.skip(text, 1)
-        while _at(text, index) != "}":
-            if text[index] != '"':
-                raise JSONDecodeError("Expecting property name enclosed in double quotes", text, index)
+        index = json_walk.skip(text, 1)
+        while json_walk.at(text, index) != "}":
             first = index
-            key, index = scanstring(text, index + 1)
-            last, index = index, json_text.skip(text, index)
-            if _at(text, index) != ":":
-                raise JSONDecodeError("Expecting ':' delimiter", text, index)
-            index = json_text.skip(text, index + 1)
-            if key == records_key and _at(text, index) == "[":
-                elements, index = _elements(text, index)
+            key, last, index = json_walk.key_at(text, index)
+            if key == records_key and json_walk.at(text, index) == "[":
+                elements, index = json_walk.whole_list(text, index)
             else:
-                value, index = index, json_text.scan(text, index)[1]
+                value, index = index, json_walk.scan(text, index)[1]
                 others.append(((first, last), (value, index)))
-            index = _next_member(text, index, "}")
+            index = json_walk.next_member(text, index, "}")
         end = index + 1
-    if json_text.skip(text, end) != len(text):
-        raise JSONDecodeError(_MORE, text, json_text.skip(text, end))
+    if json_walk.skip(text, end) != len(text):
+        raise JSONDecodeError(_MORE, text, json_walk.skip(text, end))
     return elements, others, end
-
-
-def _at(text: str, index: int) -> str:
-    if index >= len(text):
-        raise JSONDecodeError("The text ends in the middle of a value", text, index)
-    return text[index]
-
-
-def _next_member(text: str, index: int, closer: str) -> int:
-    """Position of the next member, or of the closer."""
-    index = json_text.skip(text, index)
-    if _at(text, index) == ",":
-        index = json_text.skip(text, index + 1)
-        if _at(text, index) == closer:
-            raise JSONDecodeError("Trailing comma", text, index)
-    elif text[index] != closer:
-        raise JSONDecodeError("Expecting ',' delimiter", text, index)
-    return index
-
-
-def _elements(text: str, index: int) -> tuple[list[_Span], int]:
-    """Where the elements stand of the list that opens at `index`, and where that ends."""
-    elements: list[_Span] = []
-    index = json_text.skip(text, index + 1)
-    while _at(text, index) != "]":
-        start, index = index, json_text.scan(text, index)[1]
-        elements.append((start, index))
-        index = _next_member(text, index, "]")
-    return elements, index + 1
 
 
 def _open_lines(data: bytes, start: int, name: str, lenient: bool) -> Document:

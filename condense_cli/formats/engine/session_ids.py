@@ -134,8 +134,8 @@ def _is_kept_in(project: str, folder: str) -> bool:
     return folder.startswith(f"{claude_folder(project)}-") if len(name) > _LONGEST_FOLDER else folder == name
 
 
-def _claude_places(value: dict[str, Any], id: str) -> Iterator[JsonPath]:
-    if value.get("sessionId") == id:
+def _claude_places(value: dict[str, Any], session_id: str) -> Iterator[JsonPath]:
+    if value.get("sessionId") == session_id:
         yield ("sessionId",)
 
 
@@ -148,11 +148,11 @@ def _codex_session(values: Iterable[Any], name: str, folder: str) -> Session:
     raise UsageError(f"{name} is not a session that Codex can resume: it has no session_meta with an id.", _NO_CHANCE)
 
 
-def _codex_places(value: dict[str, Any], id: str) -> Iterator[JsonPath]:
+def _codex_places(value: dict[str, Any], session_id: str) -> Iterator[JsonPath]:
     payload = value.get("payload")
     if value.get("type") == "session_meta" and isinstance(payload, dict):
         for key in ("id", "session_id"):
-            if payload.get(key) == id:
+            if payload.get(key) == session_id:
                 yield ("payload", key)
 
 

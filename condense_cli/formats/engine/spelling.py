@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from ...core.transcript import LONG, Block, JsonPath, Source, Spelled, compact
+from ...core.transcript import LONG, Block, JsonPath, LazyText, Source, compact
 
 _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[Raw]).decode
@@ -17,8 +17,8 @@ _elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _Found = dict[JsonPath, Any]
 
 
-def as_spelled(blocks: Iterable[Block], source: Source) -> Iterator[Block]:
-    """Blocks of one record, which read the same and take less memory: see `Spelled`.
+def as_lazy(blocks: Iterable[Block], source: Source) -> Iterator[Block]:
+    """Blocks of one record, which read the same and take less memory: see `LazyText`.
 
     A reader that passes its blocks through this, record by record, never holds the texts of a whole file.
     """
@@ -30,13 +30,13 @@ def as_spelled(blocks: Iterable[Block], source: Source) -> Iterator[Block]:
         yield block
 
 
-def _spelled(block: Block, source: Source, found: _Found) -> Spelled | None:
+def _spelled(block: Block, source: Source, found: _Found) -> LazyText | None:
     """The text as it stands at the block's place; None where that is not all of it or no strict JSON."""
     if block.span:
         return None
     try:
         literal = _literal(source.view(block.place.record), block.place.path, found)
-        spelled = Spelled(literal)
+        spelled = LazyText(literal)
         return spelled if str(spelled) == block.text else None
     except (msgspec.DecodeError, UnicodeDecodeError, LookupError):
         return None

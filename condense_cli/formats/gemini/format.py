@@ -17,7 +17,7 @@ from ...core.transcript import Family, JsonPath, Role, Transcript
 from ..engine import result_copies
 from ..engine.base import Evidence, Format, RecordEdits, not_a_message
 from ..engine.container import Document
-from .messages import Entry, is_message, transcript
+from .messages import GeminiEntry, is_message, transcript
 
 
 def evidence(value: Any) -> Evidence:
@@ -31,7 +31,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             continue
         if not is_message(value):
             raise not_a_message(record, value, "it has no type, id, timestamp and content")
-        entries.append(Entry(value, record))
+        entries.append(GeminiEntry(value, record))
     return transcript("gemini", entries, document.source)
 
 

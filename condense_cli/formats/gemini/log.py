@@ -20,7 +20,7 @@ from ...core.transcript import Family, Transcript
 from ...errors import UnknownFormatError
 from ..engine.base import Evidence, Format
 from ..engine.container import Document
-from .messages import Entry, is_message, transcript
+from .messages import GeminiEntry, is_message, transcript
 
 
 def evidence(value: Any) -> Evidence:
@@ -33,7 +33,7 @@ def evidence(value: Any) -> Evidence:
 
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
-    messages: dict[str, Entry] = {}
+    messages: dict[str, GeminiEntry] = {}
     for record, value in enumerate(values):
         if not isinstance(value, dict):
             continue
@@ -44,11 +44,11 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             for id in ids[ids.index(target) :] if target in messages else ids:
                 del messages[id]
         elif is_message(value):
-            messages[value["id"]] = Entry(value, record)
+            messages[value["id"]] = GeminiEntry(value, record)
         elif isinstance(changes, dict) and isinstance(changes.get("messages"), list) and changes["messages"]:
             listed = enumerate(changes["messages"])
             messages = {
-                message["id"]: Entry(message, record, ("$set", "messages", number))
+                message["id"]: GeminiEntry(message, record, ("$set", "messages", number))
                 for number, message in listed
                 if is_message(message)
             }

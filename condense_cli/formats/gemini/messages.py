@@ -22,7 +22,7 @@ from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Plac
 from ..anthropic import attachment_block
 from ..engine import estimates
 from ..engine.injected import is_injected
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from ..engine.usages import recorded
 
 TYPES: Final = ("user", "gemini", "info", "error", "warning")
@@ -30,7 +30,7 @@ _NOT_SENT: Final = ("/", "?", "<session_context>", "<hook_context>")
 """How messages of the user begin that were for the client, or that it writes anew."""
 
 
-class Entry(Struct, frozen=True):
+class GeminiEntry(Struct, frozen=True):
     """A message, and where it stands."""
 
     value: dict[str, Any]
@@ -48,13 +48,13 @@ def is_message(value: Any) -> bool:
     )
 
 
-def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
+def transcript(format: str, entries: list[GeminiEntry], source: Source) -> Transcript:
     messages: list[Message] = []
     model = None
     usages: list[Usage] = []
     for entry in entries:
         for role, found in _turns(entry):
-            blocks = tuple(as_spelled(found, source))
+            blocks = tuple(as_lazy(found, source))
             if role is Role.ASSISTANT and blocks:
                 model = entry.value["model"] if isinstance(entry.value.get("model"), str) else model
                 usages += _usage(len(messages), entry.value.get("tokens"), model)
@@ -69,7 +69,7 @@ def _usage(message: int, tokens: Any, model: str | None) -> Iterator[Usage]:
         yield from recorded(message, [tokens.get("input")], tokens.get("output"), model=model)
 
 
-def _turns(entry: Entry) -> Iterator[tuple[Role, Iterator[Block]]]:
+def _turns(entry: GeminiEntry) -> Iterator[tuple[Role, Iterator[Block]]]:
     value = entry.value
     if value.get("type") == "user":
         parts = list(_parts(value.get("content"), (*entry.path, "content")))
@@ -95,7 +95,7 @@ def _text(part: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _said(entry: Entry) -> Iterator[Block]:
+def _said(entry: GeminiEntry) -> Iterator[Block]:
     value, record = entry.value, entry.record
     parts = list(_parts(value.get("content"), (*entry.path, "content")))
     holds_all = any(isinstance(part, dict) and (part.get("functionCall") or part.get("thought")) for part, _ in parts)
@@ -106,7 +106,7 @@ def _said(entry: Entry) -> Iterator[Block]:
             yield _call(call, call["id"], record, path)
 
 
-def _calls(entry: Entry) -> Iterator[tuple[dict[str, Any], JsonPath]]:
+def _calls(entry: GeminiEntry) -> Iterator[tuple[dict[str, Any], JsonPath]]:
     calls = entry.value.get("toolCalls")
     for number, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict) and isinstance(call.get("id"), str):
@@ -147,7 +147,7 @@ def _attachment(part: dict[str, Any], record: int, owner: JsonPath, **common: An
     return Block(BlockKind.OPAQUE, Place(record, owner), owner, estimate=estimate, **common)
 
 
-def _results(entry: Entry) -> Iterator[Block]:
+def _results(entry: GeminiEntry) -> Iterator[Block]:
     for call, owner in _calls(entry):
         common: dict[str, Any] = {"call_id": call["id"], "tool": str(call.get("name") or "")}
         for part, path in _parts(call.get("result"), (*owner, "result")):

@@ -18,7 +18,7 @@ from ..engine import repeats
 from ..engine.base import Evidence, Format, message_role, part_kinds
 from ..engine.container import Document, with_beside
 from ..engine.injected import is_injected
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from ..engine.turns import Turn, joined
 from . import tool_parts
 
@@ -96,7 +96,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if record in document.source.unparsed:
             continue
         role = message_role(record, value, ROLES)
-        blocks = list(as_spelled(message_blocks(value, record, role, tools), document.source))
+        blocks = list(as_lazy(message_blocks(value, record, role, tools), document.source))
         turns.append(Turn(role, blocks))
     return Transcript(
         "openai-chat",

@@ -20,7 +20,7 @@ from ...core.transcript import Block, BlockKind, Family, JsonPath, Message, Role
 from ..anthropic import envelope_model
 from ..engine.base import Evidence, FileFault, Format, not_a_message, only_value, part_kinds, records_of
 from ..engine.container import Document, with_records_under
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from .responses_items import ROLES, Item, ItemReader, turns_of
 from .responses_pairs import NEED_IDS, completing
 
@@ -128,7 +128,7 @@ def _blocks(items: Sequence[Item], reader: ItemReader, document: Document) -> It
     """Reasoning stays where an item of the same turn behind it could not be sent without the id that asks for it."""
     last = max((number for number, item in enumerate(items) if item.kind in NEED_IDS), default=-1)
     for number, item in enumerate(items):
-        for block in as_spelled(reader.blocks(item), document.source):
+        for block in as_lazy(reader.blocks(item), document.source):
             is_fixed = block.kind is BlockKind.THINKING and number < last
             yield replace(block, kind=BlockKind.OPAQUE) if is_fixed else block
 

@@ -17,7 +17,7 @@ from ...core.transcript import Family, JsonPath, Transcript
 from ...errors import UnknownFormatError
 from ..engine.base import Evidence, Format
 from ..engine.container import Document
-from .turns import ROLES, Entry, Part, transcript
+from .turns import ROLES, OpencodeEntry, Part, transcript
 
 
 def evidence(value: Any) -> Evidence:
@@ -105,8 +105,8 @@ class _Log:
             parts = self._parts.setdefault(str(part.get("messageID")), {})
             parts[part["id"]] = Part(part, record, path)
 
-    def entries(self) -> list[Entry]:
-        return [Entry(info, list(self._parts.get(id, {}).values())) for id, info in self._infos.items()]
+    def entries(self) -> list[OpencodeEntry]:
+        return [OpencodeEntry(info, list(self._parts.get(id, {}).values())) for id, info in self._infos.items()]
 
 
 FORMAT = Format(

@@ -18,7 +18,7 @@ from ...core.transcript import Family, JsonPath, Role, Source, Transcript
 from ..engine import result_copies
 from ..engine.base import Evidence, Format, RecordEdits, not_a_message
 from ..engine.container import Document
-from .turns import ROLES, Entry, Part, transcript
+from .turns import ROLES, OpencodeEntry, Part, transcript
 
 
 def evidence(value: Any) -> Evidence:
@@ -39,7 +39,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if evidence(value) is Evidence.NO:
             raise not_a_message(record, value, "it has no parts, or no info with a role")
         parts = [Part(part, record, ("parts", number)) for number, part in enumerate(value["parts"])]
-        entries.append(Entry(_info(value), parts))
+        entries.append(OpencodeEntry(_info(value), parts))
     return transcript("opencode", entries, document.source)
 
 

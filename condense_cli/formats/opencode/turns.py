@@ -25,7 +25,7 @@ from ...core.transcript import (
     Usage,
     WindowSigns,
 )
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from ..engine.usages import recorded
 from ..engine.window_signs import SignsReader
 from .parts import result_blocks, said_blocks
@@ -39,14 +39,14 @@ class Part(Struct, frozen=True):
     path: JsonPath
 
 
-class Entry(Struct, frozen=True):
+class OpencodeEntry(Struct, frozen=True):
     """A message: what opencode notes about it, and its parts."""
 
     info: dict[str, Any]
     parts: list[Part]
 
 
-def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
+def transcript(format: str, entries: list[OpencodeEntry], source: Source) -> Transcript:
     beginning, compaction = _beginning(entries)
     sent = [entry for entry in entries[beginning:] if not _has_failed(entry)]
     messages: list[Message] = []
@@ -72,7 +72,7 @@ def transcript(format: str, entries: list[Entry], source: Source) -> Transcript:
     )
 
 
-def _window_signs(entries: list[Entry]) -> tuple[WindowSigns, ...]:
+def _window_signs(entries: list[OpencodeEntry]) -> tuple[WindowSigns, ...]:
     """What the answers and compactions show, those too that are not sent any more."""
     signs = SignsReader()
     for entry in entries:
@@ -83,7 +83,7 @@ def _window_signs(entries: list[Entry]) -> tuple[WindowSigns, ...]:
     return signs.found
 
 
-def _beginning(entries: list[Entry]) -> tuple[int, str | None]:
+def _beginning(entries: list[OpencodeEntry]) -> tuple[int, str | None]:
     """Position of the first message that is sent, and the id of the request whose compaction says so."""
     finished: set[str] = set()
     for position in reversed(range(len(entries))):
@@ -106,11 +106,11 @@ def _is_of(info: dict[str, Any], compaction: str) -> bool:
     )
 
 
-def _values(entry: Entry) -> Iterator[dict[str, Any]]:
+def _values(entry: OpencodeEntry) -> Iterator[dict[str, Any]]:
     return (part.value for part in entry.parts if isinstance(part.value, dict))
 
 
-def _has_failed(entry: Entry) -> bool:
+def _has_failed(entry: OpencodeEntry) -> bool:
     """Whether an answer ended in an error. One that the user stopped is sent as far as it got."""
     error = entry.info.get("error")
     if entry.info.get("role") != "assistant" or not error:
@@ -119,14 +119,14 @@ def _has_failed(entry: Entry) -> bool:
     return not was_stopped or all(part.get("type") in ("step-start", "reasoning") for part in _values(entry))
 
 
-def _turns(entry: Entry, source: Source) -> Iterator[tuple[Role, list[Block]]]:
+def _turns(entry: OpencodeEntry, source: Source) -> Iterator[tuple[Role, list[Block]]]:
     role = ROLES[entry.info["role"]]
     said: list[Block] = []
     results: list[Block] = []
     for part in entry.parts:
         if isinstance(part.value, dict):
-            said += as_spelled(said_blocks(part.value, part.record, part.path, role), source)
-            results += as_spelled(result_blocks(part.value, part.record, part.path), source)
+            said += as_lazy(said_blocks(part.value, part.record, part.path, role), source)
+            results += as_lazy(result_blocks(part.value, part.record, part.path), source)
     if entry.info.get("summary") is True:
         said = [replace(block, summarizes=block.kind is BlockKind.TEXT) for block in said]
     if said:

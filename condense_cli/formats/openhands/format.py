@@ -21,7 +21,7 @@ from ..engine import estimates, repeats
 from ..engine.base import Evidence, Format, not_a_message, only_value
 from ..engine.container import Document, with_records_at
 from ..engine.injected import is_injected
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from ..engine.turns import Turn, joined
 
 _ACTIONS: Final = frozenset({
@@ -81,7 +81,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, event in enumerate(records):
         turn = reader.turn(event, record) if event is not None else None
         if turn is not None:
-            turns.append(replace(turn, blocks=list(as_spelled(turn.blocks, document.source))))
+            turns.append(replace(turn, blocks=list(as_lazy(turn.blocks, document.source))))
     return Transcript(
         "openhands",
         Family.OPENAI_CHAT,

@@ -23,7 +23,7 @@ from ..engine import repeats
 from ..engine.base import Evidence, Format, not_a_message
 from ..engine.container import Document
 from ..engine.injected import is_injected
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from ..engine.turns import Turn, joined
 from ..openai.chat import ROLES
 
@@ -52,7 +52,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for record, event in enumerate(events):
         part = reader.turn(event, record)
         if part is not None and part.blocks:
-            parts.append(replace(part, blocks=list(as_spelled(part.blocks, document.source))))
+            parts.append(replace(part, blocks=list(as_lazy(part.blocks, document.source))))
     return Transcript(
         "openhands-sdk", Family.OPENAI_CHAT, joined(parts), document.source, model=_model(events), envelope=reader.tools
     )

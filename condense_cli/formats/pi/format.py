@@ -21,10 +21,10 @@ from ..engine import estimates
 from ..engine.base import Evidence, Format
 from ..engine.container import Document
 from ..engine.injected import is_injected
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from ..engine.usages import recorded
 from . import writing
-from .path import Entry, sent
+from .path import PiEntry, sent
 
 _TYPES: Final = frozenset({
     "message", "compaction", "branch_summary", "custom_message", "model_change", "thinking_level_change", "custom",
@@ -48,7 +48,7 @@ def evidence(value: Any) -> Evidence:
 
 def read(document: Document, values: Iterator[Any]) -> Transcript:
     entries = [
-        Entry(record, value)
+        PiEntry(record, value)
         for record, value in enumerate(values)
         if record not in document.source.unparsed and isinstance(value, dict)
     ]
@@ -60,7 +60,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     for entry in path:
         message = entry.value.get("message") if entry.value.get("type") == "message" else None
         for role, found in _turn(entry.record, entry.value):
-            blocks = list(as_spelled(found, document.source))
+            blocks = list(as_lazy(found, document.source))
             if role is Role.TOOL and turns and turns[-1][0] is Role.TOOL:
                 turns[-1][1].extend(blocks)
                 continue
@@ -81,7 +81,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
     )
 
 
-def _is_older(entry: Entry, compaction: Entry | None) -> bool:
+def _is_older(entry: PiEntry, compaction: PiEntry | None) -> bool:
     """Whether an entry was there before the compaction. Copies of such entries follow it, and keep their times."""
     if compaction is None:
         return False

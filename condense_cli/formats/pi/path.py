@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 
-class Entry(Struct, frozen=True):
+class PiEntry(Struct, frozen=True):
     record: int
     value: dict[str, Any]
 
@@ -34,19 +34,19 @@ class Entry(Struct, frozen=True):
         return found if isinstance(found, str) else None
 
 
-def is_tree(entries: Sequence[Entry]) -> bool:
+def is_tree(entries: Sequence[PiEntry]) -> bool:
     """Whether the entries have ids, as those of version 2 and later have."""
     return any("parentId" in entry.value for entry in entries)
 
 
-def path(entries: Sequence[Entry]) -> list[Entry]:
+def path(entries: Sequence[PiEntry]) -> list[PiEntry]:
     """The entries from the root to the last one, without the header."""
     found = [entry for entry in entries if entry.value.get("type") != "session"]
     if not found or not is_tree(entries):
         return found
     named = {entry.id: entry for entry in found if entry.id is not None}
-    upwards: list[Entry] = []
-    at: Entry | None = found[-1]
+    upwards: list[PiEntry] = []
+    at: PiEntry | None = found[-1]
     seen: set[int] = set()
     while at is not None and at.record not in seen:
         seen.add(at.record)
@@ -55,7 +55,7 @@ def path(entries: Sequence[Entry]) -> list[Entry]:
     return upwards[::-1]
 
 
-def sent(entries: Sequence[Entry]) -> list[Entry]:
+def sent(entries: Sequence[PiEntry]) -> list[PiEntry]:
     """The entries of the path that may be sent, in the order in which they are."""
     on_path = path(entries)
     newest = max((position for position, entry in enumerate(on_path) if entry.is_compaction), default=None)
@@ -68,7 +68,7 @@ def sent(entries: Sequence[Entry]) -> list[Entry]:
     return [compaction, *rest]
 
 
-def first_kept(on_path: Sequence[Entry], newest: int, entries: Sequence[Entry]) -> int:
+def first_kept(on_path: Sequence[PiEntry], newest: int, entries: Sequence[PiEntry]) -> int:
     """Position on the path of the first entry that a compaction kept; its own position where it kept none."""
     value = on_path[newest].value
     index = value.get("firstKeptEntryIndex")

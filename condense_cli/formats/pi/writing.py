@@ -19,7 +19,7 @@ from ...core.transcript import Block, Container, JsonPath, Source, Transcript
 from ..engine.base import RecordEdits, Rewrite
 from ..engine.ids import derived_uuid
 from ..engine.writing import gone_records, join
-from .path import Entry, is_tree, path
+from .path import PiEntry, is_tree, path
 
 
 def fixed(transcript: Transcript) -> frozenset[int]:
@@ -50,12 +50,12 @@ def _records(source: Source) -> Iterator[int]:
     return (record for record in range(len(source.spans)) if record not in source.unparsed)
 
 
-def _entries(source: Source) -> list[Entry]:
+def _entries(source: Source) -> list[PiEntry]:
     values = ((record, json_text.parse(source.raw(record))) for record in _records(source))
-    return [Entry(record, value) for record, value in values if isinstance(value, dict)]
+    return [PiEntry(record, value) for record, value in values if isinstance(value, dict)]
 
 
-def _relink(entries: list[Entry], edits: RecordEdits, gone: frozenset[int]) -> None:
+def _relink(entries: list[PiEntry], edits: RecordEdits, gone: frozenset[int]) -> None:
     parents = {entry.id: entry.parent for entry in entries if entry.record in gone and entry.id is not None}
     for position, entry in enumerate(entries):
         if entry.record in gone:
@@ -73,12 +73,12 @@ def _relink(entries: list[Entry], edits: RecordEdits, gone: frozenset[int]) -> N
             edits[entry.record]["fromId",] = json.dumps(_surviving(origin, parents) or "root")
 
 
-def _surviving(id: str | None, parents: Mapping[str, str | None]) -> str | None:
+def _surviving(record_id: str | None, parents: Mapping[str, str | None]) -> str | None:
     seen = set()
-    while id is not None and id in parents and id not in seen:
-        seen.add(id)
-        id = parents[id]
-    return None if id in seen else id
+    while record_id is not None and record_id in parents and record_id not in seen:
+        seen.add(record_id)
+        record_id = parents[record_id]
+    return None if record_id in seen else record_id
 
 
 def write(rewrite: Rewrite) -> bytes:
@@ -109,7 +109,7 @@ def _in_line(rewrite: Rewrite, block: Block) -> str:
 class _Branch:
     """The path anew: what stays on it is linked around what leaves it, with the summaries in between."""
 
-    def __init__(self, rewrite: Rewrite, entries: list[Entry], summaries: Sequence[Block]) -> None:
+    def __init__(self, rewrite: Rewrite, entries: list[PiEntry], summaries: Sequence[Block]) -> None:
         self._rewrite = rewrite
         self._path = path(entries)
         self._ids = {entry.id for entry in entries}
@@ -125,7 +125,7 @@ class _Branch:
         self._ahead: dict[str | None, str | None] = {}
         """For each old id on the path the id that stands there now, or comes next."""
 
-    def _is_new(self, entry: Entry) -> bool:
+    def _is_new(self, entry: PiEntry) -> bool:
         return entry.record in self._summaries
 
     def data(self) -> bytes:
@@ -167,7 +167,7 @@ class _Branch:
         elif self._lines and end in self._leaving | self._summaries.keys():
             self._lines[-1] = (end, self._lines[-1][1])
 
-    def _edits_of(self, entry: Entry, above: str | None) -> dict[JsonPath, str | None]:
+    def _edits_of(self, entry: PiEntry, above: str | None) -> dict[JsonPath, str | None]:
         """Edits to an entry that stays on the path."""
         edits: dict[JsonPath, str | None] = {}
         if entry.parent != above:
@@ -177,7 +177,7 @@ class _Branch:
             edits["firstKeptEntryId",] = json.dumps(self._ahead[kept])
         return edits
 
-    def _summary(self, entry: Entry, above: str | None) -> str:
+    def _summary(self, entry: PiEntry, above: str | None) -> str:
         text = self._summaries[entry.record].text
         return self._new(
             {"type": "branch_summary", "parentId": above, "fromId": above or "root", "summary": text},
@@ -185,7 +185,7 @@ class _Branch:
             entry.record,
         )
 
-    def _compaction(self, old: Entry, above: str | None, end: int) -> None:
+    def _compaction(self, old: PiEntry, above: str | None, end: int) -> None:
         """A compaction behind all that stays, which keeps what the old one kept or came before."""
         value = {
             "type": "compaction",
@@ -198,7 +198,7 @@ class _Branch:
         first = ids[ids.index(kept)] if kept in ids else old.id
         self._new(value | {"firstKeptEntryId": self._ahead.get(first)}, old, end)
 
-    def _new(self, value: dict[str, Any], old: Entry, behind: int) -> str:
+    def _new(self, value: dict[str, Any], old: PiEntry, behind: int) -> str:
         """Add an entry with an id of eight digits, as pi makes them, that no other has."""
         number = 0
         while (id := derived_uuid(value["summary"], str(old.id), str(number))[:8]) in self._ids:

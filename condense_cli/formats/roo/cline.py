@@ -19,7 +19,7 @@ from .. import anthropic
 from ..anthropic import BlockReader, attachment_block
 from ..engine.base import Evidence, Format, message_role
 from ..engine.container import Document
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from . import format
 
 
@@ -37,7 +37,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
             continue
         role = message_role(record, value, anthropic.ROLES)
         content = reader.content(value.get("content"), record, ("content",), is_user=role is Role.USER)
-        turns.append((role, list(as_spelled(content, document.source))))
+        turns.append((role, list(as_lazy(content, document.source))))
     return Transcript(
         "cline",
         Family.ANTHROPIC,

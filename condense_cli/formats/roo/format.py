@@ -20,7 +20,7 @@ from .. import anthropic
 from ..anthropic import BlockReader
 from ..engine.base import Evidence, Format, message_role
 from ..engine.container import Document
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from . import condense
 
 _HEADER: Final = re.compile(r"\s*\[(?P<tool>[a-z][a-z0-9_]*)(?: for .{0,2000}?)?\] Result:\n*", re.DOTALL)
@@ -54,7 +54,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         # What looks like a call or a result in a summary is quoted.
         is_summary = any(block.looks_like_summary for block in content)
         linked = content if is_summary else linker.link(role, content)
-        turns.append((role, list(as_spelled(linked, document.source))))
+        turns.append((role, list(as_lazy(linked, document.source))))
     return Transcript(
         "roo",
         Family.ANTHROPIC,

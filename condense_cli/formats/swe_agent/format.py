@@ -23,7 +23,7 @@ from ..anthropic import BlockReader
 from ..engine import repeats
 from ..engine.base import Evidence, Format, RecordEdits, message_role
 from ..engine.container import Document, with_records_at
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from ..openai.chat import ROLES, message_blocks
 
 
@@ -53,7 +53,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         if record in document.source.unparsed:
             continue
         role = message_role(record, value, ROLES)
-        turns.append((role, list(as_spelled(reader.blocks(value, record, role), document.source))))
+        turns.append((role, list(as_lazy(reader.blocks(value, record, role), document.source))))
     messages = tuple(Message(index, role, tuple(blocks)) for index, (role, blocks) in enumerate(turns))
     return Transcript("swe-agent", Family.OPENAI_CHAT, messages, document.source, model=model)
 

@@ -15,7 +15,7 @@ from ...core.transcript import Container, Family, Transcript
 from ..engine import repeats
 from ..engine.base import Evidence, Format, not_a_message
 from ..engine.container import Document
-from ..engine.spelling import as_spelled
+from ..engine.spelling import as_lazy
 from ..engine.turns import Turn, joined
 from ..openai.chat import ROLES
 from .format import ActionReader
@@ -52,7 +52,7 @@ def read(document: Document, values: Iterator[Any]) -> Transcript:
         role = ROLES.get(str(kind))
         if role is None:
             raise not_a_message(record, value, f"its role is none of {', '.join(ROLES)}, exit")
-        blocks = list(as_spelled(reader.blocks(value, record, role), document.source))
+        blocks = list(as_lazy(reader.blocks(value, record, role), document.source))
         turns.append(Turn(role, blocks))
     return Transcript(
         "mini-swe-agent",

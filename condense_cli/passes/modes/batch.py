@@ -118,7 +118,7 @@ def put_summary(
     return receipts + draft.summarize(positions, new, id)
 
 
-def _messages(text: str, draft: Draft, positions: Sequence[int], hash: str) -> list[Message]:
+def _messages(text: str, draft: Draft, positions: Sequence[int], digest: str) -> list[Message]:
     """The summary as a message and, where roles would not alternate otherwise, a line that leads on."""
     messages, gone = draft.messages, set(positions)
     old = [messages[position] for position in positions]
@@ -131,7 +131,7 @@ def _messages(text: str, draft: Draft, positions: Sequence[int], hash: str) -> l
         needs_bridge = after is not None and after.role is role and len(positions) > 1
     following = len(messages) - len(positions) - positions[0] + needs_bridge
     request = request_before(messages[: positions[0]])
-    mark = SummaryMark(sum(message.turns for message in old), following, hash, request)
+    mark = SummaryMark(sum(message.turns for message in old), following, digest, request)
     texts = [(role, f"{mark}\n{text}")]
     if needs_bridge:
         texts.append((Role.ASSISTANT if role is Role.USER else Role.USER, GO_ON))

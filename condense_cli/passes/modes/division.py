@@ -8,12 +8,12 @@ from typing import Final
 from msgspec import Struct
 
 from ...core.exchanges import cut_before
+from ...extractive.shared_budget import SharedBudget
 from ...extractive.shorten import Priced
 from ...extractive.summary import Sections
 from ...extractive.survey import Survey
-from ...extractive.together import Together
 from ..draft import Draft
-from .older import Older
+from .head_summary import HeadSummary
 from .shortening import Shortening
 
 _SHARES: Final = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -30,31 +30,31 @@ class Division(Struct, frozen=True):
     """The messages before `end` are summarized, the texts share `budget` tokens."""
 
     end: int
-    together: Together
+    shared: SharedBudget
     budget: int
     room: int = 0
 
 
-def divisions(draft: Draft, shortening: Shortening, target: int, older: Older | None = None) -> Iterator[Division]:
+def divisions(draft: Draft, shortening: Shortening, target: int, head: HeadSummary | None = None) -> Iterator[Division]:
     """Ways to divide a draft that is to have `target` tokens, as long as the one before misses it.
 
     The first leaves most of what later work is expected to need, the last summarizes most. Without `older` nothing is
     summarized.
     """
     keys = shortening.keys
-    survey = Survey(older.read(draft.messages) if older else draft.messages, draft.count)
+    survey = Survey(head.read(draft.messages) if head else draft.messages, draft.count)
     priced = Priced(survey)
-    whole = Together(priced, [key for placed in keys.values() for key in placed], fixed=shortening.fixed)
+    whole = SharedBudget(priced, [key for placed in keys.values() for key in placed], fixed=shortening.fixed)
     in_place = Division(0, whole, whole.tokens - (draft.plain_tokens - target))
-    if older is None:
+    if head is None:
         yield in_place
         return
     first = next((position for position, _ in keys), 0)
 
     def divided(share: float) -> Division | None:
         """Where this share of the messages is summarized; None where that is nothing."""
-        end = cut_before(draft.messages, first + round(share * (older.step.selected.end - first)))
-        positions = older.positions(draft, end)
+        end = cut_before(draft.messages, first + round(share * (head.step.selected.end - first)))
+        positions = head.positions(draft, end)
         if not positions:
             return None
         gone = set(positions)
@@ -62,15 +62,15 @@ def divisions(draft: Draft, shortening: Shortening, target: int, older: Older | 
         free = sum(draft.count.message(draft.messages[position]) for position in positions)
         free += sum(draft.count(survey.parts[key].content) for key in placed)
         room = target - (draft.plain_tokens - free)
-        together = Together(priced, placed, Sections(survey, gone), shortening.fixed)
-        return Division(end, together, room - older.frame(draft, positions, room), room)
+        shared = SharedBudget(priced, placed, Sections(survey, gone), shortening.fixed)
+        return Division(end, shared, room - head.frame(draft, positions, room), room)
 
-    if older.gives_up_words and (all_of_it := divided(_SHARES[-1])):
+    if head.gives_up_words and (all_of_it := divided(_SHARES[-1])):
         # More of the user's words fit into one ledger than into many messages, each of which has a frame and a marker.
         yield all_of_it
         yield in_place
         return
-    best, most = in_place, whole.worth(in_place.budget)
+    best, most = in_place, whole.value_per_token(in_place.budget)
     is_in_reach = most is not None
     if most is not None:
         most *= _MORE
@@ -80,7 +80,7 @@ def divisions(draft: Draft, shortening: Shortening, target: int, older: Older | 
         if division is None or division.end in tried:
             continue
         tried.add(division.end)
-        worth = division.together.worth(division.budget)
+        worth = division.shared.value_per_token(division.budget)
         # Where nothing reaches the target, the largest summary comes closest.
         if most is None or (worth is not None and worth > most):
             best, most = division, worth

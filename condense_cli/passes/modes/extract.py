@@ -22,7 +22,7 @@ from ..draft import Draft
 from ..receipts import Kept, Receipt
 from ..step import Bench, Step
 from .approach import approach
-from .older import Older
+from .head_summary import HeadSummary
 from .shortening import Shortening
 
 if TYPE_CHECKING:
@@ -64,15 +64,15 @@ def run_extract(bench: Bench, step: Step) -> list[Receipt]:
     elif target is None:
         shortening.leave()
         return shortening.receipts(Kept.NEEDED)
-    older = Older(step, renews=bench.is_up_to_date) if extraction.may_summarize else None
+    head = HeadSummary(step, renews=bench.is_up_to_date) if extraction.may_summarize else None
     is_left = _is_left(extraction)
-    if is_left and not _is_in_reach(draft, shortening, target, older):
+    if is_left and not _is_in_reach(draft, shortening, target, head):
         shortening.leave()
         draft.write()
         return shortening.receipts(Kept.OUT_OF_REACH)
-    is_met, summarized = _to_target(bench, shortening, target, None if bench.is_up_to_date else older)
-    if not is_met and older and bench.is_up_to_date:
-        is_met, summarized = _to_target(bench, shortening, target, older)
+    is_met, summarized = _to_target(bench, shortening, target, None if bench.is_up_to_date else head)
+    if not is_met and head and bench.is_up_to_date:
+        is_met, summarized = _to_target(bench, shortening, target, head)
     for most_words in (_SHORT, 0):
         if is_met:
             break
@@ -81,8 +81,8 @@ def run_extract(bench: Bench, step: Step) -> list[Receipt]:
         if is_left:
             return shortening.receipts(Kept.OUT_OF_REACH)
         shortening = Shortening(draft, step, most_words=most_words)
-        older = older and replace(older, gives_up_words=not most_words)
-        is_met, summarized = _to_target(bench, shortening, target, older)
+        head = head and replace(head, gives_up_words=not most_words)
+        is_met, summarized = _to_target(bench, shortening, target, head)
     gone = {(receipt.message, receipt.block) for receipt in summarized}
     receipts = shortening.receipts(Kept.NEEDED if is_met else Kept.OUT_OF_REACH)
     return [receipt for receipt in receipts if (receipt.message, receipt.block) not in gone] + summarized
@@ -94,14 +94,14 @@ def _without_the_rest(draft: Draft, shortening: Shortening, min_worth: float) ->
     `min_worth` is that of 1,000 tokens, in facts and lines that later work is expected to need.
     """
     # With the extraction: it is imported where something is to be shortened.
+    from ...extractive.shared_budget import SharedBudget
     from ...extractive.shorten import Priced
     from ...extractive.survey import Survey
-    from ...extractive.together import Together
 
     survey = Survey(draft.messages, draft.count)
     keys = [key for placed in shortening.keys.values() for key in placed if not survey.units[key].gaps]
-    together = Together(Priced(survey), keys, fixed=shortening.fixed, least_saved=LEAST_SAVED)
-    return together.worth_at_least(min_worth / 1_000)
+    shared = SharedBudget(Priced(survey), keys, fixed=shortening.fixed, least_saved=LEAST_SAVED)
+    return shared.value_at_least(min_worth / 1_000)
 
 
 def _is_left(extraction: ExtractConfig) -> bool:
@@ -115,7 +115,9 @@ def _is_left(extraction: ExtractConfig) -> bool:
             assert_never(other)
 
 
-def _to_target(bench: Bench, shortening: Shortening, target: int, older: Older | None) -> tuple[bool, list[Receipt]]:
+def _to_target(
+    bench: Bench, shortening: Shortening, target: int, head: HeadSummary | None
+) -> tuple[bool, list[Receipt]]:
     """Bring the draft to the target, or as close as can be; whether it is met, and receipts of what is summarized."""
     from .division import divisions  # With the extraction.
 
@@ -125,29 +127,29 @@ def _to_target(bench: Bench, shortening: Shortening, target: int, older: Older |
     def left_with(division: Division, budget: int) -> int:
         """Tokens free of the target when the texts have so many; below 0 those that are too many."""
         shortening.undo()
-        shortened = division.together.within(budget)
+        shortened = division.shared.within(budget)
         shortening.put(shortened.texts)
         summarized[:] = (
-            older.write(draft, division.end, division.room, shortened.summary) if older and division.end else []
+            head.write(draft, division.end, division.room, shortened.summary) if head and division.end else []
         )
         draft.write()
         return bench.free(target)
 
     closest: tuple[int, Division] | None = None
     left = -1
-    for division in divisions(draft, shortening, target, older):
+    for division in divisions(draft, shortening, target, head):
         # References, and what JSON spells longer, make the whole another size than the texts: so it is tried.
-        left = approach(target, partial(left_with, division), division.budget, division.together.tokens)
-        if left < 0 and older and division.end:
+        left = approach(target, partial(left_with, division), division.budget, division.shared.tokens)
+        if left < 0 and head and division.end:
             # What a ledger lists besides the user's words goes before the newest turns do. Where words go as well, it
             # takes all the room there is, and hardly leaves what stands around it.
-            less = -left if older.gives_up_words else division.room
+            less = -left if head.gives_up_words else division.room
             while left < 0 < division.room:
                 division = replace(division, room=max(0, division.room - less))
                 left = left_with(division, 0)
                 less *= 2
             if left > 0:
-                left = approach(target, partial(left_with, division), left, division.together.tokens)
+                left = approach(target, partial(left_with, division), left, division.shared.tokens)
         if closest is None or left > closest[0]:
             closest = left, division
         if left >= 0:
@@ -157,16 +159,16 @@ def _to_target(bench: Bench, shortening: Shortening, target: int, older: Older |
     return left >= 0, summarized
 
 
-def _is_in_reach(draft: Draft, shortening: Shortening, target: int, older: Older | None) -> bool:
+def _is_in_reach(draft: Draft, shortening: Shortening, target: int, head: HeadSummary | None) -> bool:
     """Whether a target can be met that leaves enough room beside the newest turns."""
     if shortening.recent_turns > 1 and shortening.recent_tokens > _MOST_RECENT * target:
         return False
-    return draft.tokens - _most_saved(draft, shortening, older) <= target
+    return draft.tokens - _most_saved(draft, shortening, head) <= target
 
 
-def _most_saved(draft: Draft, shortening: Shortening, older: Older | None) -> int:
+def _most_saved(draft: Draft, shortening: Shortening, head: HeadSummary | None) -> int:
     """No fewer tokens than shortening can save: every text is a marker, or all that may go is summarized."""
-    summarized = set(older.positions(draft, len(draft.messages))) if older else set()
+    summarized = set(head.positions(draft, len(draft.messages))) if head else set()
     places = (place for place in shortening.keys if place[0] not in summarized)
     blocks = (draft.messages[position].blocks[number] for position, number in places)
     saved = sum(max(0, draft.count.block(block) - _LEAST) for block in blocks)

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from ...core.transcript import BlockKind, Message, Role
-from ..asked import texts_of
+from ..needs import texts_of
 
 _LEAST: Final = 64
 """Where the full context saves fewer bytes, what a condensed one saves of them is chance."""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from ...core.transcript import Message
 from ...lossless.decode import decode
-from ..asked import texts_in
+from ..needs import texts_in
 from ..recall import Questions, Recall, Standing
 
 

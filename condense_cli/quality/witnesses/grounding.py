@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..asked import Need
+from ..needs import Need
 
 
 def grounded(needs: Sequence[Need], facts: frozenset[str], lines: frozenset[str]) -> float | None:

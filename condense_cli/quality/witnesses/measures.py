@@ -9,7 +9,7 @@ from typing import Final
 from ...core.tokens import Counter
 from ...core.transcript import STANDING_ROLES, Message
 from ...lossless.decode import decode
-from ..asked import texts_in
+from ..needs import texts_in
 from ..recall import RECALLS, Questions
 from .bits import Continuation
 from .condensed import Condensed

@@ -16,7 +16,7 @@ from ...ledger.outcomes import Results
 from ...lossless.lines import read_lines
 from ...toolcalls.patches import BEGIN
 from ...toolcalls.tools import arguments_of, matched_texts, string_values
-from ..asked import said_lines, texts_in
+from ..needs import said_lines, texts_in
 from .condensed import Condensed
 
 _MOST: Final = 200

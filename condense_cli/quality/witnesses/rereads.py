@@ -17,7 +17,7 @@ from ...ledger.collect import results_of, worked_on
 from ...ledger.outcomes import Results
 from ...ledger.shell import file_effects
 from ...toolcalls.tools import command_lines, reads_a_file, writes_a_file
-from ..asked import texts_of
+from ..needs import texts_of
 from ..recall import Questions
 from .condensed import Condensed
 

@@ -6,12 +6,12 @@ import msgspec
 
 from ...core.tokens import BUILT_IN, CounterName
 from ...extractive.reasons.reason import tally
-from ..run.explained import Lines, lines_of
+from ..run.explained import ExplainedLines, lines_of
 from ..run.facts import SHAPE, Counting, Pair
 from .facts import BlockDiff, Diff, What
 
 
-class Counted(Pair, frozen=True):
+class CountedDifference(Pair, frozen=True):
     """Tokens before and after, and how they were counted."""
 
     encoding: str
@@ -20,13 +20,13 @@ class Counted(Pair, frozen=True):
     counter: CounterName = BUILT_IN
 
 
-class Run(msgspec.Struct, frozen=True):
+class LineRun(msgspec.Struct, frozen=True):
     """Neighbouring lines with one fate: `sign` is "-" or "+", `line` counts from 1 in the older text."""
 
     sign: str
     line: int
     lines: list[str]
-    why: list[Lines]
+    why: list[ExplainedLines]
 
 
 class ChangedBlock(msgspec.Struct, frozen=True):
@@ -37,15 +37,15 @@ class ChangedBlock(msgspec.Struct, frozen=True):
     label: str
     tokens: Pair
     reason: str
-    lines: list[Run] | msgspec.UnsetType = msgspec.UNSET
-    stayed: list[Lines] | msgspec.UnsetType = msgspec.UNSET
+    lines: list[LineRun] | msgspec.UnsetType = msgspec.UNSET
+    stayed: list[ExplainedLines] | msgspec.UnsetType = msgspec.UNSET
 
 
 class DiffReport(msgspec.Struct, frozen=True):
     version: int
     messages: Pair
     messages_changed: int
-    tokens: Counted
+    tokens: CountedDifference
     counts: dict[str, int]
     blocks: list[ChangedBlock]
 
@@ -55,7 +55,7 @@ def as_report(diff: Diff, *, with_lines: bool) -> DiffReport:
         SHAPE,
         Pair(diff.messages_before, diff.messages_after),
         diff.messages_changed,
-        Counted(
+        CountedDifference(
             diff.tokens_before,
             diff.tokens_after,
             diff.encoding,
@@ -81,9 +81,9 @@ def as_report(diff: Diff, *, with_lines: bool) -> DiffReport:
     )
 
 
-def _runs(block: BlockDiff) -> list[Run]:
+def _runs(block: BlockDiff) -> list[LineRun]:
     return [
-        Run(hunk.sign, hunk.line, list(hunk.lines), lines_of(tally(block.why(hunk))))
+        LineRun(hunk.sign, hunk.line, list(hunk.lines), lines_of(tally(block.why(hunk))))
         for hunk in block.hunks()
         if hunk.sign != " "
     ]

@@ -66,12 +66,12 @@ class Before(msgspec.Struct, frozen=True):
     counter: CounterName = BUILT_IN
 
 
-class Skipped(msgspec.Struct, frozen=True):
+class SkippedPreset(msgspec.Struct, frozen=True):
     name: str
     reason: str
 
 
-class Option(msgspec.Struct, frozen=True):
+class PresetEstimate(msgspec.Struct, frozen=True):
     """One preset. `kept_prefix` tokens (overhead included) stay in the cache, `rewritten` are written to it anew.
 
     `kept` is how much it keeps of what later work needs, where that is known; `beaten_by` another preset that leaves
@@ -86,7 +86,7 @@ class Option(msgspec.Struct, frozen=True):
     rewritten: int
     cost: Cost
     summaries: list[Summarized]
-    skipped: list[Skipped]
+    skipped: list[SkippedPreset]
     bare_after: int
     kept: KeptShare | None = None
     beaten_by: str | None = None
@@ -100,7 +100,7 @@ class Estimate(msgspec.Struct, frozen=True):
     model: str | None
     before: Before
     prices: Prices | None
-    presets: list[Option]
+    presets: list[PresetEstimate]
     assumed: list[str]
     warnings: list[str]
     target: int | None = None
@@ -213,10 +213,10 @@ def _option(
     overhead: int,
     source: PriceSource,
     summaries: Sequence[Summarized],
-) -> Option:
+) -> PresetEstimate:
     before, after = result.shown_before, result.shown_after
     rewrite = rewrite_of(result, count, overhead)
-    return Option(
+    return PresetEstimate(
         preset=name,
         tokens_after=after,
         saved=before - after,
@@ -225,7 +225,7 @@ def _option(
         rewritten=rewrite.new_suffix,
         cost=cost_of(result, count, overhead, source, known_cost(summaries)),
         summaries=list(summaries),
-        skipped=[Skipped(entry.name, entry.reason) for entry in result.passes if entry.status is Status.SKIPPED],
+        skipped=[SkippedPreset(entry.name, entry.reason) for entry in result.passes if entry.status is Status.SKIPPED],
         bare_after=result.tokens_after,
     )
 

@@ -17,7 +17,7 @@ from ..run.summaries import sentences as calls_of
 from ..text.fitted_table import GAP, fits
 from ..text.tokens import carried, counted
 from ..text.visible import visible
-from .facts import Estimate, Option
+from .facts import Estimate, PresetEstimate
 
 _NONE: Final = "–"
 _KEEPS: Final = "keeps"
@@ -75,7 +75,7 @@ def _now(estimate: Estimate) -> list[str | Text]:
     return ["as it is", f"{estimate.before.tokens:,}", _NONE, "100 %", _NONE, next_turn, _NONE]
 
 
-def _row(option: Option, tokens: int | None = None) -> Iterator[str | Text]:
+def _row(option: PresetEstimate, tokens: int | None = None) -> Iterator[str | Text]:
     """The cells of a preset, with what was before in them where the tokens before are given."""
     yield visible(option.preset) + (_BEATEN if option.beaten_by else "")
     yield f"{option.tokens_after:,}" if tokens is None else f"{tokens:,} → {option.tokens_after:,}"

@@ -12,7 +12,7 @@ from ...rules import validity
 from ..run.facts import SHAPE
 
 
-class Fault(msgspec.Struct, frozen=True):
+class ListedFault(msgspec.Struct, frozen=True):
     """One broken rule. `record` counts from 0, `line` from 1; null where the place is not known.
 
     `api` tells whether the API refuses it; otherwise the client stumbles over it.
@@ -34,8 +34,8 @@ class Validation(msgspec.Struct, frozen=True):
     format: str
     messages: int
     valid: bool
-    faults: list[Fault]
-    notes: list[Fault]
+    faults: list[ListedFault]
+    notes: list[ListedFault]
     warnings: list[str]
 
 
@@ -50,12 +50,12 @@ def check(transcript: Transcript, *, source: str) -> Validation:
         transcript.source, [record for _, record in of_api if record is not None] + [fault.record for fault in of_file]
     )
     in_file = [
-        Fault(fault.rule, fault.said, False, message_of.get(fault.record), fault.record, lines[fault.record])
+        ListedFault(fault.rule, fault.said, False, message_of.get(fault.record), fault.record, lines[fault.record])
         for fault in of_file
     ]
     notes = [entry for entry, fault in zip(in_file, of_file, strict=True) if fault.is_note]
     faults = [
-        Fault(
+        ListedFault(
             violation.rule,
             violation.said,
             True,

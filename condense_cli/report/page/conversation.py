@@ -42,7 +42,7 @@ Edits = list[int | list[str]]
 """From the text before to the text after: so many lines stay, so many (negative) go, or these lines are new."""
 
 
-class Reason(Struct, frozen=True):
+class CutReason(Struct, frozen=True):
     """What a pass did to a block, or why it let it be; `kind` is that without what became of single lines."""
 
     operation: str
@@ -93,17 +93,17 @@ class PageMessage(Struct, frozen=True, omit_defaults=True):
     reasons: list[int] = []
 
 
-class Conversation(Struct, frozen=True):
+class ConversationPage(Struct, frozen=True):
     messages: list[PageMessage]
-    reasons: list[Reason]
+    reasons: list[CutReason]
 
 
-def conversation_of(result: Condensation, count: Counter) -> Conversation:
+def conversation_of(result: Condensation, count: Counter) -> ConversationPage:
     """The conversation before and after a run. Tokens of the messages add up to those that the report shows."""
     aligned = align(result.before.messages, result.transcript.messages)
     builder = _Builder(result, aligned)
     sizes = _sizes(aligned, result, count)
-    return Conversation([builder.message(message, sizes) for message in aligned], builder.reasons)
+    return ConversationPage([builder.message(message, sizes) for message in aligned], builder.reasons)
 
 
 def _sizes(aligned: Sequence[AlignedMessage], result: Condensation, count: Counter) -> Iterator[tuple[int, int]]:
@@ -139,8 +139,8 @@ class _Builder:
                 if block.position is not None:
                     self._ids[block.position] = f"{_id(message)}-{block.number}"
                     self._blocks[block.position] = block
-        self.reasons: list[Reason] = []
-        self._numbers: dict[Reason, int] = {}
+        self.reasons: list[CutReason] = []
+        self._numbers: dict[CutReason, int] = {}
 
     def message(self, aligned: AlignedMessage, sizes: Iterator[tuple[int, int]]) -> PageMessage:
         index = aligned.message.index
@@ -190,7 +190,7 @@ class _Builder:
         found = []
         for receipt in told:
             operation, why = operation_label(receipt.operation), visible(receipt_text(receipt))
-            reason = Reason(operation, visible(receipt.pass_id), why, visible(receipt.why), receipt.is_change)
+            reason = CutReason(operation, visible(receipt.pass_id), why, visible(receipt.why), receipt.is_change)
             number = self._numbers.setdefault(reason, len(self.reasons))
             if number == len(self.reasons):
                 self.reasons.append(reason)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from ...core.markers import REFERENCE_PREFIX
 from ...core.transcript import Block, BlockKind, Message
 from ...lossless import states
-from ...lossless.addresses import Addresses, Place, tag_of
+from ...lossless.addresses import Addresses, TextPlace, tag_of
 from ...lossless.decode import Decoded, decode, texts_of
 from ...lossless.excerpt import find_above, find_place
 from ...lossless.reader import Reader
@@ -50,14 +50,14 @@ def find_links(messages: Sequence[Message]) -> Links:
     for position, message in enumerate(messages):
         for number, block in enumerate(message.blocks):
             if reader.may_refer(block.content):
-                found = dict(_of_block(Place(position, number), block, decoded, addresses, reader))
+                found = dict(_of_block(TextPlace(position, number), block, decoded, addresses, reader))
                 if found:
                     targets[position, number] = found
     return Links(targets, decoded.messages)
 
 
 def _of_block(
-    here: Place, block: Block, decoded: Decoded, addresses: Addresses, reader: Reader
+    here: TextPlace, block: Block, decoded: Decoded, addresses: Addresses, reader: Reader
 ) -> Iterator[tuple[str, Target]]:
     named = decoded.named.get(here[:2], frozenset())
     for text in texts_of(block):
@@ -78,7 +78,7 @@ def _part(text: str, offset: int, reference: Reference) -> int:
     return sum(element.end <= offset for element in states.by_tag(text).get(tag, ())) if tag else 0
 
 
-def _lines(reference: Reference, decoded: Decoded, there: Place, reader: Reader) -> tuple[int, int]:
+def _lines(reference: Reference, decoded: Decoded, there: TextPlace, reader: Reader) -> tuple[int, int]:
     block = decoded.messages[there.message].blocks[there.block]
     if block.kind is BlockKind.TOOL_CALL or reference.address.field or tag_of(reference.address.what):
         return 0, 0

@@ -18,7 +18,7 @@ from ..text.labels import operation_label
 from ..text.shares import percent_text
 from ..text.tokens import carried, counted
 from ..text.visible import visible
-from .conversation import Conversation, conversation_of
+from .conversation import ConversationPage, conversation_of
 from .document import html_document
 from .tables import Table
 
@@ -37,7 +37,7 @@ class RunPage(Struct, frozen=True):
     tables: list[Table]
     notes: list[str]
     warnings: list[str]
-    conversation: Conversation
+    conversation: ConversationPage
 
 
 def run_page(result: Condensation, report: Report, count: Counter) -> str:

@@ -12,7 +12,7 @@ from ...passes.receipts import Receipt
 from ..text.reasons import receipt_text
 
 
-class Lines(Struct, frozen=True):
+class ExplainedLines(Struct, frozen=True):
     """How many lines have a reason; `message` is the one that it points to, `name` what that one names."""
 
     reason: str
@@ -21,8 +21,8 @@ class Lines(Struct, frozen=True):
     name: str
 
 
-def lines_of(reasons: Iterable[LineReason]) -> list[Lines]:
-    return [Lines(why.reason.value, why.lines, why.message, why.name) for why in reasons]
+def lines_of(reasons: Iterable[LineReason]) -> list[ExplainedLines]:
+    return [ExplainedLines(why.reason.value, why.lines, why.message, why.name) for why in reasons]
 
 
 class Explained(Struct, frozen=True):
@@ -45,8 +45,8 @@ class Explained(Struct, frozen=True):
     bare_before: int
     bare_after: int
     reason: str
-    went: list[Lines]
-    stayed: list[Lines]
+    went: list[ExplainedLines]
+    stayed: list[ExplainedLines]
 
 
 def explained(receipts: Sequence[Receipt], factor: Factor, saved: int) -> Iterator[Explained]:

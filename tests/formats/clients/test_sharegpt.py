@@ -14,7 +14,7 @@ from condense_cli.core.transcript import BlockKind, Role, Transcript
 from condense_cli.errors import UnknownFormatError
 from condense_cli.formats import parse, serialize
 from condense_cli.rows.recognising import kind_of
-from condense_cli.rows.row import Kind, read_row
+from condense_cli.rows.row import RowKind, read_row
 from condense_cli.rules.validity import validate
 
 CALL = '{"name": "read_file",  "arguments": {"path": "a.py", "reason": "' + "because " * 30 + '"}}'
@@ -134,8 +134,8 @@ def test_real_rows() -> None:
 @pytest.mark.parametrize("value", [FIRST, SECOND], ids=["first", "second"])
 def test_rows_of_a_training_set(value: dict[str, Any]) -> None:
     line = json.dumps(value).encode()
-    assert kind_of([line, line]) == Kind((next(key for key in value if key not in ("system", "tools")),), "sharegpt")
-    row = read_row(line, Kind(), "line 1")
+    assert kind_of([line, line]) == RowKind((next(key for key in value if key not in ("system", "tools")),), "sharegpt")
+    row = read_row(line, RowKind(), "line 1")
     assert row.transcript is not None
     assert row.transcript.format == "sharegpt"
     condensed = api.dump(condense(row.transcript, one_pass(individual_config=cut_to(3))))

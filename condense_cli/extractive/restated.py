@@ -21,7 +21,7 @@ _NEAR: Final = 64
 """A line is compared with so many others that follow, which bounds the time; an equal one is found anywhere."""
 
 
-def said_again(parts: Mapping[Key, Part], units: Mapping[Key, Units]) -> dict[Key, list[int]]:
+def restated_units(parts: Mapping[Key, Part], units: Mapping[Key, Units]) -> dict[Key, list[int]]:
     """By part the numbers of the units that the assistant says again later."""
     found: dict[Key, list[int]] = {}
     known: set[str] = set()

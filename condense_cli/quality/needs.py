@@ -34,7 +34,7 @@ class Need(Struct, frozen=True):
     lines: frozenset[str]
 
 
-class Asked(Struct, frozen=True):
+class Needs(Struct, frozen=True):
     """Facts that the assistant later wrote, and lines that its later edits had to match.
 
     `calls` are those of the next NEXT_CALLS calls that took anything from before the cut.
@@ -78,7 +78,7 @@ def said_lines(keys: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def ask(before: Sequence[Message], after: Sequence[Message], read: Reading | None = None) -> Asked:
+def ask(before: Sequence[Message], after: Sequence[Message], read: Reading | None = None) -> Needs:
     """What the second part of a conversation needed of the first."""
     read = read or Reading()
     facts_known, lines_known = _said(read, (message for message in before if message.role not in STANDING_ROLES))
@@ -104,7 +104,7 @@ def ask(before: Sequence[Message], after: Sequence[Message], read: Reading | Non
             facts_known -= shown_facts
             lines_known -= shown_lines
     needs = tuple(need for need in calls[:NEXT_CALLS] if need.facts or need.lines)
-    return Asked(frozenset(facts), frozenset(lines), needs)
+    return Needs(frozenset(facts), frozenset(lines), needs)
 
 
 def texts_of(block: Block) -> list[str]:

@@ -14,7 +14,7 @@ LONG: Final = 500
 _read = msgspec.json.Decoder(str).decode
 
 
-class Spelled(Struct, frozen=True, eq=False):
+class LazyText(Struct, frozen=True, eq=False):
     """A text as the JSON literal that spells it, which is read each time somebody asks.
 
     In a string every character takes the two or four bytes that the widest one needs: an arrow doubles a text. A
@@ -29,7 +29,7 @@ class Spelled(Struct, frozen=True, eq=False):
         return _read(self.literal)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Spelled) and self.literal == other.literal
+        return isinstance(other, LazyText) and self.literal == other.literal
 
     def __hash__(self) -> int:
         if self.checksum < 0:
@@ -49,7 +49,7 @@ class Spelled(Struct, frozen=True, eq=False):
         return word.encode() in literal or (not word.isascii() and ascii(word)[1:-1].encode() in literal)
 
 
-Text = str | Spelled
+Text = str | LazyText
 """A text in either form: `str(text)` gives it. The two forms of one text are not equal."""
 
 
@@ -63,6 +63,6 @@ def compact(text: Text) -> Text:
     if not isinstance(text, str) or len(text) < LONG:
         return text
     try:
-        return Spelled(Raw(msgspec.json.encode(text)))
+        return LazyText(Raw(msgspec.json.encode(text)))
     except UnicodeEncodeError:
         return text  # A lone surrogate

@@ -24,7 +24,7 @@ from .stretch import FRAME, Limits, Stretch, said_by_summary
 _ALL: Final = SummarizationConfig(keep_first=0, keep_last=0)
 
 
-class Older(Struct, frozen=True):
+class HeadSummary(Struct, frozen=True):
     """The messages of an extraction that may be summarized, up to any end before the newest turn, which asks for more.
 
     What the user said is all in a summary, unless it `gives_up_words`. Where it `renews`, an earlier summary may be

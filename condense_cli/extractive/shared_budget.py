@@ -7,7 +7,7 @@ from math import fsum
 
 from msgspec import Struct
 
-from ..core.spelled import Text
+from ..core.lazy_text import Text
 from .choice import Candidates, Choice, Stretch, fit
 from .parts import Key
 from .shorten import Priced, marker_tokens, rendered, stretches_of
@@ -26,7 +26,7 @@ class Shortened(Struct, frozen=True):
     tokens: int
 
 
-class Together:
+class SharedBudget:
     """Parts that share a budget, to be shortened to as many budgets as wanted.
 
     `keys` are shortened in their places, where each needs a marker at least; the parts of `sections` become lines of
@@ -68,13 +68,13 @@ class Together:
         texts = rendered(self._survey, self._long, self._placed, choice)
         return Shortened(texts, self._summary(choice), self._short + self._tokens(choice))
 
-    def worth_at_least(self, least: float) -> dict[Key, Text]:
+    def value_at_least(self, least: float) -> dict[Key, Text]:
         """Texts in their places without what is worth less: facts and lines that later work may need, per token."""
         choice = self._choice()
         choice.fill(None, least)
         return rendered(self._survey, self._long, self._placed, choice)
 
-    def worth(self, budget: int) -> float | None:
+    def value_per_token(self, budget: int) -> float | None:
         """How many of the facts and lines that later work is expected to need stand within a budget, about.
 
         None where not even markers fit into it.
@@ -103,13 +103,13 @@ class Together:
         return self._sections.written(self._stretches[: self._told], choice.kept) if self._sections else ""
 
 
-def shorten_together(survey: Survey, keys: Iterable[Key], budget: int) -> dict[Key, str]:
+def shorten_to_budget(survey: Survey, keys: Iterable[Key], budget: int) -> dict[Key, str]:
     """Parts that have at most `budget` tokens together, shared so that most of what later work needs stays.
 
     Where not even a marker for each fits, each is a marker, or as it was where that is no larger.
     """
     chosen = set(keys)
-    texts = Together(Priced(survey), chosen).within(budget).texts
+    texts = SharedBudget(Priced(survey), chosen).within(budget).texts
     return {key: str(texts.get(key, survey.parts[key].content)) for key in chosen}
 
 
@@ -119,5 +119,5 @@ def summarize(survey: Survey, first: int, stop: int, budget: int) -> str:
     What the messages outside say, and what the user wrote, counts as said. Empty where not even that fits that there is
     no line.
     """
-    found = Together(Priced(survey), (), Sections(survey, range(first, stop))).within(budget)
+    found = SharedBudget(Priced(survey), (), Sections(survey, range(first, stop))).within(budget)
     return found.summary if found.tokens <= budget else ""
