@@ -92,7 +92,7 @@ def test_a_block_is_asked_about_once() -> None:
 def test_texts_that_are_shortened_one_by_one_are_priced_together(monkeypatch: pytest.MonkeyPatch) -> None:
     survey = Survey(api.loads(SHAPES["equal turns"](8_000)).messages, Counter())
     looking = Mock(wraps=restated_units)
-    monkeypatch.setattr(shorten, "said_again", looking)
+    monkeypatch.setattr(shorten, "restated_units", looking)
     texts = shorten.shorten_each(survey, dict.fromkeys(survey.parts, 9))
     assert len(texts) > 20
     assert looking.call_count == 1

@@ -46,7 +46,7 @@ def spoiling(place: tuple[int, int]) -> Iterator[None]:
 
 def proving_all(transcript: Transcript) -> Condensation:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(course, "Writer", lambda *given, proves_all: ReferenceWriter(*given, proves_all=True))
+        patch.setattr(course, "ReferenceWriter", lambda *given, proves_all: ReferenceWriter(*given, proves_all=True))
         return api.condense(transcript, CONFIGURATION, clock=lambda: 0.0)
 
 
