@@ -25,7 +25,7 @@ from ..money.economics import CallUsage
 from . import page
 from .answers import UsageReader
 from .apis import Api, api_of, target, usual_upstream
-from .bodies import LARGEST, Body, body_of
+from .bodies import LARGEST, Body
 from .compress import compressed, order_of, unchanged
 from .conversations import Conversation, Conversations
 from .fitting import REFUSALS, Fits
@@ -83,10 +83,10 @@ class Proxy:
 
     async def _exchange(self, request: Request, api: Api, data: bytes) -> _Exchange | None:
         """What becomes of a conversation; None where there is none that can be read."""
-        body = body_of(data, request.headers.get("content-encoding", ""), api)
-        if body is None:
+        found = self.conversations.of(data, request.headers.get("content-encoding", ""), api, request.headers)
+        if found is None:
             return None
-        conversation, messages = self.conversations.of(body, request.headers)
+        conversation, messages, body = found
         usage, conversation.reported = conversation.reported, None
         if request.headers.get(OFF.decode(), "").strip().lower() == "off":
             fitted = await self._fits.originals(conversation, messages)
