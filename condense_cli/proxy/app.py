@@ -211,6 +211,7 @@ def _live(settings: Settings, state: State, format: str, life: float) -> Live:
         cache_life=life,
         format=format,
         turn=settings.turn,
+        raw=True,
     )
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import io
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import is_
 from typing import Any, Final
 
 import msgspec
@@ -75,10 +76,11 @@ class Body(Struct, frozen=True):
 
     def with_messages(self, messages: Sequence[Any]) -> bytes | None:
         """The body with other messages, packed as this one is; None where they are its own."""
-        if len(messages) == len(self.messages) and all(a is b for a, b in zip(messages, self.messages, strict=True)):
+        if len(messages) == len(self.messages) and all(map(is_, messages, self.messages)):
             return None
-        own = {id(message): raw for message, raw in zip(self.messages, self.listed.raws, strict=True)}
-        new = b"[" + b",".join(as_bytes(own.get(id(message), message)) for message in messages) + b"]"
+        pairs = zip(self.messages, self.listed.raws, strict=True)
+        own = {id(message): raw for message, raw in pairs if message is not raw}
+        new = as_bytes([_text_of(message, own) for message in messages])
         return packed(self._exchanged(new), _FILES[self.encoding])
 
     def _exchanged(self, new: bytes) -> bytes:
@@ -87,6 +89,13 @@ class Body(Struct, frozen=True):
         # Its beginning is there more than once: the text has to be walked through.
         text = json_text.decode(self.data)
         return json_text.encode(json_text.splice(text, {(self.api.key,): json_text.decode(new)}))
+
+
+def _text_of(message: Any, own: Mapping[int, Raw]) -> Raw:
+    """A message as JSON: as it came, where it is one that came."""
+    if isinstance(message, Raw):
+        return message
+    return own.get(id(message)) or Raw(as_bytes(message))
 
 
 def body_of(data: bytes, encoding: str, api: Api, before: Body | None = None) -> Body | None:
