@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -48,12 +49,8 @@ class Proxy:
         self.settings = settings
         self.record = record
         self.conversations = Conversations(SharedState(state), partial(_live, settings))
-        self._fits = Fits(settings.patience, settings.window)
+        self._fits = Fits()
         self._upstream = Upstream()
-
-    def warm(self) -> None:
-        """Import what a decision needs while nobody waits for one."""
-        self._fits.warm(lambda: _live(self.settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5"))
 
     async def close(self) -> None:
         self._fits.close()
@@ -188,7 +185,7 @@ class _Exchange(msgspec.Struct, frozen=True):
 def application(proxy: Proxy) -> Starlette:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        proxy.warm()
+        threading.Thread(target=_warm, args=(proxy.settings,), daemon=True).start()
         yield
         await proxy.close()
 
@@ -198,6 +195,11 @@ def application(proxy: Proxy) -> Starlette:
         Route("/{path:path}", proxy),
     ]
     return Starlette(routes=routes, lifespan=lifespan)
+
+
+def _warm(settings: Settings) -> None:
+    """Import what a decision needs while nobody waits for one."""
+    _live(settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5")
 
 
 def _live(settings: Settings, state: State, format: str, life: float) -> Live:
@@ -210,6 +212,8 @@ def _live(settings: Settings, state: State, format: str, life: float) -> Live:
         context_window=settings.window,
         cache_life=life,
         format=format,
+        timeout=settings.patience,
+        ahead=settings.ahead,
         turn=settings.turn,
         raw=True,
     )

@@ -15,7 +15,7 @@ from .apis import Api
 from .bodies import Body
 from .recent import Recent
 from .savings import Savings
-from .states import HeldState
+from .states import ConversationState
 
 MOST: Final = 256
 """So many conversations are kept, those that were heard of last."""
@@ -37,16 +37,16 @@ class Conversation:
     def __init__(self, label: str, body: Body, shared: State, make: MakeLive) -> None:
         life = _LONG_LIFE if body.lives_long else _LIFE
         self.label = label
-        self.held = HeldState(shared)
-        self.live = make(self.held, body.api.format, life)
-        self.quick = make(shared, body.api.format, life)
-        """Sends what was decided before, while the other is busy."""
+        self.state = ConversationState(shared)
+        self.live = make(self.state, body.api.format, life)
         self.savings = Savings(life)
         self.known: Sequence[Known] = ()
         self.reported: int | None = None
         """Tokens of the last request and its answer, as the API reported them."""
         self.running: Future[Fitted] | None = None
-        self.was_original = False
+        """The request that is worked on, or was last."""
+        self.sent_originals = False
+        """Whether the last request went on as it came."""
         self.refused = 0
         """How often in a row the API refused what was sent in place of the originals."""
 

@@ -10,7 +10,7 @@ from build import assistant, read_turn, user
 
 from .upstream import Asked, Running
 
-EAGER: dict[str, Any] = {"policy": "tokens:1000", "keep_recent": 1, "preset": "speed", "patience": 60.0}
+EAGER: dict[str, Any] = {"policy": "tokens:1000", "keep_recent": 1, "preset": "speed", "patience": 60.0, "ahead": None}
 """Settings of a proxy that decides as soon as it may, and whose requests wait for that."""
 
 OPUS = "claude-opus-4-6"

@@ -14,7 +14,7 @@ import pytest
 from build import assistant, thinking, user
 
 from condense_cli.formats import parse
-from condense_cli.live.deciding import Decider
+from condense_cli.live.ahead import Attempt
 from condense_cli.live.state import StateFile
 from condense_cli.rules.validity import validate
 from condense_cli.storage.compressed import packed, unpacked
@@ -185,13 +185,13 @@ def test_thinking_around_a_request_as_it_came(model: Api, running: Running) -> N
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Decisions wait for it."""
     opened = threading.Event()
-    tried = Decider._tried
+    run = Attempt.run
 
-    def waiting(self: Decider, *arguments: Any, **more: Any) -> Any:
+    def waiting(self: Attempt) -> Any:
         assert opened.wait(60)
-        return tried(self, *arguments, **more)
+        return run(self)
 
-    monkeypatch.setattr(Decider, "_tried", waiting)
+    monkeypatch.setattr(Attempt, "run", waiting)
     yield opened
     opened.set()
 
@@ -201,6 +201,9 @@ def settle(running: Running) -> None:
     for conversation in running.proxy.conversations.all():
         while conversation.running is not None and not conversation.running.done():
             threading.Event().wait(0.01)
+        work = conversation.live._decider._work
+        if work is not None:
+            work.result(60)
 
 
 # A request goes without a decision that takes long, and the next goes with it; what was thought in between is invalid.
@@ -209,7 +212,7 @@ def test_a_late_decision_goes_with_the_next_request(model: Api, gate: threading.
     with proxied(model.url, **{**EAGER, "patience": 0.05}) as running:
         post(running, messages, model=BINDING)
         assert sent(model.asked[0]) == [json.dumps(message).encode() for message in messages]
-        assert "too long" in running.proxy.record.decisions[-1].decision.reason
+        assert "takes longer" in running.proxy.record.decisions[-1].decision.reason
         messages += [thought(1), user("And?")]
         post(running, messages, model=BINDING)
         assert sent(model.asked[1]) == [json.dumps(message).encode() for message in messages]
