@@ -27,7 +27,7 @@ from . import page
 from .answers import UsageReader
 from .apis import Api, api_of, target, usual_upstream
 from .bodies import LARGEST, Body
-from .compress import compressed, order_of, unchanged
+from .compress import Compressed, Order, compressed, order_of, unchanged
 from .conversations import Conversation, Conversations
 from .fitting import REFUSALS, Fits
 from .forwarding import Passing, Upstream, refusal, unless_gone
@@ -163,13 +163,17 @@ class Proxy:
             return refusal(413, "invalid_request_error", f"the body has more than {LARGEST:,} bytes.")
         try:
             order = order_of(data)
-            answer = await self._fits.beside(lambda: compressed(order))
+            answer = await self._fits.beside(partial(self._compressed, order))
         except CondenseError as error:
             return refusal(400, "invalid_request_error", error.message)
         except Exception as error:  # The gateway goes on with what it sent.
             self.record.failed(time.time(), f"rows stay as they came ({type(error).__name__})")
             answer = unchanged(order)
         return Response(msgspec.json.encode(answer), media_type="application/json")
+
+    def _compressed(self, order: Order) -> Compressed:
+        with self.settings.turn:
+            return compressed(order)
 
 
 class _Exchange(msgspec.Struct, frozen=True):
