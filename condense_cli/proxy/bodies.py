@@ -21,8 +21,8 @@ from ..live.requests import CACHE_MARK, as_bytes, decoded
 from ..storage.compressed import ZSTD, packed, reading, suffix_of
 from .apis import Api
 
-LARGEST: Final = 256 << 20
-"""Bytes that are read of a body, and that it may unpack to; of what is larger nothing is condensed."""
+LARGEST: Final = 64 << 20
+"""Bytes that are read of a body, and that it may unpack to; of what is larger nothing is condensed. APIs take 32 MB."""
 
 _decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_elements: Final = msgspec.json.Decoder(list[Raw]).decode

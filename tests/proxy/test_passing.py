@@ -123,6 +123,16 @@ def test_a_body_beyond_the_limit_passes(model: Api, running: Running, monkeypatc
     assert model.asked[0].body == data
 
 
+# What unpacks to more than any API takes is not unpacked.
+def test_a_bomb_passes(model: Api, running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("condense_cli.proxy.bodies.LARGEST", 1_000_000)
+    text = json.dumps({"messages": [{"role": "user", "content": "0" * 2_000_000}]}).encode()
+    data = gzip.compress(text)
+    ask(f"{running.url}/v1/messages", content=data, headers={"content-encoding": "gzip"})
+    assert model.asked[0].body == data
+    assert running.proxy.conversations.number == 0
+
+
 def test_a_stream_comes_as_it_is_made(model: Api, running: Running) -> None:
     more = threading.Event()
     model.respond = lambda _: Answer(
