@@ -135,13 +135,16 @@ def test_alone(tmp_path: Path) -> None:
         process = subprocess.Popen(
             command, stderr=subprocess.PIPE, text=True, env=environment({"XDG_CACHE_HOME": str(tmp_path)})
         )
-        assert process.stderr is not None
-        first, second = process.stderr.readline(), process.stderr.readline()
-        address = re.findall(r"http://127\.0\.0\.1:\d+", first)[0]
-        assert get(f"{address}/v1/models").status_code == 200
-        assert get(second.split()[-1]).status_code == 200
-        process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=60)
+        try:
+            assert process.stderr is not None
+            first, second = process.stderr.readline(), process.stderr.readline()
+            address = re.findall(r"http://127\.0\.0\.1:\d+", first)[0]
+            assert get(f"{address}/v1/models").status_code == 200
+            assert get(second.split()[-1]).status_code == 200
+            process.send_signal(signal.SIGINT)
+            _, error = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert "no request with a conversation came through" in error
     assert process.returncode == 0
 
