@@ -1,9 +1,9 @@
-"""What the proxy adds to a request: `python benchmarks/proxy_speed.py [--megabytes 1]`.
+"""What the proxy adds to a request where nothing is to be decided: `python benchmarks/proxy_speed.py [--megabytes 1]`.
 
 A conversation of 1,000 messages is sent again and again, each time two messages longer, to a server on the loopback
-interface: directly, and through the proxy, in turns. Nothing is to be decided. The table shows milliseconds from the
-first byte sent to the last one received: the median and the slowest of twenty of each, and what the proxy adds. One
-conversation is sent as it came, the other with a frozen part in place of its first half.
+interface: directly, and through `condense proxy` in a process of its own, in turns. Once it goes on as it came, once
+with a frozen part in place of nearly all of it. Milliseconds from the first byte sent to the last one received
+(medians), what the proxy adds, and its processor time for a request, which a busy machine does not change. Linux.
 """
 
 from __future__ import annotations
@@ -11,26 +11,30 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
+import re
 import statistics
+import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from condense_cli.live.state import Memory
-from condense_cli.proxy.app import Proxy
-from condense_cli.proxy.record import Record
-from condense_cli.proxy.server import address_of, listening, names_of, served
-from condense_cli.proxy.settings import Settings
-
 MESSAGES = 1_000
-TIMES = 20
+TIMES = 30
+POLICIES = {"as it came": "tokens:100000000", "nearly all is frozen": "tokens:100000"}
 
 
 class Silent(BaseHTTPRequestHandler):
     """An API that reads what it is sent and says next to nothing."""
+
+    disable_nagle_algorithm = True  # Or it waits for an acknowledgement between head and body.
 
     protocol_version = "HTTP/1.1"
 
@@ -41,6 +45,9 @@ class Silent(BaseHTTPRequestHandler):
         self.send_header("content-length", "2")
         self.end_headers()
         self.wfile.write(b"{}")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing."""
 
 
 def conversation(size: int, number: int = MESSAGES) -> list[Any]:
@@ -54,6 +61,44 @@ def conversation(size: int, number: int = MESSAGES) -> list[Any]:
     return found
 
 
+def body_of(messages: list[Any]) -> bytes:
+    return json.dumps({"model": "claude-opus-4-6", "messages": messages, "max_tokens": 9}).encode()
+
+
+@contextmanager
+def proxy(upstream: str, *options: str) -> Iterator[tuple[int, str]]:
+    """The process and the address of a proxy."""
+    with tempfile.TemporaryDirectory() as folder:
+        state = str(Path(folder) / "live.db")
+        command = [
+            sys.executable,
+            "-m",
+            "condense_cli",
+            "proxy",
+            "--port",
+            "0",
+            "--upstream",
+            upstream,
+            "--state",
+            state,
+        ]
+        process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        address = re.findall(r"http://[\d.]+:\d+", process.stderr.readline())[0]
+        drain = threading.Thread(target=process.stderr.read, daemon=True)
+        drain.start()
+        try:
+            yield process.pid, address
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def processor_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def milliseconds(url: str, body: bytes) -> float:
     connection = http.client.HTTPConnection(urlsplit(url).netloc)
     connection.connect()
@@ -62,28 +107,7 @@ def milliseconds(url: str, body: bytes) -> float:
     connection.getresponse().read()
     took = time.perf_counter() - start
     connection.close()
-    return 1000 * took
-
-
-def body_of(messages: list[Any]) -> bytes:
-    return json.dumps({"model": "claude-opus-4-6", "messages": messages, "max_tokens": 9}).encode()
-
-
-def measured(upstream: str, policy: str, messages: list[Any]) -> tuple[list[float], list[float]]:
-    """Times without and with the proxy."""
-    listener = listening("127.0.0.1", 0)
-    address = address_of(listener, "127.0.0.1")
-    settings = Settings("", names_of(address), upstream, preset="speed", policy=policy, patience=60.0)
-    proxy = Proxy(settings, Memory(), Record())
-    direct, through = [], []
-    with served(proxy, listener):
-        for length in (len(messages) // 2, len(messages) - 2 * TIMES):
-            milliseconds(address, body_of(messages[: length + 1]))
-        for n in range(TIMES):
-            body = body_of(messages[: len(messages) - 2 * (TIMES - n) + 2])
-            direct.append(milliseconds(upstream, body))
-            through.append(milliseconds(address, body))
-    return direct, through
+    return 1_000 * took
 
 
 def main() -> int:
@@ -93,15 +117,22 @@ def main() -> int:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Silent)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     upstream = f"http://127.0.0.1:{server.server_port}"
-    print(f"{len(messages):,} messages, {len(body_of(messages)):,} bytes")
-    print("conversation   direct ms  slowest  proxy ms  slowest  adds ms")
-    for name, policy in (("as it came", "tokens:100000000"), ("half is frozen", "tokens:100000")):
-        direct, through = measured(upstream, policy, messages)
-        added = statistics.median(through) - statistics.median(direct)
-        print(
-            f"{name:14} {statistics.median(direct):9.1f} {max(direct):8.1f} {statistics.median(through):9.1f} "
-            f"{max(through):8.1f} {added:8.1f}"
-        )
+    bodies = [body_of(messages[: len(messages) - 2 * (TIMES - n)]) for n in range(TIMES)]
+    print(f"{len(messages):,} messages, {len(bodies[-1]):,} bytes; milliseconds")
+    print("conversation          direct  through  adds  processor")
+    for name, policy in POLICIES.items():
+        with proxy(upstream, "--policy", policy, "--preset", "speed") as (process, address):
+            for _ in range(3):  # What is decided is decided, and known.
+                milliseconds(address, bodies[0])
+                time.sleep(3)
+            direct, through = [], []
+            before = processor_seconds(process)
+            for body in bodies:
+                direct.append(milliseconds(upstream, body))
+                through.append(milliseconds(address, body))
+            each = 1_000 * (processor_seconds(process) - before) / len(bodies)
+        one, other = statistics.median(direct), statistics.median(through)
+        print(f"{name:20} {one:7.1f} {other:8.1f} {other - one:5.1f} {each:10.1f}")
     server.shutdown()
     return 0
 

@@ -11,7 +11,9 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from .requests import CACHE_MARK, is_thinking, marked_parts
+from msgspec import Raw
+
+from .requests import CACHE_MARK, decoded, is_thinking, marked_parts
 
 MOST: Final = 4
 BESIDE: Final = 2
@@ -73,7 +75,7 @@ def with_blocks(message: Any) -> Any:
 
 def _marked(message: Any, mark: dict[str, Any]) -> Any:
     """The message with a mark on the last of its blocks that may have one; no other has any."""
-    changed = copy.deepcopy(message)
+    changed = decoded(bytes(message)) if isinstance(message, Raw) else copy.deepcopy(message)
     last = next(_markable(changed), None)
     if last is None:
         return message

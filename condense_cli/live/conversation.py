@@ -24,7 +24,7 @@ from .freezing import Means, usual_configuration
 from .money import window_of
 from .policies import Moment, Policy, policy_named
 from .requests import Known, Request, as_bytes, digest_of
-from .segments import Segments, end_of, live_part, matching, sent_for
+from .segments import Segments, end_of, live_part, matching, raws_for, sent_for
 from .state import STATE_ERRORS, Memory, State, StateFile
 from .steps import again
 from .usage import tokens_of
@@ -64,7 +64,8 @@ class Live:
     a value of `condense_cli.live.policies`; each also decides before the window is full. `state` is a path for what
     has to survive a restart, a `StateFile`, or None for memory. `keep_recent` turns at the end stay whole.
     `cache_life` are the seconds after which the provider's cache is cold; with 3,600 writing to it is dearer. A `turn`
-    is entered while a decision is worked out, so that many conversations take turns.
+    is entered while a decision is worked out, so that many conversations take turns. With `raw` frozen messages are
+    `msgspec.Raw`, for callers that send JSON.
 
     `timeout` are the seconds that a request waits for a decision; one that takes longer is worked on beside the
     conversation, and taken with a later request. With `ahead`, 0.8 say, that begins at this part of each threshold, so
@@ -102,6 +103,7 @@ class Live:
         timeout: float | None = None,
         ahead: float | None = None,
         turn: AbstractContextManager[Any] | None = None,
+        raw: bool = False,
     ) -> None:
         if configuration is None and preset is None:
             configuration = usual_configuration()
@@ -114,6 +116,7 @@ class Live:
         self._state = StateFile(state) if isinstance(state, str | Path) else state or Memory()
         self._window = context_window
         self._life = cache_life
+        self._is_raw = raw
         self._fingerprint = _fingerprint(self._means)
         self._sent: _Sent | None = None
         self._beside = 0
@@ -169,7 +172,7 @@ class Live:
                 self._decider.give_up(request, segments)
                 decision = Decision(Kind.FAILED, _said(error))
         self._sent = _Sent(request.known, now, model, beside)
-        frozen = sent_for(segments)
+        frozen = raws_for(segments) if self._is_raw else sent_for(segments)
         sent = frozen + list(live_part(request, segments, over if not decision.is_change else None).messages)
         if segments and segments[-1].format == "anthropic":
             marks = marks_in(system) + marks_in(tools) if beside else BESIDE

@@ -45,17 +45,21 @@ class Request:
     """The messages of a request as they came, with what is known of each.
 
     `given` may be the objects of an SDK. `before` is what was known of the messages of the request before: a message
-    with the same bytes at the same place is not read again. Raises UsageError for what is no JSON.
+    with the same bytes at the same place is not read again, and not even looked at if the caller knows that the first
+    `same` of them are those. Raises UsageError for what is no JSON.
     """
 
-    def __init__(self, messages: Sequence[Any], before: Sequence[Known] = ()) -> None:
+    def __init__(self, messages: Sequence[Any], before: Sequence[Known] = (), same: int = 0) -> None:
         self.given = list(messages)
-        self._bytes = [*map(as_bytes, self.given)]
+        self._same = same
+        self._bytes = [*map(as_bytes, self.given[same:])]
+        old = _padded(before[same:], len(self._bytes))
         self.known = [
-            old if old is not None and old.raw == digest else _known(data, digest)
-            for data, digest, old in zip(
-                self._bytes, map(_digest, self._bytes), _padded(before, len(self.given)), strict=True
-            )
+            *before[:same],
+            *(
+                known if known is not None and known.raw == digest else _known(data, digest)
+                for data, digest, known in zip(self._bytes, map(_digest, self._bytes), old, strict=True)
+            ),
         ]
 
     def __len__(self) -> int:
@@ -63,7 +67,8 @@ class Request:
 
     def plain(self, position: int) -> Any:
         """A message as dicts, lists and strings, which the caller may keep."""
-        return decoded(self._bytes[position])
+        fresh = position - self._same
+        return decoded(self._bytes[fresh] if fresh >= 0 else as_bytes(self.given[position]))
 
     def chain(self, end: int) -> str:
         """The digest of the messages before a position."""

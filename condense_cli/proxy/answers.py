@@ -63,7 +63,9 @@ class UsageReader:
             self._waiting = bytearray(rest)
             for line in lines:
                 self._read(bytes(line).removeprefix(b"data:"))
-        self._reads = len(self._waiting) <= _LONGEST
+        if len(self._waiting) > _LONGEST:
+            self._reads = False
+            self._waiting.clear()
 
     def end(self) -> None:
         """There is no more: what came in one piece is whole now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,8 +26,8 @@ from ..money.economics import CallUsage
 from . import page
 from .answers import UsageReader
 from .apis import Api, api_of, target, usual_upstream
-from .bodies import LARGEST, Body, body_of
-from .compress import compressed, order_of, unchanged
+from .bodies import LARGEST, Body
+from .compress import Compressed, Order, compressed, order_of, unchanged
 from .conversations import Conversation, Conversations
 from .fitting import REFUSALS, Fits
 from .forwarding import Passing, Upstream, refusal, unless_gone
@@ -48,12 +49,8 @@ class Proxy:
         self.settings = settings
         self.record = record
         self.conversations = Conversations(SharedState(state), partial(_live, settings))
-        self._fits = Fits(settings.patience, settings.window)
+        self._fits = Fits()
         self._upstream = Upstream()
-
-    def warm(self) -> None:
-        """Import what a decision needs while nobody waits for one."""
-        self._fits.warm(lambda: _live(self.settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5"))
 
     async def close(self) -> None:
         self._fits.close()
@@ -83,10 +80,10 @@ class Proxy:
 
     async def _exchange(self, request: Request, api: Api, data: bytes) -> _Exchange | None:
         """What becomes of a conversation; None where there is none that can be read."""
-        body = body_of(data, request.headers.get("content-encoding", ""), api)
-        if body is None:
+        found = self.conversations.of(data, request.headers.get("content-encoding", ""), api, request.headers)
+        if found is None:
             return None
-        conversation, messages = self.conversations.of(body, request.headers)
+        conversation, messages, body = found
         usage, conversation.reported = conversation.reported, None
         if request.headers.get(OFF.decode(), "").strip().lower() == "off":
             fitted = await self._fits.originals(conversation, messages)
@@ -166,13 +163,17 @@ class Proxy:
             return refusal(413, "invalid_request_error", f"the body has more than {LARGEST:,} bytes.")
         try:
             order = order_of(data)
-            answer = await self._fits.beside(lambda: compressed(order))
+            answer = await self._fits.beside(partial(self._compressed, order))
         except CondenseError as error:
             return refusal(400, "invalid_request_error", error.message)
         except Exception as error:  # The gateway goes on with what it sent.
             self.record.failed(time.time(), f"rows stay as they came ({type(error).__name__})")
             answer = unchanged(order)
         return Response(msgspec.json.encode(answer), media_type="application/json")
+
+    def _compressed(self, order: Order) -> Compressed:
+        with self.settings.turn:
+            return compressed(order)
 
 
 class _Exchange(msgspec.Struct, frozen=True):
@@ -188,7 +189,7 @@ class _Exchange(msgspec.Struct, frozen=True):
 def application(proxy: Proxy) -> Starlette:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        proxy.warm()
+        threading.Thread(target=_warm, args=(proxy.settings,), daemon=True).start()
         yield
         await proxy.close()
 
@@ -198,6 +199,11 @@ def application(proxy: Proxy) -> Starlette:
         Route("/{path:path}", proxy),
     ]
     return Starlette(routes=routes, lifespan=lifespan)
+
+
+def _warm(settings: Settings) -> None:
+    """Import what a decision needs while nobody waits for one."""
+    _live(settings, Memory(), "anthropic", 0.0).fit(_ANYTHING, model="claude-opus-5")
 
 
 def _live(settings: Settings, state: State, format: str, life: float) -> Live:
@@ -210,7 +216,10 @@ def _live(settings: Settings, state: State, format: str, life: float) -> Live:
         context_window=settings.window,
         cache_life=life,
         format=format,
+        timeout=settings.patience,
+        ahead=settings.ahead,
         turn=settings.turn,
+        raw=True,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from .apis import ANTHROPIC
 
 _ANTHROPIC_URL: Final = "ANTHROPIC_BASE_URL"
 _OPENAI_URL: Final = "OPENAI_BASE_URL"
+_CODEX_URL: Final = "openai_base_url"
 _SETTINGS: Final = "--settings"
 
 
@@ -31,36 +33,46 @@ def started(command: Sequence[str], proxy: str, environment: Mapping[str, str], 
     name = Path(command[0]).name
     env = {**environment, **_past_proxies(environment)}
     if name.startswith("claude"):
+        settings, rest = _without_settings(command[1:])
         own = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "settings.json"
-        set_to = _text(_json(own), "env", _ANTHROPIC_URL) or environment.get(_ANTHROPIC_URL)
-        return Started(_claude(command, proxy), env, set_to or ANTHROPIC)
+        set_to = _text(settings, "env", _ANTHROPIC_URL) or _text(_json(own), "env", _ANTHROPIC_URL)
+        given = settings.get("env")
+        settings["env"] = {**(given if isinstance(given, dict) else {}), _ANTHROPIC_URL: proxy}
+        arguments = [command[0], _SETTINGS, json.dumps(settings), *rest]
+        return Started(arguments, env, set_to or environment.get(_ANTHROPIC_URL) or ANTHROPIC)
     if name.startswith("codex"):
+        named, rest = _without_address(command[1:])
         own = Path(environment.get("CODEX_HOME") or home / ".codex") / "config.toml"
-        set_to = _text(_toml(own), "openai_base_url") or environment.get(_OPENAI_URL)
+        set_to = named or _text(_toml(own), _CODEX_URL) or environment.get(_OPENAI_URL)
         # TOML and JSON spell a plain string alike.
-        return Started([command[0], "-c", f"openai_base_url={json.dumps(proxy + '/v1')}", *command[1:]], env, set_to)
+        return Started([command[0], "-c", f"{_CODEX_URL}={json.dumps(proxy + '/v1')}", *rest], env, set_to)
     # Anything that uses an SDK: these are the variables that they read.
     addresses = {_ANTHROPIC_URL: proxy, _OPENAI_URL: f"{proxy}/v1"}
     return Started([*command], env | addresses, None)
 
 
-def _claude(command: Sequence[str], proxy: str) -> list[str]:
-    """With `--settings`, which goes before the settings of files; one that the user gave is added to."""
-    rest = [*command[1:]]
-    given: dict[str, Any] = {}
+def _without_settings(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """The settings that the user gave to Claude Code, and the other arguments. Raises UsageError."""
+    rest = [*arguments]
     end = rest.index("--") if "--" in rest else len(rest)
     for position, argument in enumerate(rest[:end]):
         flag, equals, value = argument.partition("=")
-        if flag != _SETTINGS:
-            continue
-        if not equals and position + 1 < end:
-            value = rest[position + 1]
-        given = _given(value)
-        del rest[position : position + (1 if equals else 2)]
-        break
-    env = given.get("env")
-    given["env"] = {**(env if isinstance(env, dict) else {}), _ANTHROPIC_URL: proxy}
-    return [command[0], _SETTINGS, json.dumps(given), *rest]
+        if flag == _SETTINGS and (equals or position + 1 < end):
+            found = _given(value if equals else rest[position + 1])
+            return found, rest[:position] + rest[position + (1 if equals else 2) :]
+    return {}, rest
+
+
+def _without_address(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The address that the user gave to Codex, which would go before ours, and the other arguments."""
+    rest = [*arguments]
+    for position, (flag, value) in enumerate(pairwise(rest)):
+        key, _, text = value.partition("=")
+        if flag == "--":
+            break
+        if flag in ("-c", "--config") and key.strip() == _CODEX_URL:
+            return text.strip().strip("\"'") or None, rest[:position] + rest[position + 2 :]
+    return None, rest
 
 
 def _given(value: str) -> dict[str, Any]:

@@ -11,9 +11,11 @@ from ..live.conversation import Live
 from ..live.decisions import Fitted
 from ..live.requests import Known, Request
 from ..live.state import State
+from .apis import Api
 from .bodies import Body
+from .recent import Recent
 from .savings import Savings
-from .states import HeldState
+from .states import ConversationState
 
 MOST: Final = 256
 """So many conversations are kept, those that were heard of last."""
@@ -35,16 +37,16 @@ class Conversation:
     def __init__(self, label: str, body: Body, shared: State, make: MakeLive) -> None:
         life = _LONG_LIFE if body.lives_long else _LIFE
         self.label = label
-        self.held = HeldState(shared)
-        self.live = make(self.held, body.api.format, life)
-        self.quick = make(shared, body.api.format, life)
-        """Sends what was decided before, while the other is busy."""
+        self.state = ConversationState(shared)
+        self.live = make(self.state, body.api.format, life)
         self.savings = Savings(life)
         self.known: Sequence[Known] = ()
         self.reported: int | None = None
         """Tokens of the last request and its answer, as the API reported them."""
         self.running: Future[Fitted] | None = None
-        self.was_original = False
+        """The request that is worked on, or was last."""
+        self.sent_originals = False
+        """Whether the last request went on as it came."""
         self.refused = 0
         """How often in a row the API refused what was sent in place of the originals."""
 
@@ -55,33 +57,43 @@ class Conversations:
     def __init__(self, shared: State, make: MakeLive) -> None:
         self._shared = shared
         self._make = make
+        self._recent = Recent()
         self._found: OrderedDict[tuple[object, ...], list[Conversation]] = OrderedDict()
         self.number = 0
 
-    def of(self, body: Body, headers: Mapping[str, str]) -> tuple[Conversation, Request]:
-        """The conversation of a request, and its messages. Raises what `Request` raises."""
-        names = tuple(filter(None, [*map(headers.get, _NAMES), body.key]))
-        first = Request(body.messages[:1])
-        key = (body.api.path, names, first.known[0].digest)
+    def of(
+        self, data: bytes, encoding: str, api: Api, headers: Mapping[str, str]
+    ) -> tuple[Conversation, Request, Body] | None:
+        """The conversation of a request, its messages and its body; None where there is none that can be read."""
+        names = tuple(filter(None, map(headers.get, _NAMES)))
+        read = self._recent.read(data, encoding, api, names)
+        if read is None:
+            return None
+        body, known = read
+        first = known[0] if known else Request(body.messages[:1]).known[0]
+        key = (api.path, names, body.key, first.digest)
         candidates = self._found.setdefault(key, [])
         self._found.move_to_end(key)
         # Most often it is the newest: what is known of its messages need not be found out again.
-        request = Request(body.messages, candidates[-1].known if candidates else ())
+        if not known and candidates:
+            known = candidates[-1].known
+        request = Request(body.messages, known, body.same)
+        self._recent.keep(data, names, body, request.known)
         continued = [each for each in candidates if request.agrees(each.known)]
         if continued:
             found = max(continued, key=lambda each: len(each.known))
-        elif candidates and names:  # Rewound, compacted or edited: the client says that it is the same.
+        elif candidates and (names or body.key):  # Rewound, compacted or edited: the client says that it is the same.
             found = candidates[-1]
         else:
             self.number += 1
-            label = (names[0] if names else first.known[0].digest.hex())[:8]
+            label = (names[0] if names else body.key or first.digest.hex())[:8]
             found = Conversation(label, body, self._shared, self._make)
         if found in candidates:
             candidates.remove(found)
         candidates.append(found)
         found.known = request.known
         self._forget()
-        return found, request
+        return found, request, body
 
     def all(self) -> list[Conversation]:
         """The newest last."""

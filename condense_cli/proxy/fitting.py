@@ -1,4 +1,4 @@
-"""What to send for a request. Decisions are made beside the requests: none waits for one longer than it has to."""
+"""What to send for a request, found in threads: a decision keeps nobody waiting but its own conversation."""
 
 from __future__ import annotations
 
@@ -9,98 +9,65 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from ..live.decisions import Decision, Fitted, Kind
-from ..live.money import window_of
 from ..live.requests import Request
 from .bodies import Body
 from .conversations import Conversation
 
 _Result = TypeVar("_Result")
 
-_THREADS: Final = 32
 REFUSALS: Final = 2
 """So often the API may refuse what is sent in place of a conversation; from then on that goes on as it came."""
 
-LATE: Final = "the decision took too long for this request and goes with the next"
+_THREADS: Final = 64
 
 
 class Fits:
-    """Fits requests in threads.
+    """Fits requests; how long one waits for its decision is the matter of its `Live`."""
 
-    A request waits `patience` seconds for its decision; then it goes with the one before, or waits on where that does
-    not fit the model's `window`.
-    """
-
-    def __init__(self, patience: float, window: int | None = None) -> None:
-        self._patience = patience
-        self._window = window
-        self._deciding = ThreadPoolExecutor(_THREADS, "decide")
-        # Apart from the others, so that what was decided before goes out while all of those are busy.
-        self._quick = ThreadPoolExecutor(4, "quick")
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(_THREADS, "fit")
 
     def close(self) -> None:
-        for pool in (self._deciding, self._quick):
-            pool.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def fit(self, conversation: Conversation, request: Request, body: Body, usage: int | None) -> Fitted:
-        """What to send; raises nothing but that this is cancelled."""
+        """What to send; raises nothing but that this is cancelled, and then its decision goes with the next request."""
         if conversation.refused >= REFUSALS:
             return await self.originals(conversation, request)
-        loop = asyncio.get_running_loop()
-        until = loop.time() + self._patience
-        while conversation.running is not None and not conversation.running.done():
-            await asyncio.wait({conversation.running}, timeout=max(0.0, until - loop.time()))
-            if loop.time() >= until:
-                return await self._before(conversation, request, body)
-        after_original, conversation.was_original = conversation.was_original, False
+        has_waited = await self._turn_of(conversation)
+        after_originals, conversation.sent_originals = conversation.sent_originals, False
 
-        def decided() -> Fitted:
-            conversation.held.begin(request, after_original=after_original)
-            return conversation.live.fit(request, usage=usage, model=body.model, system=body.system, tools=body.tools)
+        def fitted() -> Fitted:
+            if after_originals:
+                conversation.state.after_originals(request)
+            # Who waited for another request of the conversation does not wait for a decision as well.
+            return conversation.live.fit(
+                request, usage=usage, model=body.model, system=body.system, tools=body.tools, decide=not has_waited
+            )
 
-        running = conversation.running = self._submitted(self._deciding, decided, request)
-        try:
-            await asyncio.wait({running}, timeout=max(0.0, until - loop.time()))
-            if running.done():
-                return running.result()
-            found = await self._before(conversation, request, body)
-            window = self._window or window_of(body.model)
-            fits = window is None or max(found.tokens, usage or 0) <= window
-            if not fits or not conversation.held.hold():
-                return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            # The client left: its next request begins where this one did.
-            conversation.held.hold()
-            raise
-        return found
+        return await self._submitted(conversation, fitted, request)
 
     async def originals(self, conversation: Conversation, request: Request) -> Fitted:
         """The messages as they came, but for thinking that is invalid over them."""
-        conversation.was_original = True
+        await self._turn_of(conversation)
+        conversation.sent_originals = True
         return await self._submitted(
-            self._quick, lambda: Fitted(conversation.held.originals(request), Decision(), 0, 0, 0), request
+            conversation, lambda: Fitted(conversation.state.originals(request), Decision(), 0, 0, 0), request
         )
-
-    def warm(self, work: Callable[[], object]) -> None:
-        """Do this before anything is asked."""
-        self._deciding.submit(work)
 
     async def beside(self, work: Callable[[], _Result]) -> _Result:
         """Other work of some length. Raises what that raises."""
-        return await asyncio.get_running_loop().run_in_executor(self._deciding, work)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    async def _before(self, conversation: Conversation, request: Request, body: Body) -> Fitted:
-        """With what was decided before."""
+    async def _turn_of(self, conversation: Conversation) -> bool:
+        """Wait until no other request of the conversation is worked on; whether one was."""
+        has_waited = False
+        while (running := conversation.running) is not None and not running.done():
+            has_waited = True
+            await asyncio.wait({running})
+        return has_waited
 
-        def quick() -> Fitted:
-            fitted = conversation.quick.fit(
-                request, model=body.model, system=body.system, tools=body.tools, decide=False
-            )
-            late = Decision(Kind.DECLINED, LATE)
-            return Fitted(fitted.messages, late, fitted.frozen, fitted.covered, fitted.tokens, fitted.saved)
-
-        return await self._submitted(self._quick, quick, request)
-
-    def _submitted(self, pool: ThreadPoolExecutor, work: Callable[[], Fitted], request: Request) -> Future[Fitted]:
+    async def _submitted(self, conversation: Conversation, work: Callable[[], Fitted], request: Request) -> Fitted:
         def safely() -> Fitted:
             try:
                 return work()
@@ -108,4 +75,7 @@ class Fits:
                 failed = Decision(Kind.FAILED, f"{type(error).__name__}: {error}")
                 return Fitted(list(request.given), failed, 0, 0, 0)
 
-        return asyncio.get_running_loop().run_in_executor(pool, safely)
+        running: Future[Fitted] = asyncio.get_running_loop().run_in_executor(self._threads, safely)
+        conversation.running = running
+        # The thread goes on where the client leaves, and nobody else may touch the conversation meanwhile.
+        return await asyncio.shield(running)

@@ -18,6 +18,10 @@ from .headers import Headers, sent_back
 CONNECT_SECONDS: Final = 30.0
 """For a connection. An answer may take its time: the client waits as long as it likes."""
 
+IDLE_SECONDS: Final = 4.0
+"""For connections to an API that are kept open. Servers close theirs after five or more, and one that is closed just as
+it is used is a request that nobody answers."""
+
 _Result = TypeVar("_Result")
 
 
@@ -27,7 +31,7 @@ class Upstream:
     def __init__(self) -> None:
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=5.0),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=IDLE_SECONDS),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             follow_redirects=False,
         )

@@ -14,6 +14,9 @@ from ..live.conversation import KEEP_RECENT
 PATIENCE: Final = 2.0
 """Seconds that a request waits for a decision."""
 
+AHEAD: Final = 0.8
+"""From this part of a threshold on a decision is prepared, so that hardly any request waits for one."""
+
 AT_ONCE: Final = 2
 """Decisions that are worked out at a time: more would only keep each other, and all requests, waiting."""
 
@@ -33,4 +36,5 @@ class Settings(Struct, frozen=True):
     window: int | None = None
     watches: bool = False
     patience: float = PATIENCE
+    ahead: float | None = AHEAD
     turn: AbstractContextManager[Any] = field(default_factory=lambda: BoundedSemaphore(AT_ONCE))

@@ -122,11 +122,13 @@ def test_a_proxy_that_is_killed(claude: ClaudeCode, tmp_path: Path) -> None:
         arguments = [["--session-id", ANY_ID, "Look."], ["--resume", ANY_ID, "Go on."]]
         for each in arguments:
             process = subprocess.Popen(proxy, stderr=subprocess.PIPE, text=True)
-            assert process.stderr is not None
-            assert "Listening" in process.stderr.readline()
-            ran = run(command(claude, *each), claude.project, env)
-            process.send_signal(signal.SIGKILL)
-            process.communicate(timeout=60)
+            try:
+                assert process.stderr is not None
+                assert "Listening" in process.stderr.readline()
+                ran = run(command(claude, *each), claude.project, env)
+            finally:
+                process.send_signal(signal.SIGKILL)
+                process.communicate(timeout=60)
             assert ran.returncode == 0, ran.stdout + ran.stderr
         requests = [body["messages"] for body in main_requests(service)]
     assert is_condensed(requests[9])

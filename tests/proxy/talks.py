@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 from build import assistant, read_turn, user
 
-from .upstream import Asked, Running
+from .upstream import Asked, Running, ask
 
-EAGER: dict[str, Any] = {"policy": "tokens:1000", "keep_recent": 1, "preset": "speed", "patience": 60.0}
+EAGER: dict[str, Any] = {"policy": "tokens:1000", "keep_recent": 1, "preset": "speed", "patience": 60.0, "ahead": None}
 """Settings of a proxy that decides as soon as it may, and whose requests wait for that."""
 
 OPUS = "claude-opus-4-6"
@@ -37,7 +37,7 @@ def post(running: Running, messages: list[Any], path: str = "/v1/messages", **mo
     headers = more.pop("headers", {})
     key = "input" if path.endswith("responses") else "messages"
     body = {"model": OPUS, "max_tokens": 9, key: messages, **more}
-    return httpx.post(running.url + path, json=body, headers=headers, timeout=60)
+    return ask(running.url + path, json=body, headers=headers, timeout=60)
 
 
 def sent(asked: Asked) -> list[bytes]:

@@ -14,13 +14,13 @@ import pytest
 from build import assistant, thinking, user
 
 from condense_cli.formats import parse
-from condense_cli.live.deciding import Decider
+from condense_cli.live.ahead import Attempt
 from condense_cli.live.state import StateFile
 from condense_cli.rules.validity import validate
 from condense_cli.storage.compressed import packed, unpacked
 
 from .talks import BINDING, EAGER, further, lines, marks, post, sent, work
-from .upstream import Api, Asked, Running, api, proxied, said
+from .upstream import Api, Asked, Running, api, ask, proxied, said
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_only_the_messages_are_exchanged(model: Api, running: Running) -> None:
         '{ "max_tokens" : 1e2,\n"messages":',
         ',"model":"claude-opus-4-6", "x": [1.0, "\\u00e9"], "stream":false}\n',
     )
-    httpx.post(f"{running.url}/v1/messages", content=(head + text + tail).encode())
+    ask(f"{running.url}/v1/messages", content=(head + text + tail).encode())
     (asked,) = model.asked
     assert asked.body.startswith(head.encode())
     assert asked.body.endswith((last + "]" + tail).encode())
@@ -68,7 +68,7 @@ def test_the_frozen_part_stays_the_same(model: Api, running: Running) -> None:
 def test_packed_bodies(model: Api, running: Running, encoding: str) -> None:
     ending = {"gzip": "body.gz", "zstd": "body.zst"}[encoding]
     body = json.dumps({"model": "m", "messages": work()}).encode()
-    httpx.post(f"{running.url}/v1/messages", content=packed(body, ending), headers={"content-encoding": encoding})
+    ask(f"{running.url}/v1/messages", content=packed(body, ending), headers={"content-encoding": encoding})
     (asked,) = model.asked
     assert asked.headers["content-encoding"] == encoding
     assert asked.body != packed(body, ending)
@@ -78,7 +78,7 @@ def test_packed_bodies(model: Api, running: Running, encoding: str) -> None:
 def test_a_key_that_is_there_twice(model: Api, running: Running) -> None:
     text = json.dumps(work())
     body = f'{{"messages": {text}, "model": "m", "messages": {text}}}'
-    httpx.post(f"{running.url}/v1/messages", content=body.encode())
+    ask(f"{running.url}/v1/messages", content=body.encode())
     (asked,) = model.asked
     assert asked.body.startswith(f'{{"messages": {text}, "model": "m", "messages": ['.encode())
     assert len(sent(asked)) == len(work())
@@ -146,7 +146,7 @@ def test_cache_marks(model: Api, running: Running) -> None:
 def test_one_request_as_it_came(model: Api, running: Running) -> None:
     messages = work()
     post(running, messages)
-    body = httpx.post(
+    body = ask(
         f"{running.url}/v1/messages", json={"model": "m", "messages": further(messages)}, headers={"X-Condense": "Off"}
     ).request.content
     post(running, further(messages, 2))
@@ -185,13 +185,13 @@ def test_thinking_around_a_request_as_it_came(model: Api, running: Running) -> N
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Decisions wait for it."""
     opened = threading.Event()
-    tried = Decider._tried
+    run = Attempt.run
 
-    def waiting(self: Decider, *arguments: Any, **more: Any) -> Any:
+    def waiting(self: Attempt) -> Any:
         assert opened.wait(60)
-        return tried(self, *arguments, **more)
+        return run(self)
 
-    monkeypatch.setattr(Decider, "_tried", waiting)
+    monkeypatch.setattr(Attempt, "run", waiting)
     yield opened
     opened.set()
 
@@ -201,6 +201,9 @@ def settle(running: Running) -> None:
     for conversation in running.proxy.conversations.all():
         while conversation.running is not None and not conversation.running.done():
             threading.Event().wait(0.01)
+        work = conversation.live._decider._work
+        if work is not None:
+            work.result(60)
 
 
 # A request goes without a decision that takes long, and the next goes with it; what was thought in between is invalid.
@@ -209,7 +212,7 @@ def test_a_late_decision_goes_with_the_next_request(model: Api, gate: threading.
     with proxied(model.url, **{**EAGER, "patience": 0.05}) as running:
         post(running, messages, model=BINDING)
         assert sent(model.asked[0]) == [json.dumps(message).encode() for message in messages]
-        assert "too long" in running.proxy.record.decisions[-1].decision.reason
+        assert "takes longer" in running.proxy.record.decisions[-1].decision.reason
         messages += [thought(1), user("And?")]
         post(running, messages, model=BINDING)
         assert sent(model.asked[1]) == [json.dumps(message).encode() for message in messages]
@@ -239,7 +242,7 @@ def test_what_fits_no_window_waits(model: Api, gate: threading.Event) -> None:
 def test_a_client_that_leaves_in_the_middle_of_a_decision(model: Api, gate: threading.Event) -> None:
     with proxied(model.url, **EAGER) as running:
         with pytest.raises(httpx.ReadTimeout):
-            httpx.post(f"{running.url}/v1/messages", json={"model": "m", "messages": work()}, timeout=0.3)
+            ask(f"{running.url}/v1/messages", json={"model": "m", "messages": work()}, timeout=0.3)
         gate.set()
         settle(running)
         assert model.asked == []

@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 from build import assistant, user
 
 from .talks import EAGER, further, lines, post, work
-from .upstream import TOKEN, Answer, Api, Running, api, proxied, said
+from .upstream import TOKEN, Answer, Api, Running, api, ask, get, proxied, said
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def test_the_page(running: Running) -> None:
     for number in range(3):
         post(running, further(work(), number), headers={"X-Claude-Code-Session-Id": "<b>5f2c91d8"})
     running.proxy.record.failed(0.0, "a <fault>")
-    answer = httpx.get(f"{running.url}/condense", params={"token": TOKEN})
+    answer = get(f"{running.url}/condense", params={"token": TOKEN})
     assert answer.status_code == 200
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     for part in (
@@ -58,7 +57,7 @@ def test_the_page(running: Running) -> None:
     [({}, {}), ({"token": "another"}, {}), ({"token": TOKEN}, {"Host": "evil.example"}), ({"token": "ä"}, {})],
 )
 def test_the_page_is_for_who_started_it(running: Running, model: Api, params: Any, headers: Any) -> None:
-    answer = httpx.get(f"{running.url}/condense", params=params, headers=headers)
+    answer = get(f"{running.url}/condense", params=params, headers=headers)
     assert (answer.status_code, "conversation" in answer.text) == (403, False)
     assert model.asked == []
 
@@ -138,7 +137,7 @@ ROWS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("preset", ["balanced", "cost", "lossless", "max", "quality", "speed"])
 def test_as_many_rows_as_were_sent(running: Running, model: Api, preset: str) -> None:
     config = {"mode": "ccr", "preset": preset, "keep_recent": 0}
-    answer = httpx.post(
+    answer = ask(
         f"{running.url}/v1/compress", json={"messages": ROWS, "model": "gpt-5.5", "config": config}, timeout=60
     )
     found = answer.json()
@@ -176,7 +175,7 @@ def test_as_many_rows_as_were_sent(running: Running, model: Api, preset: str) ->
     ],
 )
 def test_bad_bodies_get_a_sentence(running: Running, body: bytes, words: str) -> None:
-    answer = httpx.post(f"{running.url}/v1/compress", content=body)
+    answer = ask(f"{running.url}/v1/compress", content=body)
     assert answer.status_code == 400
     assert words in answer.json()["error"]["message"]
     assert "secret" not in answer.text
@@ -185,14 +184,14 @@ def test_bad_bodies_get_a_sentence(running: Running, body: bytes, words: str) ->
 # A gateway goes on with what it sent, whatever happens here.
 def test_an_error_gives_the_rows_back(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("condense_cli.api.condense", lambda *_, **__: 1 / 0)
-    assert httpx.post(f"{running.url}/v1/compress", json={"messages": ROWS}).json()["messages"] == ROWS
+    assert ask(f"{running.url}/v1/compress", json={"messages": ROWS}).json()["messages"] == ROWS
     assert running.proxy.record.fault_count == 1
 
 
 def test_no_rows(running: Running) -> None:
-    assert httpx.post(f"{running.url}/v1/compress", json={"messages": []}).json()["messages"] == []
+    assert ask(f"{running.url}/v1/compress", json={"messages": []}).json()["messages"] == []
 
 
 def test_rows_without_results(running: Running) -> None:
     rows = [user("Hello."), assistant("Yes?")]
-    assert httpx.post(f"{running.url}/v1/compress", json={"messages": rows}).json()["messages"] == rows
+    assert ask(f"{running.url}/v1/compress", json={"messages": rows}).json()["messages"] == rows

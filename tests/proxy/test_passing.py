@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from .upstream import Answer, Api, Running, api, proxied, said
+from .upstream import Answer, Api, Running, api, ask, get, proxied, request, said, stream
 
 HELLO = {"model": "claude-opus-4-6", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello."}]}
 
@@ -61,7 +61,7 @@ def test_requests_pass_as_they_are(model: Api, running: Running, method: str, pa
         (b"what ", b"it says"), 418, (("X-One", "1"), ("Set-Cookie", "a=b"), ("Set-Cookie", "c=d"))
     )
     headers = {"x-api-key": "sk-secret", "Anthropic-Beta": "a,b", "User-Agent": "me/1"}
-    answer = httpx.request(method, running.url + path, content=body, headers=headers)
+    answer = request(method, running.url + path, content=body, headers=headers)
     (asked,) = model.asked
     assert (asked.method, asked.path, asked.body) == (method, path, body)
     assert {name: asked.headers[name] for name in ("x-api-key", "anthropic-beta", "user-agent")} == {
@@ -77,7 +77,7 @@ def test_requests_pass_as_they_are(model: Api, running: Running, method: str, pa
 def test_cookies_are_not_kept(model: Api, running: Running) -> None:
     model.respond = lambda _: Answer(headers=(("Set-Cookie", "a=b; Path=/"),))
     for _ in range(2):
-        httpx.get(f"{running.url}/v1/models")
+        get(f"{running.url}/v1/models")
     assert "cookie" not in model.asked[-1].headers
 
 
@@ -89,14 +89,14 @@ def test_head_has_no_body(model: Api, running: Running) -> None:
 
 def test_errors_pass_with_their_bodies(model: Api, running: Running) -> None:
     model.respond = lambda _: said({"type": "error", "error": {"type": "overloaded_error"}}, 529)
-    answer = httpx.post(f"{running.url}/v1/messages", json=HELLO)
+    answer = ask(f"{running.url}/v1/messages", json=HELLO)
     assert (answer.status_code, answer.json()["error"]["type"]) == (529, "overloaded_error")
     assert len(model.asked) == 1, "retries are the client's"
 
 
 def test_bodies_in_chunks(model: Api, running: Running) -> None:
     data = json.dumps(HELLO).encode()
-    httpx.post(f"{running.url}/v1/messages", content=(data[n : n + 7] for n in range(0, len(data), 7)))
+    ask(f"{running.url}/v1/messages", content=(data[n : n + 7] for n in range(0, len(data), 7)))
     assert model.asked[0].body == data
 
 
@@ -104,13 +104,13 @@ def test_bodies_in_chunks(model: Api, running: Running) -> None:
 @pytest.mark.parametrize("encoding", ["gzip", "zstd", "br", "gzip, zstd", "nonsense"])
 def test_a_wrong_encoding_passes(model: Api, running: Running, encoding: str) -> None:
     data = json.dumps(HELLO).encode()
-    httpx.post(f"{running.url}/v1/messages", content=data, headers={"content-encoding": encoding})
+    ask(f"{running.url}/v1/messages", content=data, headers={"content-encoding": encoding})
     assert (model.asked[0].body, model.asked[0].headers["content-encoding"]) == (data, encoding)
 
 
 def test_a_body_that_is_cut_off_passes(model: Api, running: Running) -> None:
     data = gzip.compress(json.dumps(HELLO).encode())[:-9]
-    httpx.post(f"{running.url}/v1/messages", content=data, headers={"content-encoding": "gzip"})
+    ask(f"{running.url}/v1/messages", content=data, headers={"content-encoding": "gzip"})
     assert model.asked[0].body == data
 
 
@@ -119,8 +119,18 @@ def test_a_body_beyond_the_limit_passes(model: Api, running: Running, monkeypatc
 
     monkeypatch.setattr(app, "LARGEST", 100_000)
     data = b"x" * 1_000_000
-    httpx.post(f"{running.url}/v1/messages", content=data)
+    ask(f"{running.url}/v1/messages", content=data)
     assert model.asked[0].body == data
+
+
+# What unpacks to more than any API takes is not unpacked.
+def test_a_bomb_passes(model: Api, running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("condense_cli.proxy.bodies.LARGEST", 1_000_000)
+    text = json.dumps({"messages": [{"role": "user", "content": "0" * 2_000_000}]}).encode()
+    data = gzip.compress(text)
+    ask(f"{running.url}/v1/messages", content=data, headers={"content-encoding": "gzip"})
+    assert model.asked[0].body == data
+    assert running.proxy.conversations.number == 0
 
 
 def test_a_stream_comes_as_it_is_made(model: Api, running: Running) -> None:
@@ -128,7 +138,7 @@ def test_a_stream_comes_as_it_is_made(model: Api, running: Running) -> None:
     model.respond = lambda _: Answer(
         (b"data: 1\n\n", more.wait, b"data: 2\n\n"), headers=(("Content-Type", "text/event-stream"),)
     )
-    with httpx.stream("POST", f"{running.url}/v1/messages", json=HELLO) as answer:
+    with stream("POST", f"{running.url}/v1/messages", json=HELLO) as answer:
         pieces = answer.iter_raw()
         assert next(pieces) == b"data: 1\n\n"
         more.set()
@@ -141,16 +151,16 @@ def test_an_answer_that_breaks_off(model: Api, running: Running, is_chunked: boo
     model.respond = lambda _: Answer((b"data: 1\n\n",), breaks_off=True, is_chunked=is_chunked)
     with (
         pytest.raises(httpx.RemoteProtocolError),
-        httpx.stream("POST", f"{running.url}/v1/messages", json=HELLO) as answer,
+        stream("POST", f"{running.url}/v1/messages", json=HELLO) as answer,
     ):
         answer.read()
     model.respond = lambda _: Answer()
-    assert httpx.post(f"{running.url}/v1/messages", json=HELLO).status_code == 200
+    assert ask(f"{running.url}/v1/messages", json=HELLO).status_code == 200
 
 
 def test_an_api_that_closes_without_an_answer(model: Api, running: Running) -> None:
     model.respond = lambda _: None
-    answer = httpx.post(f"{running.url}/v1/messages", json=HELLO)
+    answer = ask(f"{running.url}/v1/messages", json=HELLO)
     assert answer.status_code == 502
     assert "cannot be reached" in answer.json()["error"]["message"]
     assert len(running.proxy.record.faults) == 1
@@ -160,7 +170,7 @@ def test_an_api_that_is_not_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with proxied(f"http://127.0.0.1:{port}") as running:
-        answer = httpx.post(f"{running.url}/v1/messages", json=HELLO)
+        answer = ask(f"{running.url}/v1/messages", json=HELLO)
     assert (answer.status_code, answer.json()["type"]) == (502, "error")
 
 
@@ -229,7 +239,7 @@ def test_it_goes_nowhere_else(running: Running, model: Api, line: bytes) -> None
 
 def test_web_sockets_are_refused_at_once(running: Running, model: Api) -> None:
     headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Key": "x", "Sec-WebSocket-Version": "13"}
-    answer = httpx.get(f"{running.url}/v1/responses", headers=headers)
+    answer = get(f"{running.url}/v1/responses", headers=headers)
     assert answer.status_code == 426
     assert model.asked == []
 
@@ -240,6 +250,6 @@ def test_nothing_is_logged(
 ) -> None:
     model.respond = lambda _: Answer((b"x",), breaks_off=True)
     with pytest.raises(httpx.RemoteProtocolError):
-        httpx.post(f"{running.url}/v1/messages?key=sk-1", json=HELLO, headers={"x-api-key": "sk-2"})
+        ask(f"{running.url}/v1/messages?key=sk-1", json=HELLO, headers={"x-api-key": "sk-2"})
     assert "sk-" not in caplog.text
     assert capfd.readouterr() == ("", "")

@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import httpx
 from msgspec.structs import replace
 
 from condense_cli.live.state import Memory, State
@@ -19,6 +21,12 @@ from condense_cli.proxy.server import address_of, listening, names_of, served
 from condense_cli.proxy.settings import Settings
 
 TOKEN = "the token of this run"
+
+get = partial(httpx.get, timeout=60.0)
+ask = partial(httpx.post, timeout=60.0)
+request = partial(httpx.request, timeout=60.0)
+stream = partial(httpx.stream, timeout=60.0)
+"""As httpx has them, with patience for a busy machine."""
 
 
 @dataclass(frozen=True)

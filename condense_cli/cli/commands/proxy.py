@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -145,10 +146,9 @@ def _alone(settings: Settings, memory: State, listener: Any, address: str) -> No
     say(f"Listening on {address} for clients of {settings.upstream or 'Anthropic and OpenAI'}; Ctrl-C stops.")
     say(f"What it does: {address}/condense?token={settings.token}")
     proxy = Proxy(settings, memory, record)
-    try:
+    with suppress(KeyboardInterrupt):  # It is how one ends it.
         serve(proxy, listener)
-    finally:
-        say(f"condense: {summary(record, proxy.conversations.number, watches=settings.watches)}.")
+    say(f"condense: {summary(record, proxy.conversations.number, watches=settings.watches)}.")
 
 
 def _with_client(client: list[str], settings: Settings, memory: State, listener: Any, address: str) -> int:
