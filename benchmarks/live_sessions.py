@@ -47,8 +47,8 @@ def session(path: Path) -> Session:
         messages = _messages(transcript)
         return Session(messages, model, factor, _times(path, messages))
     before = _messages(first.before)
-    whole = [*before, *_messages(replace(first.before, messages=first.later))]
-    left = _messages(replace(first.before, messages=first.after))
+    whole = [*before, *_messages(replace(transcript, messages=first.later))]
+    left = _messages(replace(transcript, messages=first.after))
     return Session(whole, model, factor, _times(path, whole), len(before), left)
 
 

@@ -103,6 +103,7 @@ def freeze(
         target_tokens=target,
         summarizer=means.summarizer,
         overrides=Overrides(keep_recent=len(transcript.messages) - cut),
+        settles=False,  # What is frozen is never run again.
     )
     if result.error is not None:
         return result.error.message
