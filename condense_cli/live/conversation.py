@@ -89,6 +89,7 @@ class Live:
         format=TEXT,
         summarizer=SUMMARIZER,
         timeout=NUMBER,
+        turn=having("__enter__ __exit__", "Give a lock, or another context manager."),
         ahead=Expected(lambda value: is_number(value) and 0 < value < 1, "Give a part of the threshold, such as 0.8."),
     )
     def __init__(
