@@ -12,29 +12,25 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from live_cache import REGIMES, Billed, Cache, Regime, Sizes
+from live_cache import REGIMES, Billed, Cache, Regime, Sizes, least_of
+from live_sessions import MARK, SECONDS, Session, requests_of, session
 
 from condense_cli import Live, api
-from condense_cli.core.factor import factor_of
-from condense_cli.core.tokens import Counter
 from condense_cli.live.policies import Moment, Outcome, Policy
 from condense_cli.quality.needs import Reading
 from condense_cli.quality.recall import Questions
 
-SECONDS = 20.0
-"""Between two requests."""
 BESIDE = 12_000
 """Tokens of system prompt and tools."""
-MARK = {"cache_control": {"type": "ephemeral"}}
 CLEARED = "[cleared]"
 
 Way = Callable[[list[Any], float, int], list[Any]]
@@ -81,8 +77,10 @@ def rewritten(preset: str | None) -> Way:
     return rewrite
 
 
-def live(policy: str | Policy, model: str | None, preset: str | None, keep_recent: int) -> Way:
-    fitting = Live(preset=preset, model=model, policy=policy, format="anthropic", keep_recent=keep_recent)
+def live(policy: str | Policy, model: str | None, preset: str | None, keep_recent: int, life: float = 300.0) -> Way:
+    fitting = Live(
+        preset=preset, model=model, policy=policy, format="anthropic", keep_recent=keep_recent, cache_life=life
+    )
     system = [{"type": "text", "text": "system", **MARK}]
 
     def fit(messages: list[Any], now: float, used: int) -> list[Any]:
@@ -94,16 +92,16 @@ def live(policy: str | Policy, model: str | None, preset: str | None, keep_recen
     return fit
 
 
-WAYS: dict[str, Callable[[str | None, str | None, int], Way]] = {
-    "untouched": lambda model, preset, keep: untouched,
-    "cleared, keep 3": lambda model, preset, keep: cleared(3),
-    "cleared, keep 10": lambda model, preset, keep: cleared(10),
-    "rewritten each turn": lambda model, preset, keep: rewritten(preset),
-    "renewed at doublings": lambda model, preset, keep: live(Doublings(), model, preset, keep),
-    "live, economic": lambda model, preset, keep: live("economic", model, preset, keep),
-    "live, economic:20": lambda model, preset, keep: live("economic:20", model, preset, keep),
-    "live, share:0.5": lambda model, preset, keep: live("share:0.5", model, preset, keep),
-    "live, tokens:60000": lambda model, preset, keep: live("tokens:60000", model, preset, keep),
+WAYS: dict[str, Callable[[str | None, str | None, int, float], Way]] = {
+    "untouched": lambda model, preset, keep, life: untouched,
+    "cleared, keep 3": lambda model, preset, keep, life: cleared(3),
+    "cleared, keep 10": lambda model, preset, keep, life: cleared(10),
+    "rewritten each turn": lambda model, preset, keep, life: rewritten(preset),
+    "renewed at doublings": lambda model, preset, keep, life: live(Doublings(), model, preset, keep, life),
+    "live, economic": lambda model, preset, keep, life: live("economic", model, preset, keep, life),
+    "live, economic:20": lambda model, preset, keep, life: live("economic:20", model, preset, keep, life),
+    "live, share:0.5": lambda model, preset, keep, life: live("share:0.5", model, preset, keep, life),
+    "live, tokens:60000": lambda model, preset, keep, life: live("tokens:60000", model, preset, keep, life),
 }
 
 
@@ -146,34 +144,28 @@ def _parts(message: Any) -> Iterator[dict[str, Any]]:
     yield from (part for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
 
 
-def requests_of(messages: Sequence[Any]) -> Iterator[tuple[int, list[Any]]]:
-    """What a client sends before each answer, and where the answer is."""
-    for position, message in enumerate(messages):
-        if position and message["role"] == "assistant" and messages[position - 1]["role"] != "assistant":
-            request = copy.deepcopy([*messages[:position]])
-            last = request[-1]
-            if isinstance(last["content"], str):
-                last["content"] = [{"type": "text", "text": last["content"]}]
-            last["content"][-1].update(MARK)
-            yield position, request
+def compacted(recorded: Session) -> Way:
+    """What the client sent: from its compaction on what that left, besides the request for a summary itself."""
+
+    def client(messages: list[Any], now: float, used: int) -> list[Any]:
+        if recorded.compacted is None or recorded.left is None or len(messages) <= recorded.compacted:
+            return messages
+        return [*copy.deepcopy(recorded.left), *messages[recorded.compacted :]]
+
+    return client
 
 
-def session(path: Path) -> tuple[list[Any], str | None, float]:
-    """The messages of a session, its model, and the model's tokens for one of ours."""
-    transcript = api.load(path)
-    messages = json.loads(api.convert(transcript, "anthropic").data)
-    messages = messages if isinstance(messages, list) else messages["messages"]
-    messages = [message for message in messages if message["role"] in ("user", "assistant") and message["content"]]
-    model = transcript.model or "claude-opus-4-6"
-    return messages, model, factor_of(transcript, Counter.of(transcript)).value
-
-
-def replay(messages: list[Any], way: Way, regime: Regime, sizes: Sizes, kept: Kept) -> tuple[Billed, float]:
+def replay(
+    recorded: Session, way: Way, regime: Regime, sizes: Sizes, kept: Kept, *, as_recorded: bool = False
+) -> tuple[Billed, float]:
     """What all requests cost, and the processor seconds of the way."""
-    cache, total, seconds, used = Cache(regime, BESIDE), Billed(), 0.0, 0
+    cache, total, seconds, used, now = Cache(regime, BESIDE), Billed(), 0.0, 0, 0.0
     kept.start()
-    for number, (position, request) in enumerate(requests_of(messages)):
-        now = SECONDS * number
+    for number, (position, request) in enumerate(requests_of(recorded.messages)):
+        if number:
+            now = max(now, recorded.times[position]) if as_recorded and position in recorded.times else now + SECONDS
+        else:
+            now = recorded.times.get(position, 0.0) if as_recorded else 0.0
         started = time.process_time()
         sent = way(request, now, used)
         seconds += time.process_time() - started
@@ -192,6 +184,7 @@ def main() -> None:
     parser.add_argument("--model", help="whose prices Live reckons with, in place of the recorded model's")
     parser.add_argument("--preset", help="in place of what Live uses by itself")
     parser.add_argument("--keep-recent", type=int, default=5)
+    parser.add_argument("--recorded-times", action="store_true", help="as the file tells them, not 20 seconds apart")
     parser.add_argument("--every", type=int, default=3, help="ask what is needed at each so manieth request")
     parser.add_argument("-v", action="store_true", help="print each decision")
     options = parser.parse_args()
@@ -199,20 +192,25 @@ def main() -> None:
     found: dict[str, list[tuple[float, float | None, float | None]]] = {}
     print(f"{regime.name}; {options.preset or 'as Live comes'}; keep recent {options.keep_recent}")
     for path in options.sessions:
-        messages, model, factor = session(path)
-        sizes, kept = Sizes(factor), Kept(messages, options.every)
-        whole, _ = replay(messages, untouched, regime, sizes, Kept(messages, 10**9))
+        recorded = session(path)
+        messages, model = recorded.messages, recorded.model
+        regime = REGIMES[options.regime]._replace(least=least_of(options.model or model))
+        sizes, kept = Sizes(recorded.factor), Kept(messages, options.every)
+        send = partial(replay, recorded, regime=regime, sizes=sizes, as_recorded=options.recorded_times)
+        whole, _ = send(untouched, kept=Kept(messages, 10**9))
         size = sum(piece.tokens for piece in sizes.pieces(messages))
         number = sum(1 for _ in requests_of(messages))
         print(f"\n{path.name[-50:]}: {number} requests, {size:,} tokens, {model}")
-        for name in options.ways:
-            billed, seconds = replay(
-                messages, WAYS[name](options.model or model, options.preset, options.keep_recent), regime, sizes, kept
-            )
+        ways = {name: WAYS[name](options.model or model, options.preset, options.keep_recent, regime.life)
+                for name in options.ways}  # fmt: skip
+        if recorded.compacted is not None:
+            ways["the client's own compaction"] = compacted(recorded)
+        for name, way in ways.items():
+            billed, seconds = send(way, kept=kept)
             share, (facts, lines) = billed.cost / whole.cost, kept.shares()
             found.setdefault(name, []).append((share, facts, lines))
             print(
-                f"  {name:22} {billed.tokens:>12,} {billed.written:>11,} {billed.read:>12,} {share:6.2f}"
+                f"  {name:27} {billed.tokens:>12,} {billed.written:>11,} {billed.read:>12,} {share:6.2f}"
                 f" {_shown(facts)} {_shown(lines)} {seconds:7.1f} s",
                 flush=True,
             )
@@ -221,7 +219,7 @@ def main() -> None:
         costs = [row[0] for row in rows]
         known = [[each for row in rows if (each := row[at]) is not None] for at in (1, 2)]
         print(
-            f"  {name:22} {statistics.median(costs):5.2f} {_median(known[0])} {_median(known[1])}"
+            f"  {name:27} {statistics.median(costs):5.2f} {_median(known[0])} {_median(known[1])}"
             f"   {max(costs):5.2f} {_shown(min(known[0], default=None))} {_shown(min(known[1], default=None))}"
         )
 

@@ -1,8 +1,8 @@
 """Providers' prompt caches as they bill: what of a request is read, written, or neither.
 
 Anthropic: entries end at marks, up to four; a lookup goes back 20 blocks from each mark; a prefix below the minimum is
-not cached; an entry lives five minutes from its last use. OpenAI: the longest prefix, from 1,024 tokens on, without
-marks. https://platform.claude.com/docs/en/build-with-claude/prompt-caching,
+not cached; an entry lives five minutes (or an hour) from its last use. OpenAI: the longest prefix, from 1,024 tokens
+on, without marks. https://platform.claude.com/docs/en/build-with-claude/prompt-caching,
 https://platform.openai.com/docs/guides/prompt-caching
 """
 
@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from condense_cli.core.tokens import count_text
 
 LOOK_BACK = 20
-LIFE = 300.0
 
 
 class Regime(NamedTuple):
@@ -27,13 +26,26 @@ class Regime(NamedTuple):
     read: float
     least: int
     needs_marks: bool
+    life: float = 300.0
 
 
 REGIMES = {
     "anthropic": Regime("Anthropic, 5 minutes", 1.25, 0.1, 1_024, True),
+    "anthropic-1h": Regime("Anthropic, an hour", 2.0, 0.1, 1_024, True, 3_600.0),
     "openai": Regime("OpenAI, writes free", 1.0, 0.1, 1_024, False),
     "openai-5.6": Regime("OpenAI since GPT-5.6", 1.25, 0.1, 1_024, False),
 }
+
+LEAST = {
+    "opus-5": 512, "fable-5": 512, "mythos-5": 512,
+    "opus-4-7": 2_048, "haiku-3-5": 2_048,
+    "opus-4-6": 4_096, "opus-4-5": 4_096, "haiku-4-5": 4_096,
+}  # fmt: skip
+"""Tokens of the shortest prefix that is cached, by a part of the model's name; of all others it is 1,024."""
+
+
+def least_of(model: str) -> int:
+    return next((least for name, least in LEAST.items() if name in model), 1_024)
 
 
 class Billed(NamedTuple):
@@ -125,12 +137,12 @@ class Cache:
         kept = range(len(ends)) if not self.regime.needs_marks else marked
         for at in kept:
             if sizes[at] >= self.regime.least and (at > read or self.regime.needs_marks):
-                self._entries[ends[at]] = now + LIFE
+                self._entries[ends[at]] = now + self.regime.life
                 cached = max(cached, sizes[at])
         if read >= 0:
-            self._entries[ends[read]] = now + LIFE
+            self._entries[ends[read]] = now + self.regime.life
         if not self.regime.needs_marks:
-            self._entries.update(dict.fromkeys(ends[: read + 1], now + LIFE))
+            self._entries.update(dict.fromkeys(ends[: read + 1], now + self.regime.life))
         plain = sizes[-1] - cached
         cost = self.regime.read * was_read + self.regime.write * (cached - was_read) + plain
         return Billed(was_read, cached - was_read, plain, cost)

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from live import WAYS, requests_of, session
+from live import WAYS
 from live_cache import REGIMES, Cache, Sizes
+from live_sessions import requests_of, session
 
 COLOURS = {
     "untouched": "#8b949e",
@@ -26,10 +27,11 @@ BESIDE, SECONDS = 12_000, 20.0
 
 def costs(path: Path, name: str) -> list[float]:
     """The cost of all input so far after each request, in tokens at the input price."""
-    messages, model, factor = session(path)
-    way, sizes, cache = WAYS[name](model, None, 5), Sizes(factor), Cache(REGIMES["anthropic"], BESIDE)
+    recorded = session(path)
+    way = WAYS[name](recorded.model, None, 5, 300.0)
+    sizes, cache = Sizes(recorded.factor), Cache(REGIMES["anthropic"], BESIDE)
     each, used = [], 0
-    for number, (_, request) in enumerate(requests_of(messages)):
+    for number, (_, request) in enumerate(requests_of(recorded.messages)):
         billed = cache.bill(sizes.pieces(way(request, SECONDS * number, used)), SECONDS * number)
         used = billed.tokens
         each.append(billed.cost)

@@ -127,6 +127,7 @@ def condense(
     sizing: Sizing | None = None,
     factor: Factor | None = None,
     proves: bool = True,
+    settles: bool = True,
     profile: str | None = None,
     allow_calls: bool = False,
     max_cost: Decimal | float | str | None = None,
@@ -147,7 +148,7 @@ def condense(
     With `if_needed` a conversation comes back as it was until it reaches the threshold of the configuration, or leaves
     too little room in the model's window, of `context_window` tokens where that is not the listed one. `sizing` takes
     the place of both. What would not read back is left alone, with a warning, unless nothing `proves` the result: then
-    `dump` raises.
+    `dump` raises. Unless it `settles`, a second run on the result may find more; it takes half the time, at times.
     Summaries are those of a `summarizer`, else of the model of a `profile`, or with `allow_calls` of the profiles that
     the configuration names; else the offline one makes them. Calls cost at most `max_cost` dollars, and read and write
     at most `max_summary_tokens`; `redact` masks secrets. Where these say nothing, the user's own configuration does.
@@ -176,6 +177,7 @@ def condense(
         stop_at_target=target_tokens is not None,
         selectors=installed.selectors(selectors) if selectors else installed.selector,
         factor=factor,
+        settles=settles,
     )
     sizing = sizing or _sizing(transcript, configuration, counter, factor, context_window, if_needed=if_needed)
 

@@ -63,6 +63,8 @@ NO_OVERRIDES: Final = Overrides()
     pins=TEXTS,
     target_tokens=COUNT,
     target_percent=NUMBER,
+    keep=TEXTS,
+    cut=TEXTS,
 )
 def overrides_from(
     *,

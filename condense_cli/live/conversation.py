@@ -35,6 +35,9 @@ CACHE_LIFE: Final = 300.0
 KEEP_RECENT: Final = 5
 """Turns at the end that a decision leaves as they are."""
 
+KEEP_READS: Final = 40
+"""Turns in which a file that was read and not edited yet is likely to be edited."""
+
 _SMALL: Final = 8_000
 """Tokens that every window holds: below, nobody asks how large it is."""
 
@@ -62,10 +65,11 @@ class Live:
     0.4, as a cut has to pay for the cache that it rewrites. `policy` says when to decide: `economic` (the
     default: when it pays within ten requests), `economic:20`, `share:0.6` (of the context window), `tokens:60000`, or
     a value of `condense_cli.live.policies`; each also decides before the window is full. `state` is a path for what
-    has to survive a restart, a `StateFile`, or None for memory. `keep_recent` turns at the end stay whole.
-    `cache_life` are the seconds after which the provider's cache is cold; with 3,600 writing to it is dearer. A `turn`
-    is entered while a decision is worked out, so that many conversations take turns. With `raw` frozen messages are
-    `msgspec.Raw`, for callers that send JSON.
+    has to survive a restart, a `StateFile`, or None for memory. `keep_recent` turns at the end stay whole, and so do
+    files that were read in the last `keep_reads` turns and not edited since (40; none with a `configuration` or
+    `preset` of yours). `cache_life` are the seconds after which the provider's cache is cold; with 3,600 writing to it
+    is dearer. A `turn` is entered while a decision is worked out, so that many conversations take turns. With `raw`
+    frozen messages are `msgspec.Raw`, for callers that send JSON.
 
     `timeout` are the seconds that a request waits for a decision; one that takes longer is worked on beside the
     conversation, and taken with a later request. With `ahead`, 0.8 say, that begins at this part of each threshold, so
@@ -80,11 +84,13 @@ class Live:
         state=Expected(lambda value: isinstance(value, str | Path) or _STATE.fits(value), _STATE.hint),
         model=TEXT,
         keep_recent=COUNT,
+        keep_reads=COUNT,
         context_window=POSITIVE,
         cache_life=NUMBER,
         format=TEXT,
         summarizer=SUMMARIZER,
         timeout=NUMBER,
+        turn=having("__enter__ __exit__", "Give a lock, or another context manager."),
         ahead=Expected(lambda value: is_number(value) and 0 < value < 1, "Give a part of the threshold, such as 0.8."),
     )
     def __init__(
@@ -96,6 +102,7 @@ class Live:
         policy: str | Policy = "economic",
         state: str | Path | State | None = None,
         keep_recent: int = KEEP_RECENT,
+        keep_reads: int | None = None,
         context_window: int | None = None,
         cache_life: float = CACHE_LIFE,
         format: str | None = None,
@@ -107,11 +114,13 @@ class Live:
     ) -> None:
         if configuration is None and preset is None:
             configuration = usual_configuration()
+            keep_reads = KEEP_READS if keep_reads is None else keep_reads
         if summarizer is not None and (isinstance(state, str | Path) or _forgets(state)):
             raise UsageError(
                 "What a model wrote cannot be computed again after a restart.", "Give state=StateFile(path, keep=True)."
             )
-        self._means = Means(api.configuration_from(configuration, preset), max(1, keep_recent), summarizer)
+        configuration = api.configuration_from(configuration, preset)
+        self._means = Means(configuration, max(1, keep_recent), summarizer, keep_reads or 0)
         self._model = model
         self._state = StateFile(state) if isinstance(state, str | Path) else state or Memory()
         self._window = context_window
@@ -266,4 +275,4 @@ def _said(error: Exception) -> str:
 
 def _fingerprint(means: Means) -> str:
     configuration = msgspec.json.encode(means.configuration)
-    return digest_of(f"{__version__} {means.keep_recent} ".encode() + configuration)
+    return digest_of(f"{__version__} {means.keep_recent} {means.keep_reads} ".encode() + configuration)

@@ -14,7 +14,7 @@ from .ahead import Attempt, Work
 from .decisions import Decision, Kind
 from .freezing import Means
 from .money import rates_of
-from .policies import GROWTH, Moment, Outcome, Policy, break_even
+from .policies import GROWTH, Economic, Moment, Outcome, Policy, break_even
 from .requests import Request
 from .segments import Segments, end_of
 from .steps import Step
@@ -87,6 +87,7 @@ class Decider:
         self._is_long_lived = is_long_lived
         self._ratio = _TOKENS_PER_CHARACTER
         self._retry_at = 0.0
+        self._renew_at = 0.0
         self._work: Work | None = None
 
     def tokens(self, characters: int) -> int:
@@ -112,6 +113,11 @@ class Decider:
             self._prepare(asked)
             return asked.segments, Decision()
         best, decision = self._tried(asked, why, renews=self._renews(asked), must=asked.is_over)
+        if self._may_renew(asked):
+            self._renew_at = len(asked.request) * GROWTH
+            other, anew = self._tried(asked, f"{why}, from the start", renews=True, must=False)
+            if self._gain(anew, asked.moment) > self._gain(decision, asked.moment):
+                best, decision = other, anew
         if asked.is_over and asked.limit is not None and asked.moment.used - _saved(decision) > _ENOUGH * asked.limit:
             target = max(1, int(_ROOM * asked.limit) - asked.beside)
             other, smaller = self._tried(asked, why, renews=True, must=True, target=target)
@@ -130,6 +136,20 @@ class Decider:
 
     def _renews(self, asked: Asked) -> bool:
         return bool(asked.segments) and (asked.moment.is_cold or self._policy.renews)
+
+    def _may_renew(self, asked: Asked) -> bool:
+        """Whether to see if condensing all anew gains more: what was frozen may hold what is not needed any more."""
+        is_weighed = isinstance(self._policy, Economic) and not self._waiting.is_beside
+        return bool(asked.segments) and is_weighed and not self._renews(asked) and len(asked.request) >= self._renew_at
+
+    def _gain(self, decision: Decision, moment: Moment) -> Decimal:
+        """What a decision saves until the policy's horizon, in tokens read from the cache."""
+        if not decision.is_change or decision.pays_after is None or not isinstance(self._policy, Economic):
+            return Decimal(0)
+        horizon = Decimal(self._policy.horizon(moment))
+        if decision.kind is Kind.RENEWAL:  # It gives up all that is cached, so that has to pay soon.
+            horizon /= 2
+        return _saved(decision) * (horizon - decision.pays_after)
 
     def _prepare(self, asked: Asked) -> None:
         """Begin with what is due soon."""

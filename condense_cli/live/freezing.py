@@ -19,6 +19,7 @@ from ..core.factor import Factor, factor_of
 from ..core.tokens import Counter
 from ..core.transcript import Message, Transcript
 from ..passes.summaries import Summarizer
+from .open_reads import pins_of
 
 MESSAGE_FORMATS: Final = ("anthropic", "openai-chat", "openai-responses")
 
@@ -57,11 +58,15 @@ def usual_configuration() -> Configuration:
 
 
 class Means(Struct, frozen=True):
-    """What condenses: the configuration, how many of the newest turns stay whole, and who writes summaries."""
+    """What condenses: the configuration, how many of the newest turns stay whole, and who writes summaries.
+
+    A file that was read in the newest `keep_reads` turns, and not edited since, stays whole too.
+    """
 
     configuration: Configuration
     keep_recent: int
     summarizer: Summarizer | None = None
+    keep_reads: int = 0
 
 
 def freeze(
@@ -92,12 +97,13 @@ def freeze(
     factor = factor_of(transcript, count)
     result = api.condense(
         transcript,
-        _within(means.configuration, begin, cut),
+        _within(means, transcript.messages, begin, cut),
         counter=count,
         factor=factor,
         target_tokens=target,
         summarizer=means.summarizer,
         overrides=Overrides(keep_recent=len(transcript.messages) - cut),
+        settles=False,  # What is frozen is never run again.
     )
     if result.error is not None:
         return result.error.message
@@ -122,9 +128,10 @@ def _cut(transcript: Transcript, keep_recent: int, most: int, end: int | None) -
     return position or None
 
 
-def _within(configuration: Configuration, begin: int, end: int) -> Configuration:
+def _within(means: Means, messages: Sequence[Message], begin: int, end: int) -> Configuration:
     """The configuration for messages[begin:end] alone: the others are pinned, and references lead back only."""
-    pins = [Predicates(range=IndexRange(start=end))]
+    configuration = means.configuration
+    pins = [Predicates(range=IndexRange(start=end)), *pins_of(messages, begin, end, means.keep_reads)]
     if begin:
         pins.append(Predicates(range=IndexRange(start=0, end=begin)))
     prelude = replace(configuration.lossless_prelude, keep="earliest")

@@ -96,12 +96,12 @@ class Economic(Struct, frozen=True):
     def due(self, moment: Moment) -> str:
         if moment.older < LEAST_OLDER:
             return ""
-        return "the cache is cold" if moment.is_cold else f"it may pay within {self._horizon(moment)} requests"
+        return "the cache is cold" if moment.is_cold else f"it may pay within {self.horizon(moment)} requests"
 
     def pays(self, outcome: Outcome, turns: Decimal, moment: Moment) -> bool:
-        return outcome.is_enough and turns <= self._horizon(moment)
+        return outcome.is_enough and turns <= self.horizon(moment)
 
-    def _horizon(self, moment: Moment) -> int:
+    def horizon(self, moment: Moment) -> int:
         return max(self.turns, moment.turns) if self.looks_back else self.turns
 
 

@@ -18,7 +18,7 @@ class Context(Struct, frozen=True):
 
     `clock` gives seconds. With `stop_at_target` every pass works only until the target is reached, as if the
     configuration said so for each. `factor` converts between the tokens that are counted and the model's, in which a
-    configuration speaks.
+    configuration speaks. A run that `settles` goes on until it would find nothing more in its own result.
     """
 
     count: Counter
@@ -28,3 +28,4 @@ class Context(Struct, frozen=True):
     stop_at_target: bool = False
     selectors: FindSelector = no_selectors
     factor: Factor = AS_COUNTED
+    settles: bool = True

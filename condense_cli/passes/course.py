@@ -61,7 +61,8 @@ class Course:
         self.writer = ReferenceWriter(transcript, configuration, self.count, proves_all=proves_all)
         self.protection = protect(configuration, self.writer.messages, self.count)
         self.draft = Draft(transcript, self.count, self.writer, self.protection)
-        self.bench = Bench(self.draft, context.summarizer, is_up_to_date(self.writer.messages), self._thinking_tokens)
+        up_to_date = is_up_to_date(self.writer.messages)
+        self.bench = Bench(self.draft, context.summarizer, up_to_date, self._thinking_tokens, context.settles)
         self.tokens_before = self.count.transcript(transcript)
         self.target = target_of(configuration, self.tokens_before)
         self.passes: list[PassReceipt] = []

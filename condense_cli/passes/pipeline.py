@@ -23,7 +23,7 @@ def condense(transcript: Transcript, configuration: Configuration, context: Cont
     A transcript that would not become smaller, or by less than `min_saving`, comes back unchanged.
     """
     course, result = _proven(transcript, configuration, context)
-    if not (result.changes and _may_go_on(course, result)):
+    if not (context.settles and result.changes and _may_go_on(course, result)):
         return result
     settled = replace(configuration, target_tokens=course.target, target_reduction_percent=None, min_saving=0)
     for _ in range(_ROUNDS):

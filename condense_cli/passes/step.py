@@ -17,13 +17,15 @@ class Bench(Struct, frozen=True):
     """What every step of a run works on, and with.
 
     `is_up_to_date`: the conversation did not go on since its last summary. `thinking_tokens` tells how many tokens of
-    the draft as it stands go besides, as thinking that its changes make invalid.
+    the draft as it stands go besides, as thinking that its changes make invalid. What
+    `settles` is tried again until nothing more is found.
     """
 
     draft: Draft
     summarizer: Summarizer
     is_up_to_date: bool
     thinking_tokens: Callable[[], int]
+    settles: bool = True
 
     def free(self, target: int) -> int:
         """Tokens that the draft, as it was written last, leaves free of a target; below 0 where it misses it."""

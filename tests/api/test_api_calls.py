@@ -213,8 +213,8 @@ GOOD: dict[str, tuple[Any, ...]] = {
 
 def flags(name: str) -> set[str]:
     """Arguments that are taken for true or false, whatever is given."""
-    return {"lenient", "slim", "if_needed", "proves", "allow_calls", "redact", "lossless_only", "drop_thinking",
-            "quality", "decide"} & {*parameters(name)}  # fmt: skip
+    known = "lenient slim if_needed proves settles allow_calls redact lossless_only drop_thinking quality decide"
+    return {*known.split()} & {*parameters(name)}
 
 
 def parameters(name: str) -> tuple[str, ...]:

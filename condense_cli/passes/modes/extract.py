@@ -55,7 +55,8 @@ def run_extract(bench: Bench, step: Step) -> list[Receipt]:
     if extraction.min_worth is not None:
         # What goes makes other lines the only ones that say something, or what they say less likely to be needed.
         while shortening.put(_without_the_rest(draft, shortening, extraction.min_worth), LEAST_SAVED):
-            pass
+            if not bench.settles:
+                break
         draft.write()
         if target is None or bench.free(target) < 0:
             return shortening.receipts(Kept.NEEDED)

@@ -1,0 +1,96 @@
+"""Live: files that were read and not edited yet stay whole; all is condensed anew where that pays soon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from build import assistant, call, read_turn, result, user
+from live_replay import as_sent
+
+from condense_cli import Live, loads
+from condense_cli.live.conversation import KEEP_READS
+from condense_cli.live.decisions import Kind
+from condense_cli.live.open_reads import pins_of
+
+
+def pinned(messages: list[Any], turns: int = 100, begin: int = 0, end: int | None = None) -> list[int]:
+    transcript = loads(messages, format="anthropic")
+    end = len(transcript.messages) if end is None else end
+    ranges = [pin.range for pin in pins_of(transcript.messages, begin, end, turns)]
+    assert all(span is not None and span.end == span.start + 1 for span in ranges)
+    return [span.start for span in ranges if span is not None]
+
+
+def test_the_newest_read_of_each_file_that_was_not_edited() -> None:
+    messages = [
+        user("Go."),
+        *read_turn("a", "a.py", "a"),
+        *read_turn("b", "b.py", "b"),
+        *read_turn("c", "a.py", "a again"),
+        *read_turn("d", "d.py", "d"),
+        *edit_turn("e", "b.py"),
+        assistant("Done."),
+    ]
+    assert pinned(messages) == [6, 8]
+    assert pinned(messages, begin=7) == [8]
+    assert pinned(messages, end=8) == [6]
+    assert pinned(messages, turns=4) == [8]
+    assert pinned(messages, turns=0) == []
+
+
+def test_what_was_read_after_an_edit_is_open_again() -> None:
+    messages = [user("Go."), *read_turn("a", "a.py", "a"), *edit_turn("b", "a.py"), *read_turn("c", "a.py", "new")]
+    assert pinned(messages) == [6]
+
+
+def edit_turn(identifier: str, path: str) -> list[dict[str, Any]]:
+    edit = call(identifier, "Edit", file_path=path, old_string="return 1", new_string="return 2")
+    return [assistant([edit]), user([result(identifier, "The file was edited.")])]
+
+
+def listing(name: str) -> str:
+    return "\n".join(f"def {name}_{n}(x: int) -> int: return {n} * x  # {name} {n * n}" for n in range(150))
+
+
+def runs(first: int, last: int) -> list[Any]:
+    """Calls of a shell, with what they print."""
+    found = []
+    for n in range(first, last):
+        printed = "\n".join(f"tests/test_{n}.py::test_{m} PASSED in {m} ms" for m in range(200))
+        found += [assistant([call(f"c{n}", "Bash", command=f"pytest {n}")]), user([result(f"c{n}", printed)])]
+    return found
+
+
+def work(files: int) -> list[Any]:
+    reads = [message for n in range(files) for message in read_turn(f"r{n}", f"src/m{n}.py", listing(f"m{n}"))]
+    return [user("Please change every module."), *reads, *runs(0, files), assistant("Now the edits."), user("Go on.")]
+
+
+def test_open_reads_stay_as_live_comes_and_go_where_that_is_said() -> None:
+    messages = work(6)
+    fitted = Live(format="anthropic").fit(messages, now=0)
+    assert fitted.decision.kind is Kind.SEGMENT
+    texts = as_sent(fitted.messages)
+    assert all(f"def m{n}_75" in texts for n in range(6))
+    for live in (Live(format="anthropic", keep_reads=0), Live(preset="balanced", format="anthropic")):
+        assert live._means.keep_reads == 0
+    less = Live(format="anthropic", keep_reads=0).fit(messages, now=0)
+    assert less.tokens < fitted.tokens
+    assert Live(preset="cost", keep_reads=7)._means.keep_reads == 7
+    assert Live()._means.keep_reads == KEEP_READS
+
+
+# What was read and then edited stays in its frozen segment, until condensing all anew pays soon.
+@pytest.mark.parametrize(("policy", "kind"), [("economic:1000", Kind.RENEWAL), ("tokens:10000", Kind.SEGMENT)])
+def test_all_is_condensed_anew_where_that_pays_soon(policy: str, kind: Kind) -> None:
+    live, messages = Live(format="anthropic", policy=policy, keep_reads=40), work(8)
+    first = live.fit(messages, now=0)
+    assert first.decision.kind is Kind.SEGMENT
+    assert "def m3_75" in as_sent(first.messages)
+    for n in range(8):
+        messages += edit_turn(f"e{n}", f"src/m{n}.py")
+    messages += [*runs(8, 16), assistant("Done."), user("Go on.")]
+    fitted = live.fit(messages, now=10)
+    assert fitted.decision.kind is kind
+    assert ("def m3_75" in as_sent(fitted.messages)) is (kind is Kind.SEGMENT)
