@@ -34,10 +34,12 @@ def test_the_ends_of_the_window_stay() -> None:
 
 
 def test_what_is_pinned_stays_with_its_other_half() -> None:
-    transcript = anthropic(*conversation(6))
-    found = batch(transcript, pins=[{"regex": "src/file3.py"}])
+    messages = conversation(6)
+    messages[8]["content"][0]["content"] = f"NEEDLE\n{LONG}"
+    transcript = anthropic(*messages)
+    found = batch(transcript, pins=[{"regex": "NEEDLE"}])
     assert stayed(found) == [0, 7, 8, 13]
-    assert kept_because(found, "a call or result that stays") == {8}
+    assert kept_because(found, "a call or result that stays") == {7}
     (mark,) = marks(found)
     assert mark.messages + len(stayed(found)) == len(transcript.messages)
 

@@ -45,7 +45,7 @@ def install(
     remove: Annotated[bool, typer.Option("--remove", help="Take out all of it, and nothing else.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
 ) -> None:
-    """Let a client use condense as you work.
+    """Let Claude Code or Codex use condense as you work.
 
     After a compaction the model gets a recap of what was lost; before it the session is kept; at the end of a turn a
     line says when it is time to condense; Claude Code gets a status line; and the model can ask for what a marker

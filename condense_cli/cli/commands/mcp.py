@@ -24,7 +24,9 @@ def mcp(
     file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="The one session that may be read.")] = None,
     session: Session = None,
 ) -> None:
-    """Serve sessions to a model, over standard input and output (MCP). Needs the extra mcp.
+    """Serve sessions to a model that asks what markers stand for.
+
+    Speaks MCP over standard input and output. Needs the extra mcp.
 
     Its tools read and change nothing: show (what a marker stands for), search (in the whole session, with line
     numbers), inspect, check and recap. Without FILE it reads the sessions in the folders of this user's clients, and

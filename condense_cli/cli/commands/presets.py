@@ -139,7 +139,9 @@ def edit(
     ] = None,
     session: Session = None,
 ) -> None:
-    """Edit a preset in the terminal; one of the package is saved as your own.
+    """Edit a preset in the terminal.
+
+    One of the package is saved as your own.
 
     Examples:
 

@@ -84,7 +84,7 @@ def proxy(
         typer.Option("--state", metavar="FILE", help="Where cut points are kept.  [default: in your cache folder]"),
     ] = None,
 ) -> None:
-    """Condense conversations on their way from a client to its API.
+    """Condense conversations on their way to an API.
 
     Only the list of messages in a request is exchanged; answers stream through, and all else passes as it is. What was
     sent once stays the same bytes, so that the provider's cache survives. Keys pass through and are neither kept nor
