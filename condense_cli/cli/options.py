@@ -140,23 +140,23 @@ Cut = Annotated[
 ]
 KeepRecent = Annotated[
     int | None,
-    typer.Option("--keep-recent", metavar="N", min=0, help="The same as --keep last:N."),
+    typer.Option("--keep-recent", metavar="N", min=0, help="The same as --keep last:N.", hidden=True),
 ]
 OnlyTools = Annotated[
     list[str] | None,
-    typer.Option("--only-tools", metavar="GLOB", help="Cut nothing but calls and results of these tools."),
+    typer.Option("--only-tools", metavar="GLOB", help="Cut nothing but calls and results of these tools.", hidden=True),
 ]
 ExceptTools = Annotated[
     list[str] | None,
-    typer.Option("--except-tools", metavar="GLOB", help="The same as --keep tool:GLOB."),
+    typer.Option("--except-tools", metavar="GLOB", help="The same as --keep tool:GLOB.", hidden=True),
 ]
 Range = Annotated[
     str | None,
-    typer.Option("--range", metavar="A:B", help="Cut only in messages A to B, B not included; as --keep not:A:B."),
+    typer.Option("--range", metavar="A:B", help="The same as --keep not:A:B.", hidden=True),
 ]
 Pins = Annotated[
     list[str] | None,
-    typer.Option("--pin", metavar="REGEX", help="The same as --keep /REGEX/."),
+    typer.Option("--pin", metavar="REGEX", help="The same as --keep /REGEX/.", hidden=True),
 ]
 Preset = Annotated[
     str | None,

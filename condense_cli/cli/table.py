@@ -9,9 +9,12 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from ..errors import ExitStatus
+from .help_pages import BEGIN, instead_of
+
 COMMANDS: Final = {
     "run": "Condense a transcript.",
-    "restore": "Put back what references stand for.",
+    "restore": "Replace references by the text they stand for.",
     "undo": "Take back condense run --in-place.",
     "sessions": "List the sessions of agents on this machine.",
     "inspect": "Show what fills a transcript, in tokens.",
@@ -36,6 +39,17 @@ COMMANDS: Final = {
 `Command` where it reads its arguments in a way of its own; or the group `presets_app`."""
 
 
+GROUPS: Final = {
+    "Make a conversation smaller": ("run", "restore", "undo"),
+    "Look into it": ("sessions", "inspect", "show", "diff"),
+    "Decide": ("estimate", "check", "evaluate", "validate"),
+    "While a session goes on": ("proxy", "recap", "install", "mcp", "ui"),
+    "Settings": ("presets", "config"),
+    "For builders: strategies, and models for summaries": ("providers", "profiles", "cache"),
+}
+"""Where the list of commands has each; what is in none comes last."""
+
+
 class Commands(TyperGroup):
     """The commands of the table with their short helps; the whole of one is there as soon as it is called."""
 
@@ -44,9 +58,31 @@ class Commands(TyperGroup):
         for name, short_help in COMMANDS.items():
             self.add_command(TyperCommand(name, help=short_help), name)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            typer.echo(BEGIN)
+            ctx.exit(ExitStatus.USAGE)
+        if args and args[0] == "help":
+            args = [*args[1:2], "--help"]
+        elif args and args[0] == "version":
+            args = ["--version"]
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            ctx.fail(instead_of(args[0], COMMANDS))
         name, known, rest = super().resolve_command(ctx, args)
         return name, load(name) if name else known, rest
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        grouped = {name for names in GROUPS.values() for name in names}
+        others = {"Other commands": tuple(name for name in COMMANDS if name not in grouped)}
+        width = max(map(len, COMMANDS))
+        for title, names in (GROUPS | others).items():
+            shown = [(name.ljust(width), COMMANDS[name]) for name in names if name in COMMANDS]
+            if shown:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
 
 
 def load(name: str) -> Any:
