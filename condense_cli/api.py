@@ -114,7 +114,7 @@ def condense(
     configuration: Configuration | Mapping[str, Any] | None = None,
     *,
     preset: str | None = None,
-    target_tokens: int | None = None,
+    target_tokens: int | str | None = None,
     model: str | None = None,
     counter: Counter | CounterName | None = None,
     summarizer: Summarizer | None = None,
@@ -159,6 +159,7 @@ def condense(
     transcript = a_transcript(transcript)
     configuration = configuration_from(configuration, preset)
     calls = calls_of(profile, allow_calls, max_cost, max_summary_tokens, redact, summarizer)
+    assert not isinstance(target_tokens, str)  # Of 60k the decorator makes a number.
     if target_tokens is not None:
         configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from typer.core import TyperCommand
 
+from ..core.brief import quoted
 from ..core.nearest import nearest
 
 Groups = Mapping[str, tuple[str, ...]]
@@ -63,9 +64,9 @@ def in_groups(groups: Groups) -> type[TyperCommand]:
 def instead_of(name: str, known: Collection[str]) -> str:
     """What to say to somebody who called a command that is not among the known ones."""
     if os.path.exists(name) or name == "-" or "/" in name or "." in name:
-        return f"{name!r} is not a command. Did you mean: condense run {name}"
+        return f"{quoted(name)} is not a command. Did you mean: condense run {name}"
     meant = next((command for command, words in _MEANT.items() if name.lower() in words.split()), None)
     meant = meant if meant in known else nearest(name.lower(), known)
     if meant:
-        return f"There is no command {name!r}. Did you mean: condense {meant}"
-    return f"There is no command {name!r}. condense --help lists them."
+        return f"There is no command {quoted(name)}. Did you mean: condense {meant}"
+    return f"There is no command {quoted(name)}. condense --help lists them."
