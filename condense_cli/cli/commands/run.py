@@ -6,7 +6,7 @@ from ..console import exits
 from ..grouped import grouped
 from ..help_pages import in_groups
 from ..options import check_targets, overrides_of
-from ..reading import input_file
+from ..reading import LATEST, input_file, say_origin
 from ..running import converting
 from ..running.needing import check_thresholds
 from ..running.options import HELP_GROUPS, Configuring, Doing, Reading, RunOptions, Showing, Spending, Writing
@@ -76,6 +76,8 @@ def run(
             check_several(files, reading, writing, showing)
         given = files[0] if files else None
         file = "-" if are_several else input_file(given, reading.session, is_latest_said=not showing.log_json)
+        if reading.session != LATEST and not (are_several or showing.log_json or showing.quiet):
+            say_origin(file)
 
         from ..running.destination import check_configurations, destination
 

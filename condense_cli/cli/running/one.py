@@ -76,6 +76,8 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
     if not showing.log_json:  # Its line names the error.
         say_error(result)
     if is_silent(showing):
+        if written.new_session is not None:  # For `claude --resume "$(condense run … --new-session -q)"`.
+            tell(written.new_session.id)
         return status
     if showing.explain or showing.html is not None:
         result = explained(result, count)
