@@ -295,7 +295,7 @@ def test_json_and_text_say_the_same(path: Path) -> None:
     """Every content type with its tokens; the text without trailing spaces in its tables."""
     found = condense("inspect", path, "--json").json
     shown = condense("inspect", path).text
-    assert found["version"] == 1
+    assert found["version"] == 2
     assert f"{found['tokens']['total']:,} tokens in {found['messages']:,} messages" in shown
     for share in found["content_types"]:
         assert share["name"] in CONTENT_TYPES
