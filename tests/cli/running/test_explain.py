@@ -90,4 +90,4 @@ def test_blocks_that_share_their_reason_take_one_line(file: Path) -> None:
     assert {(change["message"], change["block"]) for change in changes} >= {(number, 0) for number in range(18)}
     lines = condense_on_terminal("run", file, "--preset", "speed", "--explain").plain.splitlines()
     (line,) = [line for line in lines if line.startswith("0:0 ")]
-    assert line.endswith("keep: in the first request of the user")
+    assert line.endswith("kept: in the first request of the user")
