@@ -230,7 +230,7 @@ def test_the_json_has_the_same_values_with_where_they_come_from(mine: Path) -> N
 
 def test_show_on_a_terminal_is_the_same_text(mine: Path) -> None:
     assert (
-        condense_on_terminal("config", "show", "-c", mine).stdout
+        condense_on_terminal("config", "show", "-c", mine, "--all").stdout
         == condense_process("config", "show", "-c", mine).stdout
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -178,12 +179,13 @@ def show(
             "--compiled", help="Show the passes that a provider's settings, or phases, become; they run as they are."
         ),
     ] = False,
+    all: Annotated[bool, typer.Option("--all", help="Show every default on a terminal too, as in a pipe.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Show the configuration that a run with the same flags would use.
 
-    Every default is filled in. A comment beside each value says where it came from: a flag, a variable, a line of the
-    project's file or of your own, the preset, or the default.
+    A terminal shows what somebody set; --all, and a pipe, every default as well. A comment beside each value says where
+    it came from: a flag, a variable, a line of the project's file or of your own, the preset, or the default.
 
     Examples:
 
@@ -222,7 +224,8 @@ def show(
             if used.besides:
                 say(f"condense: Provider {used.id} {used.besides}, which passes cannot say.")
         shown = effective(settings, overrides, passes)
-        write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown))
+        has_defaults = all or not sys.stdout.isatty()
+        write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown, has_defaults=has_defaults))
 
 
 @config_app.command("schema")

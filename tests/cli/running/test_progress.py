@@ -37,11 +37,14 @@ def wait_for_timers() -> None:
 
 
 def test_who_waits_is_told_the_bytes_and_then_the_passes(file: Path, shown: Screen) -> None:
-    with progress.progress_of(str(file)) as tell:
-        wait_for_timers()
-        tell("Cut old results")
+    with progress.progress_of(str(file)):
         wait_for_timers()
     assert f"Reading {file.stat().st_size:,} bytes" in shown.getvalue()
+    with progress.progress_of(str(file)) as tell:
+        tell("Cut old results")
+        wait_for_timers()
+        tell("Cut older results")
+    assert "Cut older results" in shown.getvalue()
 
 
 def test_who_does_not_wait_is_told_nothing(file: Path, shown: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
