@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from ..core.brief import quoted
 from ..core.nearest import nearest
 from ..errors import ConfigurationError, all_together
+from .base import with_numbers
 from .checks import problems
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
-from .numbers import with_numbers
 from .packaged import values_in
 from .positions import KeyPath, Positions, is_at, value_at
 from .preset_folders import PACKAGE, PresetFolders, preset_names

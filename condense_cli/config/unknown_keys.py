@@ -11,7 +11,7 @@ from msgspec import Struct
 from ..core.brief import quoted
 from ..core.nearest import nearest
 from ..errors import ConfigurationError
-from .numbers import parts_of
+from .base import parts_of
 from .positions import KeyPath, Positions, value_at
 
 _HINT_USER: Final = (

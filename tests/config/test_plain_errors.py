@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import condense_cli
+from condense_cli.config.base import with_numbers
 from condense_cli.config.loading import parse_configuration
-from condense_cli.config.numbers import with_numbers
 from condense_cli.config.presets import load_preset
 from condense_cli.core.brief import brief, quoted
 from condense_cli.core.numbers import count_in, percent_in

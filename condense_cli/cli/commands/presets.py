@@ -139,7 +139,7 @@ def edit(
     ] = None,
     session: Session = None,
 ) -> None:
-    """Edit a preset in the terminal; one of the package is saved as your own.
+    """Edit a preset in the terminal, saved as your own.
 
     Examples:
 

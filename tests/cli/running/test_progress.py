@@ -25,7 +25,6 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Screen:
     """Standard error of a terminal, and nobody who has patience."""
     screen = Screen()
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(progress, "_PATIENCE", 0)
     return screen
 
@@ -36,7 +35,10 @@ def wait_for_timers() -> None:
             thread.join()
 
 
-def test_who_waits_is_told_the_bytes_and_then_the_passes(file: Path, shown: Screen) -> None:
+def test_who_waits_is_told_the_bytes_and_then_the_passes(
+    file: Path, shown: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", shown)  # Not in the fixture: pytest puts its own there afterwards.
     with progress.progress_of(str(file)):
         wait_for_timers()
     assert f"Reading {file.stat().st_size:,} bytes" in shown.getvalue()
@@ -48,6 +50,7 @@ def test_who_waits_is_told_the_bytes_and_then_the_passes(file: Path, shown: Scre
 
 
 def test_who_does_not_wait_is_told_nothing(file: Path, shown: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setattr(progress, "_PATIENCE", 3_600)
     with progress.progress_of(str(file)) as tell:
         tell("Cut old results")
