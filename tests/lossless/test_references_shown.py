@@ -303,9 +303,9 @@ def test_inspect_tells_of_references_that_are_there(tmp_path: Path) -> None:
 def test_inspect_shows_what_json_says(file: Path, columns: int) -> None:
     """Each finder in a line of its own, in the section on what is repeated."""
     found = condense("inspect", file, "--json").json["repeats"]["lossless"]
-    lines = condense_on_terminal("inspect", file, columns=columns).plain.splitlines()
+    lines = condense_on_terminal("inspect", file, "--all", columns=columns).plain.splitlines()
     assert max(map(cell_len, lines)) <= columns
-    start = next(number for number, line in enumerate(lines) if line.endswith("stand earlier already"))
+    start = next(number for number, line in enumerate(lines) if line.endswith("repeat earlier text"))
     assert lines[start + 2].startswith(f"References would save {found['tokens']:,} tokens ({found['percent']} %)")
     rows = [line.split() for line in lines[start + 4 : start + 8]]
     assert [(row[0], row[1]) for row in rows[:3]] == [(s["name"], f"{s['tokens']:,}") for s in found["finders"]]
