@@ -108,13 +108,14 @@ def _as_json(value: Any) -> Any:
     profile=TEXT,
     max_summary_tokens=COUNT,
     selectors=SELECTORS,
+    on_pass=CALLABLE,
 )
 def condense(
     transcript: Transcript,
     configuration: Configuration | Mapping[str, Any] | None = None,
     *,
     preset: str | None = None,
-    target_tokens: int | None = None,
+    target_tokens: int | str | None = None,
     model: str | None = None,
     counter: Counter | CounterName | None = None,
     summarizer: Summarizer | None = None,
@@ -134,6 +135,7 @@ def condense(
     max_summary_tokens: int | None = None,
     redact: bool = False,
     selectors: Mapping[str, Predicate] | None = None,
+    on_pass: Callable[[str], None] = lambda name: None,
 ) -> Condensation:
     """Condense a transcript with a configuration, or with a preset (its name, or the path of a file).
 
@@ -152,13 +154,15 @@ def condense(
     Summaries are those of a `summarizer`, else of the model of a `profile`, or with `allow_calls` of the profiles that
     the configuration names; else the offline one makes them. Calls cost at most `max_cost` dollars, and read and write
     at most `max_summary_tokens`; `redact` masks secrets. Where these say nothing, the user's own configuration does.
-    `selectors` are functions of a message and a block, by the names that the configuration selects with.
+    `selectors` are functions of a message and a block, by the names that the configuration selects with;
+    `on_pass` is told the name of each pass when it begins.
     Raises ConfigurationError, and UsageError for what cannot be, or where the window would decide
     and is not known; an error inside a provider is the result's `error`.
     """
     transcript = a_transcript(transcript)
     configuration = configuration_from(configuration, preset)
     calls = calls_of(profile, allow_calls, max_cost, max_summary_tokens, redact, summarizer)
+    assert not isinstance(target_tokens, str)  # Of 60k the decorator makes a number.
     if target_tokens is not None:
         configuration = replace(configuration, target_tokens=target_tokens, target_reduction_percent=None)
     if model is not None:
@@ -178,6 +182,7 @@ def condense(
         selectors=installed.selectors(selectors) if selectors else installed.selector,
         factor=factor,
         settles=settles,
+        on_pass=on_pass,
     )
     sizing = sizing or _sizing(transcript, configuration, counter, factor, context_window, if_needed=if_needed)
 

@@ -14,6 +14,7 @@ CondenseError                 1  failed
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
 
 
@@ -47,7 +48,19 @@ class UsageError(CondenseError):
 
 
 class ConfigurationError(UsageError):
-    """A configuration is refused; the message starts with file, line and column where known."""
+    """A configuration is refused; the message starts with file, line and column where known.
+
+    `others` are what else is wrong with the same one.
+    """
+
+    others: tuple[ConfigurationError, ...] = ()
+
+
+def all_together(found: Iterable[ConfigurationError]) -> ConfigurationError:
+    """The first of some errors, which knows the others."""
+    first, *others = found
+    first.others = tuple(others)
+    return first
 
 
 class TranscriptError(CondenseError):

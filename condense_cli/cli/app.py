@@ -15,30 +15,19 @@ app = typer.Typer(
     name="condense",
     cls=Commands,
     help="Make transcripts of language-model agents much smaller and keep what the work needs.",
-    epilog="Examples:\n\n\b\ncondense run session.jsonl                    what that would save\n"
-    "condense run session.jsonl --preset speed -o small.jsonl\n"
+    epilog="Examples:\n\n\b\ncondense run session.jsonl                    what would go, and why\n"
+    "condense run session.jsonl -o small.jsonl\n"
     "condense run --session latest --new-session   a smaller session to resume\n"
     "condense run session.jsonl --in-place         condense undo takes it back\n"
-    "condense run session.jsonl --lossless-only -o small.jsonl\n"
-    "condense restore small.jsonl -o whole.jsonl\n"
+    "condense run session.jsonl --keep last:20 --cut tool:WebFetch\n"
     "condense run sessions/ --out-dir small        many files, or sets of rows\n"
-    "condense run run.traj --to anthropic -o messages.json\n"
-    "cat session.jsonl | condense run - --preset speed | next-program\n"
-    "condense sessions\n"
-    "condense inspect session.jsonl\n"
-    "condense diff session.jsonl small.jsonl\n"
-    "condense show session.jsonl 406167            what a marker stands for\n"
-    "condense estimate session.jsonl\n"
-    "condense check session.jsonl --threshold 80\n"
-    "condense presets new mine.yaml\n"
-    "condense config show --config mine.yaml\n"
-    "condense providers\n\n"
+    "cat session.jsonl | condense run - | next-program\n\n"
+    "condense COMMAND --help shows the options of a command, with examples.\n\n"
     "Exit status: 0 done, 1 failed, 2 usage or configuration, 3 input not readable, no transcript or not valid, "
     "or a reference not restored, "
     "4 target missed with --strict or check says yes, 5 model calls failed, 130 interrupted, "
     "141 the reader of a pipe left.",
     context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )

@@ -135,6 +135,9 @@ def exits() -> Iterator[None]:
         sys.stdout.flush()
     except CondenseError as error:
         say(f"condense: {error.message}" + (f"\n{error.hint}" if error.hint else ""))
+        more = len(getattr(error, "others", ()))
+        if more:
+            say(f"There {'is 1 more mistake' if more == 1 else f'are {more} more mistakes'}: condense config validate.")
         _leave(error.status)
     except BrokenPipeError:
         _leave(ExitStatus.READER_LEFT)

@@ -7,6 +7,8 @@ from typing import Any
 
 from typer.core import TyperGroup
 
+from ..core.brief import quoted
+
 
 def group_of(default: str, names: Callable[[], Iterable[str]] = tuple) -> type[TyperGroup]:
     """The class of a group that runs its command `default` where none is named, and whose `show` takes one of `names`.
@@ -25,7 +27,7 @@ def group_of(default: str, names: Callable[[], Iterable[str]] = tuple) -> type[T
             first = args[0]
             is_completed = ctx.resilient_parsing  # By a shell, which wants no errors.
             if first not in self.commands and not is_completed and first in names():
-                ctx.fail(f"No such command {first!r}. Did you mean '{ctx.command_path} show {first}'?")
+                ctx.fail(f"No such command {quoted(first)}. Did you mean '{ctx.command_path} show {first}'?")
             return super().resolve_command(ctx, args)
 
     return Group

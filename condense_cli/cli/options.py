@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
+from ..core.brief import quoted
+from ..core.numbers import count_in, percent_in
 from ..errors import CondenseError, UsageError
 
 if TYPE_CHECKING:
@@ -80,17 +81,21 @@ def complete_session(incomplete: str) -> list[tuple[str, str]]:
     return [(id, help) for id, help in known if id.startswith(incomplete)]
 
 
-_TOKENS: Final = re.compile(r"(\d{1,3}(?:,\d{3})+|\d{1,12}(?:\.\d{1,6})?)([kKmM]?)", re.ASCII)
-_UNITS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
-
-
 def parse_tokens(text: str, least: int = 1, hint: str = "") -> int:
     """A number of tokens as people write it: 60000, 60,000, 60k, 1.5M."""
-    match = _TOKENS.fullmatch(text)
-    number = round(float(match[1].replace(",", "")) * _UNITS[match[2].lower()], 3) if match else -1.0
-    if number < least or not number.is_integer():
-        raise typer.BadParameter(f"{text!r} is no number of tokens. Write 60000, 60k or 1.5M{hint}.")
-    return int(number)
+    number = count_in(text) if text == text.strip() else None
+    if number is None or number < least:
+        raise typer.BadParameter(f"{quoted(text)} is not a number of tokens. Write 60000, 60k or 1.5M{hint}.")
+    return number
+
+
+def parse_percent(text: str) -> float:
+    """A percentage as people write it: 40, 40% or 12.5."""
+    percent = percent_in(text)
+    try:
+        return float(text) if percent is None else percent
+    except ValueError:
+        raise typer.BadParameter(f"{quoted(text)} is not a percentage. Write 40 or 40%.") from None
 
 
 def parse_target(text: str) -> int:
@@ -140,23 +145,23 @@ Cut = Annotated[
 ]
 KeepRecent = Annotated[
     int | None,
-    typer.Option("--keep-recent", metavar="N", min=0, help="The same as --keep last:N."),
+    typer.Option("--keep-recent", metavar="N", min=0, help="The same as --keep last:N.", hidden=True),
 ]
 OnlyTools = Annotated[
     list[str] | None,
-    typer.Option("--only-tools", metavar="GLOB", help="Cut nothing but calls and results of these tools."),
+    typer.Option("--only-tools", metavar="GLOB", help="Cut nothing but calls and results of these tools.", hidden=True),
 ]
 ExceptTools = Annotated[
     list[str] | None,
-    typer.Option("--except-tools", metavar="GLOB", help="The same as --keep tool:GLOB."),
+    typer.Option("--except-tools", metavar="GLOB", help="The same as --keep tool:GLOB.", hidden=True),
 ]
 Range = Annotated[
     str | None,
-    typer.Option("--range", metavar="A:B", help="Cut only in messages A to B, B not included; as --keep not:A:B."),
+    typer.Option("--range", metavar="A:B", help="The same as --keep not:A:B.", hidden=True),
 ]
 Pins = Annotated[
     list[str] | None,
-    typer.Option("--pin", metavar="REGEX", help="The same as --keep /REGEX/."),
+    typer.Option("--pin", metavar="REGEX", help="The same as --keep /REGEX/.", hidden=True),
 ]
 Preset = Annotated[
     str | None,
@@ -178,7 +183,10 @@ TargetTokens = Annotated[
     ),
 ]
 TargetPercent = Annotated[
-    float | None, typer.Option("--target-percent", metavar="P", help="Get down to P percent of the tokens.")
+    float | None,
+    typer.Option(
+        "--target-percent", metavar="P", parser=parse_percent, help="Get down to P percent of the tokens (40, 40%)."
+    ),
 ]
 LosslessOnly = Annotated[
     bool, typer.Option("--lossless-only", help="No pass, only references; condense restore undoes them.")

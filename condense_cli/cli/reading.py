@@ -14,6 +14,8 @@ from .console import say
 if TYPE_CHECKING:
     from ..core.transcript import Transcript
 
+LATEST: Final = "latest"
+"""The newest session, where a session is named."""
 _LARGE: Final = 4_000_000
 """Bytes of a file that takes seconds to work on."""
 _SESSION: Final = re.compile(r"latest|[0-9a-f]{6,8}(?:-[0-9a-f-]{0,28})?")
@@ -39,7 +41,7 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
             "--session latest is the newest one; condense sessions lists them; - reads standard input.",
         )
     from ..report.text.fitted_table import shortened
-    from ..sessions.choosing import LATEST, choose
+    from ..sessions.choosing import choose
     from .machine import session_places, tilde
 
     choice = choose(session, session_places(), Path.cwd())
@@ -47,7 +49,20 @@ def input_file(file: str | None, session: str | None, *, is_latest_said: bool = 
         where = " (none of this project)" if choice.is_elsewhere else ""
         title = f" {shortened(choice.title, _TITLE)!r}" if choice.title else ""
         say(f"condense: the newest session{where} is{title} ({choice.file.client}): {tilde(choice.file.path)}")
+        say_origin(choice.file.path)
     return choice.file.path
+
+
+def say_origin(file: str) -> None:
+    """Tell that a session was condensed before, and from which one."""
+    if not os.path.lexists(f"{file}.condense-origin"):  # A look that costs nothing: `storage` is not loaded for it.
+        return
+    from ..storage.origins import origin_of
+    from .machine import tilde
+
+    original = origin_of(file)
+    if original is not None:
+        say(f"condense: this is a condensed session; the original is {tilde(str(original))}")
 
 
 def _check_session(file: str) -> None:

@@ -9,9 +9,12 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from ..errors import ExitStatus
+from .help_pages import BEGIN, instead_of
+
 COMMANDS: Final = {
     "run": "Condense a transcript.",
-    "restore": "Put back what references stand for.",
+    "restore": "Replace references by the text they stand for.",
     "undo": "Take back condense run --in-place.",
     "sessions": "List the sessions of agents on this machine.",
     "inspect": "Show what fills a transcript, in tokens.",
@@ -21,19 +24,30 @@ COMMANDS: Final = {
     "validate": "Check a transcript against the rules of its API.",
     "estimate": "Show what presets would save and cost.",
     "check": "Say whether a conversation should be condensed.",
-    "proxy": "Condense conversations on their way to an API.",
+    "proxy": "Condense conversations on their way from a client to its API.",
     "evaluate": "Measure what later work needed and still finds.",
     "presets": "List presets, show one, or write a configuration of your own.",
     "providers": "Compare the providers, or show one with its settings.",
     "profiles": "List the profiles of models, show one, or test one.",
     "ui": "Look at a session in the terminal and steer what is cut.",
     "config": "Check configurations, show the one in use, print the schema.",
-    "install": "Let Claude Code or Codex use condense as you work.",
-    "mcp": "Serve sessions to a model that asks what markers stand for.",
+    "install": "Let a client use condense as you work.",
+    "mcp": "Serve sessions to a model, over standard input and output (MCP).",
     "cache": "Show or clear the cache of summaries.",
 }
 """What each command does, by its name. The module of that name holds the function `run` and EXAMPLES, and a class
 `Command` where it reads its arguments in a way of its own; or the group `presets_app`."""
+
+
+GROUPS: Final = {
+    "Make a conversation smaller": ("run", "restore", "undo"),
+    "Look into it": ("sessions", "inspect", "show", "diff"),
+    "Decide": ("estimate", "check", "evaluate", "validate"),
+    "While a session goes on": ("proxy", "recap", "install", "mcp", "ui"),
+    "Settings": ("presets", "config"),
+    "For builders: strategies, and models for summaries": ("providers", "profiles", "cache"),
+}
+"""Where the list of commands has each; what is in none comes last."""
 
 
 class Commands(TyperGroup):
@@ -44,9 +58,31 @@ class Commands(TyperGroup):
         for name, short_help in COMMANDS.items():
             self.add_command(TyperCommand(name, help=short_help), name)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            typer.echo(BEGIN)
+            ctx.exit(ExitStatus.USAGE)
+        if args and args[0] == "help":
+            args = [*args[1:2], "--help"]
+        elif args and args[0] == "version":
+            args = ["--version"]
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            ctx.fail(instead_of(args[0], COMMANDS))
         name, known, rest = super().resolve_command(ctx, args)
         return name, load(name) if name else known, rest
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        grouped = {name for names in GROUPS.values() for name in names}
+        others = {"Other commands": tuple(name for name in COMMANDS if name not in grouped)}
+        width = max(map(len, COMMANDS))
+        for title, names in (GROUPS | others).items():
+            shown = [(name.ljust(width), COMMANDS[name]) for name in names if name in COMMANDS]
+            if shown:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
 
 
 def load(name: str) -> Any:

@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from ..core.brief import quoted
 from ..errors import ConfigurationError, UsageError
-from .loading import as_typed, types_at
+from .loading import as_typed
 from .positions import KeyPath, Positions, snake_case
+from .unknown_keys import types_at
 
 T = TypeVar("T", bound=Struct)
 
@@ -23,7 +25,7 @@ def assigned(values: T, assignments: Sequence[str], flag: str = "--set") -> T:
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"{flag} needs KEY=VALUE, not {assignment!r}.", f"For example {flag} keep_recent=5.")
+            raise UsageError(f"{flag} needs KEY=VALUE, not {quoted(assignment)}.", f"For example {flag} keep_recent=5.")
         positions = Positions(f"{flag} {assignment}", is_file=False)
         plain = msgspec.json.decode(msgspec.json.encode(values))
         path = _put(plain, key.strip().split("."), text.strip(), type(values), positions)

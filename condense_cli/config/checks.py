@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import assert_never
+from typing import Any, assert_never
+
+from msgspec import Struct
 
 from ..core import patterns
+from ..core.brief import quoted
 from ..core.selectors import SelectorError, parse_selector
 from .models import (
     CUT,
@@ -25,6 +28,7 @@ from .phases import SelectionPhase
 Problem = tuple[tuple[str | int, ...], str, str]
 """Path of the key, what is wrong, what to do."""
 
+_OF_PROFILES = frozenset({"profile", "api_profile"})
 _TAG = re.compile(r"[A-Za-z_][\w.:-]*")
 _TEXT = ("message_text", "assistant_reasoning", "user_messages")
 CONTENT_TYPES = (*_TEXT, "tool_parameters", "tool_results")
@@ -54,7 +58,7 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
     for index, tag in enumerate(configuration.lossless_prelude.state_tags):
         if not _TAG.fullmatch(tag):
             hint = "Name the element without brackets: `todo_list` for <todo_list>."
-            yield ("lossless_prelude", "state_tags", index), f"{tag!r} is not the name of an element", hint
+            yield ("lossless_prelude", "state_tags", index), f"{quoted(tag)} is not the name of an element", hint
     if configuration.has_phases and configuration.passes:
         yield (
             ("passes",),
@@ -64,7 +68,7 @@ def problems(configuration: Configuration) -> Iterator[Problem]:
     for index, config in enumerate(configuration.passes):
         path = ("passes", index)
         if config.id in seen:
-            yield (*path, "id"), f"the id {config.id!r} is used by an earlier pass", "Give each pass its own id."
+            yield (*path, "id"), f"the id {quoted(config.id)} is used by an earlier pass", "Give each pass its own id."
         seen.add(config.id)
         yield from _selection(config, (*path, "selection"))
         yield from _mode(config, path)
@@ -200,3 +204,21 @@ def _operations(
         if limits is None or (limits.max_lines is None and limits.max_chars is None):
             hint = "Add `params: {truncate: {max_lines: N}}`."
             yield (*path, content_type), "truncate needs max_lines or max_chars", hint
+
+
+def profiles_named(configuration: Configuration) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Each name with the path of its key."""
+    yield from _named(configuration, ())
+
+
+def _named(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    if isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _named(item, (*path, index))
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            item = getattr(value, name)
+            if name in _OF_PROFILES and isinstance(item, str):
+                yield (*path, name), item
+            else:
+                yield from _named(item, (*path, name))

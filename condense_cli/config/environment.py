@@ -8,6 +8,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct
 
+from ..core.brief import quoted
 from ..errors import ConfigurationError
 from .loading import Loaded, in_words, over
 from .models import FileConfiguration
@@ -53,7 +54,7 @@ def _typed(key: str, text: str, kind: Any) -> Any:
     except msgspec.ValidationError as error:
         choices = get_args(kind)
         if str(error).startswith("Invalid enum value"):
-            what = f"{text!r} is not one of {', '.join(choices)}"
+            what = f"{quoted(text)} is not one of {', '.join(choices)}"
         else:
-            what = f"{in_words(str(error)).partition(', got')[0]}, not {text!r}"
+            what = f"{in_words(str(error)).partition(', got')[0]}, not {quoted(text)}"
         raise ConfigurationError(f"{variable_of(key)}: {what}.") from None

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
-from types import UnionType
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.brief import quoted
 from ..core.nearest import nearest
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, all_together
+from .base import with_numbers
 from .checks import problems
 from .models import NOT_IN_FILES, Configuration, FileConfiguration
 from .packaged import values_in
 from .positions import KeyPath, Positions, is_at, value_at
 from .preset_folders import PACKAGE, PresetFolders, preset_names
-from .variables import LIMITS
+from .unknown_keys import fields_at, types_at, unknown_key
 
+_MOST_FAULTS: Final = 50
 LARGEST: Final = 1_000_000
 """Characters of a configuration; a device or a pipe may have no end."""
 _PATH_STEP: Final = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
@@ -44,21 +47,6 @@ _WORDS: Final = {
 TARGETS: Final = ("target_tokens", "target_reduction_percent")
 """Keys of which a run uses one."""
 
-_HINT_USER: Final = (
-    "A preset or project file must not decide where transcripts are sent. "
-    "It may name a profile: `profile: NAME`. See docs/models.md."
-)
-_OF_THE_USER: Final = {
-    **dict.fromkeys(("profiles", "allow_calls", "base_url", "key_variable"), _HINT_USER),
-    **dict.fromkeys(LIMITS, "Limits of calls stand in your own configuration. See docs/models.md."),
-    "providers": "It may name a provider, `provider: NAME`, with its settings. See docs/providers.md.",
-}
-_OF_ROO_CODE: Final = {
-    "profile_thresholds": "Your own configuration has it for each profile: `profiles: {NAME: {threshold: 80}}`.",
-    "condensing_api_config_id": "It is called `profile: NAME` here, or `native: {api_profile: NAME}`.",
-    "custom_condensing_prompt": "It is called `native: {custom_prompt: ...}` here.",
-}
-"""Settings of Roo Code that have other names here."""
 _BOUNDS: Final = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
 
 
@@ -165,6 +153,7 @@ def typed_file(
     presets: PresetFolders | None = None,
 ) -> Loaded:
     """The configuration in a file of that kind; what else it may say is checked. Raises ConfigurationError."""
+    value = with_numbers(value, kind)
     preset = as_typed(value, kind, positions).preset
     if preset is not None and folder is None:
         raise positions.error(("preset",), "this is the preset of another file and cannot name one itself")
@@ -172,8 +161,9 @@ def typed_file(
     own = {key: item for key, item in value.items() if key in known}
     base = None if preset is None or folder is None else _base(preset, positions, folder, presets)
     configuration = msgspec.convert(over(base, own), Configuration)
-    for path, what, hint in problems(configuration):
-        raise positions.error(path, what, hint)
+    found = [positions.error(path, what, hint) for path, what, hint in problems(configuration)]
+    if found:
+        raise all_together(found)
     _check_others(configuration, positions)
     return Loaded(configuration, positions.name, own, positions, base)
 
@@ -187,7 +177,7 @@ def _check_others(configuration: Configuration, positions: Positions) -> None:
         if name not in names:
             near = nearest(name, names)
             hint = f"Did you mean {near}?" if near else f"There are {', '.join(names)}."
-            raise positions.error(("no_larger_than", index), f"the package has no preset {name!r}", hint)
+            raise positions.error(("no_larger_than", index), f"the package has no preset {quoted(name)}", hint)
 
 
 def _base(preset: str, positions: Positions, folder: Path, presets: PresetFolders | None) -> Loaded:
@@ -207,20 +197,57 @@ T = TypeVar("T", bound=Struct)
 
 
 def as_typed(value: Any, kind: type[T], positions: Positions, at: KeyPath = ()) -> T:
-    """Plain values, which stand at a path of a file, as a struct. Raises ConfigurationError."""
+    """Plain values, which stand at a path of a file, as a struct. Raises ConfigurationError, with all that is wrong."""
+    value = with_numbers(value, kind)
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise _explained(str(error), positions, value, kind, at) from None
+        raise all_together(_faults(error, value, kind, positions, at)) from None
+
+
+def _faults(
+    error: msgspec.ValidationError, value: Any, kind: type[T], positions: Positions, at: KeyPath
+) -> Iterator[ConfigurationError]:
+    """This fault and those behind it, which are found by leaving out what is wrong."""
+    left = deepcopy(value)
+    for _ in range(_MOST_FAULTS):
+        yield _explained(str(error), positions, left, kind, at)
+        if not _leave_out(left, str(error)):
+            return
+        try:
+            msgspec.convert(left, kind)
+            return
+        except msgspec.ValidationError as another:
+            error = another
+
+
+def _leave_out(value: Any, message: str) -> bool:
+    """Take what a message of msgspec is about out of plain values; False where it cannot be told, or is all there is.
+
+    Where a key is missing that is what should have it. A place in a list stays, so that others keep theirs.
+    """
+    what, _, where = message.partition(" - at `$")
+    unknown = _UNKNOWN.fullmatch(what)
+    path = (*_steps(where), *([unknown[1]] if unknown else ()))
+    while path and isinstance(path[-1], int):
+        path = path[:-1]
+    if not path or not is_at(value, path):
+        return False
+    del value_at(value, path[:-1])[path[-1]]
+    return True
+
+
+def _steps(where: str) -> KeyPath:
+    return tuple(key or (_ANY if index == "..." else int(index)) for key, index in _PATH_STEP.findall(where))
 
 
 def _explained(message: str, positions: Positions, value: Any, root: type[Struct], at: KeyPath) -> ConfigurationError:
     """msgspec's message ("Expected `int`, got `str` - at `$.passes[0].id`") with position and a hint."""
     what, _, where = message.partition(" - at `$")
-    path: KeyPath = tuple(key or (_ANY if index == "..." else int(index)) for key, index in _PATH_STEP.findall(where))
+    path = _steps(where)
     unknown = _UNKNOWN.fullmatch(what)
     if unknown:
-        return _unknown_key(unknown[1], positions, root, path, at)
+        return unknown_key(unknown[1], value, positions, root, path, at)
     missing = _MISSING.fullmatch(what)
     if missing:
         return positions.error((*at, *path), f"the key {missing[1]!r} is missing")
@@ -228,24 +255,9 @@ def _explained(message: str, positions: Positions, value: Any, root: type[Struct
         found, choices = value_at(value, path), _choices_at(root, path)
         near = nearest(str(found), choices)
         hint = f"Did you mean {near}?" if near else ""
-        return positions.error((*at, *path), f"{found!r} is not one of {', '.join(choices)}", hint)
-    keys = sorted(_fields_at(root, path)) if what.startswith("Expected `object`") else []
+        return positions.error((*at, *path), f"{quoted(found)} is not one of {', '.join(choices)}", hint)
+    keys = sorted(fields_at(root, path)) if what.startswith("Expected `object`") else []
     return positions.error((*at, *path), in_words(what), f"Its keys: {', '.join(keys)}." if keys else "")
-
-
-def _unknown_key(
-    key: str, positions: Positions, root: type[Struct], inside: KeyPath, at: KeyPath
-) -> ConfigurationError:
-    """The error for a key `inside` a part of the file that knows none of that name."""
-    path = (*inside, key)
-    if "profiles" not in root.__struct_fields__ and key in _OF_THE_USER:
-        what = f"the key {positions.spelling(path)!r} belongs in your own configuration only"
-        return positions.error(path, what, _OF_THE_USER[key])
-    known = sorted(_fields_at(root, inside))
-    near = nearest(key, known)
-    hint = f"Did you mean {near}?" if near else f"Known keys: {', '.join(known)}."
-    what = f"unknown key {positions.spelling((*at, *path))!r}"
-    return positions.error((*at, *path), what, _OF_ROO_CODE.get(key, hint))
 
 
 def in_words(what: str) -> str:
@@ -258,35 +270,6 @@ def in_words(what: str) -> str:
     if match["bound"]:
         text += f" {_BOUNDS[match['bound']]} {match['limit']}"
     return f"{text}, got {_WORDS.get(match['got'], match['got'])}" if match["got"] else text
-
-
-def types_at(root: type[Struct], path: KeyPath) -> Iterator[Any]:
-    """The declared types at a path of the configuration."""
-    types: list[Any] = [root]
-    for step in path:
-        following: list[Any] = []
-        for kind in types:
-            if isinstance(step, int):
-                following += [item for item in get_args(kind) if item is not Ellipsis]
-            elif isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-                following += [field.type for field in msgspec.structs.fields(kind) if field.name == step]
-        types = [part for kind in following for part in _union(kind)]
-    yield from types
-
-
-def _union(kind: Any) -> list[Any]:
-    if get_origin(kind) in (Union, UnionType):
-        return [part for argument in get_args(kind) for part in _union(argument)]
-    return [kind]
-
-
-def _fields_at(root: type[Struct], path: KeyPath) -> list[str]:
-    return [
-        field.name
-        for kind in types_at(root, path)
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
-        for field in msgspec.structs.fields(kind)
-    ]
 
 
 def _choices_at(root: type[Struct], path: KeyPath) -> list[str]:

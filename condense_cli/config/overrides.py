@@ -16,7 +16,8 @@ from typing import Final, assert_never
 
 from msgspec import Struct, structs
 
-from ..core.arguments import COUNT, NUMBER, TEXT, TEXTS, with_arguments
+from ..core.arguments import COUNT, PERCENT, TEXT, TEXTS, with_arguments
+from ..core.brief import quoted
 from ..core.patterns import PatternError, searcher
 from ..core.selectors import OfLast, SelectorError, parse_selector
 from ..errors import UsageError
@@ -62,7 +63,7 @@ NO_OVERRIDES: Final = Overrides()
     range=TEXT,
     pins=TEXTS,
     target_tokens=COUNT,
-    target_percent=NUMBER,
+    target_percent=PERCENT,
     keep=TEXTS,
     cut=TEXTS,
 )
@@ -73,17 +74,19 @@ def overrides_from(
     except_tools: Sequence[str] = (),
     range: str | None = None,
     pins: Sequence[str] = (),
-    target_tokens: int | None = None,
-    target_percent: float | None = None,
+    target_tokens: int | str | None = None,
+    target_percent: float | str | None = None,
     lossless_only: bool = False,
     drop_thinking: bool = False,
     keep: Sequence[str] = (),
     cut: Sequence[str] = (),
 ) -> Overrides:
-    """Flags as they are typed, checked. Raises UsageError."""
+    """Flags as they are typed, checked. Counts and shares may be texts: `60k`, `50%`. Raises UsageError."""
     for flag, globs in (("--only-tools", only_tools), ("--except-tools", except_tools)):
         if any(not glob.strip() for glob in globs):
             raise UsageError(f"{flag} needs the name of a tool.", "A * stands for any characters: 'mcp__*'.")
+    assert not isinstance(target_tokens, str)  # Of 60k and 50% the decorator makes numbers.
+    assert not isinstance(target_percent, str)
     for pin in pins:
         _check_pin(pin)
     for flag, selectors in (("--keep", keep), ("--cut", cut)):
@@ -110,7 +113,7 @@ def parse_range(text: str) -> IndexRange:
     match = _RANGE.fullmatch(text)
     if not match:
         raise UsageError(
-            f"--range needs A:B, not {text!r}.",
+            f"--range needs A:B, not {quoted(text)}.",
             "Messages count from 0, negative ones from the end: 10:50, :50 or -20:",
         )
     start, end = (None if part is None else int(part) for part in match.groups())
@@ -218,9 +221,9 @@ def _check_pin(pattern: str) -> None:
     try:
         matches_all = searcher(pattern)("")
     except PatternError as error:
-        raise UsageError(f"--pin {pattern!r} is not a regular expression ({error}).") from None
+        raise UsageError(f"--pin {quoted(pattern)} is not a regular expression ({error}).") from None
     if matches_all:
-        raise UsageError(f"--pin {pattern!r} matches every text and would protect everything.")
+        raise UsageError(f"--pin {quoted(pattern)} matches every text and would protect everything.")
 
 
 def _with_selections(

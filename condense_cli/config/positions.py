@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, field
 
+from ..core.brief import brief
 from ..errors import ConfigurationError
 
 KeyPath = tuple[str | int, ...]
+_LONGEST: Final = 200
+"""Characters of a path in a message."""
 
 
 class Positions(Struct, frozen=True):
@@ -37,7 +40,7 @@ class Positions(Struct, frozen=True):
         line, column = self.mark(path)
         spelled = self._spell(path)
         is_said = not self.is_file and spelled in self.name  # As in "--set max_lines=3".
-        where = f" at {spelled}" if path and not is_said else ""
+        where = f" at {brief(spelled, _LONGEST)}" if path and not is_said else ""
         place = f"{self.name}:{line}:{column}" if self.is_file else self.name
         return ConfigurationError(f"{place}: {what}{where}.", hint)
 

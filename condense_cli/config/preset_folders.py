@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from ..core.brief import quoted
 from ..core.nearest import nearest
 from ..errors import ConfigurationError
 
@@ -63,7 +64,7 @@ class PresetFolders:
         near = nearest(name, self.names())
         hint = f"Did you mean {near}? " if near else ""
         return ConfigurationError(
-            f"There is no preset named {name!r}.", f"{hint}Presets: {', '.join(self.names())}.{more}"
+            f"There is no preset named {quoted(name)}.", f"{hint}Presets: {', '.join(self.names())}.{more}"
         )
 
 

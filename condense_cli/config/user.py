@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from msgspec.structs import astuple
 
+from ..core.brief import quoted
 from ..errors import ConfigurationError
 from .files import user_configuration_path
 from .limits import Limits, fault_of
@@ -26,7 +27,7 @@ from .variables import LIMITS
 
 if TYPE_CHECKING:
     from .loading import Loaded
-    from .positions import Positions
+    from .positions import KeyPath, Positions
     from .presets import Presets
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:/@-]*")
@@ -117,7 +118,10 @@ def _mapping(text: str, name: str) -> tuple[dict[str, Any], Positions]:
 
 
 def unknown_profile(
-    name: str, known: dict[str, KnownProfile], positions: Positions | None = None
+    name: str,
+    known: dict[str, KnownProfile],
+    positions: Positions | None = None,
+    path: KeyPath = ("profile",),
 ) -> ConfigurationError:
     from ..core.nearest import nearest
 
@@ -125,8 +129,8 @@ def unknown_profile(
     hint = f"Did you mean {near}? " if near else ""
     hint += f"Profiles: {', '.join(known)}."
     if positions is not None:
-        return positions.error(("profile",), f"there is no profile {name!r}", hint)
-    return ConfigurationError(f"There is no profile {name!r}.", hint)
+        return positions.error(path, f"there is no profile {quoted(name)}", hint)
+    return ConfigurationError(f"There is no profile {quoted(name)}.", hint)
 
 
 def _built_in() -> dict[str, KnownProfile]:
@@ -135,7 +139,7 @@ def _built_in() -> dict[str, KnownProfile]:
 
 def _problems(name: str, profile: Profile) -> Iterator[tuple[str, str, str]]:
     if not _NAME.fullmatch(name):
-        yield "", f"{name!r} cannot be the name of a profile", "Use letters, digits and . _ : / @ -"
+        yield "", f"{quoted(name)} cannot be the name of a profile", "Use letters, digits and . _ : / @ -"
     if name == OFFLINE or profile.api == OFFLINE:
         if name != OFFLINE or profile.api != OFFLINE:
             yield "api", "offline is built in, and no other profile", "Name the profile `offline` where you want it."

@@ -12,9 +12,12 @@ from typing import Any, Final
 
 import yaml
 
+from ..core.brief import quoted
 from ..errors import ConfigurationError
 from .positions import KeyPath, Positions, snake_case
 
+_OF_SELECTORS: Final = frozenset({"keep", "cut", "match"})
+"""Keys of lists of selectors."""
 _MAX_DEPTH: Final = 50
 _MAX_VALUES: Final = 50_000
 _PLAIN_TAGS: Final = frozenset(
@@ -135,15 +138,17 @@ class _Builder:
 
     def _scalar(self, path: KeyPath, event: yaml.ScalarEvent) -> Any:
         tag = event.tag
+        if len(path) > 1 and path[-2] in _OF_SELECTORS and isinstance(path[-1], int):
+            return str(event.value)  # To YAML, 34 and 12.0 are numbers, and 40:50 is one that counts in sixties.
         if not tag or tag == "!":
             tag = self._loader.resolve(yaml.ScalarNode, event.value, event.implicit)
         self._check_tag(path, tag)
         kind = tag.rpartition(":")[2]
         if kind == "null":
             if event.value.lower() not in ("", "~", "null"):
-                raise self.positions.error(path, f"{event.value!r} is not null")
+                raise self.positions.error(path, f"{quoted(event.value)} is not null")
             return None
         try:
             return self._loader.construct_object(yaml.ScalarNode(tag, event.value))
         except (ValueError, KeyError, OverflowError):
-            raise self.positions.error(path, f"{event.value!r} is not a valid {kind}") from None
+            raise self.positions.error(path, f"{quoted(event.value)} is not a valid {kind}") from None

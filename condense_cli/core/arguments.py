@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from ..errors import UsageError
 from .nearest import nearest
+from .numbers import count_in, percent_in
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -15,10 +16,11 @@ _SHOWN: Final = 40
 
 
 class Expected(NamedTuple):
-    """What an argument has to be, and what to do where it is not."""
+    """What an argument has to be, and what to do where it is not. `reads` makes a number of a text, or None."""
 
     fits: Callable[[Any], bool]
     hint: str
+    reads: Callable[[str], Any] = lambda text: None
 
 
 def is_number(value: Any) -> bool:
@@ -48,9 +50,16 @@ PATH: Final = Expected(
     lambda value: isinstance(value, str) or hasattr(value, "__fspath__"), "Give a path, as a text or a Path."
 )
 PRESET: Final = Expected(PATH.fits, "Give the name of a preset, such as 'balanced', or the path of a file.")
-COUNT: Final = Expected(lambda value: _is_whole(value) and value >= 0, "Give a whole number from 0.")
-POSITIVE: Final = Expected(lambda value: _is_whole(value) and value >= 1, "Give a whole number from 1.")
+COUNT: Final = Expected(
+    lambda value: _is_whole(value) and value >= 0, "Give a whole number from 0, or a text such as 60k.", count_in
+)
+POSITIVE: Final = Expected(
+    lambda value: _is_whole(value) and value >= 1, "Give a whole number from 1, or a text such as 60k.", count_in
+)
 NUMBER: Final = Expected(lambda value: is_number(value) and value >= 0, "Give a number from 0.")
+PERCENT: Final = Expected(
+    lambda value: is_number(value) and value >= 0, "Give a percentage, such as 50 or '50%'.", percent_in
+)
 COUNTER: Final = Expected(lambda value: value in ("built-in", "tiktoken"), "There are built-in and tiktoken.")
 TEXTS: Final = Expected(lambda value: _are(value, TEXT.fits), "Give a list of texts.")
 SHARES: Final = Expected(lambda value: _are(value, is_number), "Give a list of shares, such as [0.5, 0.3].")
@@ -89,7 +98,12 @@ def with_arguments(**kinds: Expected) -> Callable[[Callable[_P, _R]], Callable[_
             if len(args) > len(positional):
                 raise UsageError(f"{called} takes no argument more than {positional[-1]} by place.", "Give its name.")
             given = {**dict(zip(positional, args, strict=False)), **kwargs}
-            for name, value in given.items():
+            read = {
+                name: number
+                for name, value in given.items()
+                if isinstance(value, str) and name in kinds and (number := kinds[name].reads(value)) is not None
+            }
+            for name, value in {**given, **read}.items():
                 if name not in names:
                     near = nearest(name, names)
                     hint = f"Did you mean {near}?" if near else f"It has {', '.join(_shown(names))}."
@@ -101,6 +115,8 @@ def with_arguments(**kinds: Expected) -> Callable[[Callable[_P, _R]], Callable[_
             missing = [name for name in names if name not in given and name not in defaults]
             if missing:
                 raise UsageError(f"{called} needs {', '.join(missing)}.", "It has no default.")
+            if read:
+                return function(**{**given, **read})  # type: ignore[call-arg]
             return function(*args, **kwargs)
 
         return call

@@ -23,6 +23,8 @@ from .patterns import PatternError, searcher
 
 KINDS: Final = ("tool", "file", "last", "not")
 HOW: Final = "Write 34 (a message), 12.0 (a block of it), 40:80, last:20, tool:Bash, 'file:src/*.py' or /regex/."
+_LONGEST: Final = 80
+"""Characters of what may be a selector with a slip in it."""
 _MESSAGE: Final = re.compile(r"#?(-?\d{1,9})", re.ASCII)
 _BLOCK: Final = re.compile(r"#?(-?\d{1,9})\.(\d{1,9})", re.ASCII)
 _RANGE: Final = re.compile(r"([+-]?\d{1,9})?\s*:\s*([+-]?\d{1,9})?", re.ASCII)
@@ -167,6 +169,8 @@ def _of_range(text: str, start: int | None, end: int | None) -> OfRange:
 
 def _hint(text: str, kind: str) -> str:
     """What was probably meant."""
+    if len(text) > _LONGEST:
+        return HOW
     near = nearest(kind, KINDS) if kind else None
     if near:
         return f"Did you mean {near}:{text.partition(':')[2]}?"

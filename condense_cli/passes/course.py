@@ -136,6 +136,7 @@ class Course:
             reason = REACHED if self.configuration.lossless_prelude.enabled else SWITCHED_OFF
             self.passes.append(self._skipped(PRELUDE, name, reason))
             return
+        self.context.on_pass(name)
         started = self.context.clock()
         receipts = self._settled(PRELUDE, [], self.transcript.messages, _REPEATED)
         self.receipts += receipts
@@ -163,6 +164,7 @@ class Course:
         reason = self._reason_to_skip(config)
         if reason:
             return self._skipped(config.id, config.name or config.id, reason)
+        self.context.on_pass(config.name or config.id)
         started = self.context.clock()
         before, begun = self.draft.tokens, len(self.receipts)
         selected = select(config.selection, self.draft.messages, self.count, self.context.selectors)

@@ -15,7 +15,7 @@ from ..core.plurals import plural
 from ..core.tokens import BUILT_IN, DEFAULT_ENCODING, CounterName, encoding_for
 from ..money import prices
 from ..report.costs.text import digits, dollars
-from ..report.run.facts import SHAPE, Bytes, Pair, Summarized
+from ..report.run.facts import IN_JSON, SHAPE, Bytes, Pair, Summarized
 from ..report.run.shortcomings import of_another
 from ..report.text.shares import percent
 from ..storage.compressed import suffix_of
@@ -32,7 +32,7 @@ class RowCounts(Struct, frozen=True):
     added: int = 0
 
 
-class RowTokens(Struct, frozen=True):
+class RowTokens(Struct, frozen=True, rename=IN_JSON):
     """The models' tokens of all messages together; the words are those of the report of one run.
 
     `bare` are the tokens as they are counted, before the factors of the models. `count` says in whose tokens the others

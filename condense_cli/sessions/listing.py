@@ -21,6 +21,7 @@ from ..providers.window import window_of
 from ..report.lists.sessions import NotListed, SearchedPlace, SessionList, SessionRow, SessionWindow
 from ..report.run.facts import SHAPE
 from ..report.text.shares import percent
+from ..storage.origins import origin_of
 from .cache import FactsCache
 from .finding import Finding, SessionFile
 from .names import Names
@@ -193,6 +194,7 @@ def report(sessions: Iterable[Listed], finding: Finding, user: UserConfiguration
         if size.tokens and facts.used is not None:
             share = percent(facts.used, size.tokens)
             window = SessionWindow(size.tokens, share, facts.used, facts.used_source, size.source)
+        origin = origin_of(file.path) if facts.is_condensed else None
         rows.append(
             SessionRow(
                 client=file.client.value,
@@ -211,6 +213,7 @@ def report(sessions: Iterable[Listed], finding: Finding, user: UserConfiguration
                 aside=file.is_side,
                 condensed=facts.is_condensed,
                 problem=facts.problem,
+                origin=None if origin is None else str(origin),
             )
         )
     return SessionList(

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ..formats.engine.session_ids import session_files, sibling
 from .files import create_bytes
+from .origins import write_origin
 
 
 class NewSession(Struct, frozen=True):
@@ -47,6 +48,7 @@ def write_new_session(file: Path, format: str, data: bytes) -> NewSession:
     session = sibling(data, format, place.name, place.parent.name)
     path = place.with_name(session.name)
     is_new = create_bytes(path, session.data, like=place)
+    write_origin(path, place)
     by_path = files.takes_path and not is_home
     command = (*files.resume, str(path) if by_path else session.id)
     return NewSession(session.id, path, len(session.data), session.cwd, command, is_new, is_home or by_path)

@@ -62,10 +62,14 @@ def test_what_was_found_as_json(mine: Path, tmp_path: Path) -> None:
     done = condense("config", "validate", mine, wrong, odd, "--json")
     assert (done.status, done.stderr) == (ExitStatus.USAGE, "")
     nothing: dict[str, Any] = {"own": False, "passes": None, "warnings": [], "message": None, "hint": None}
+    nothing["mistakes"] = []
     first, second, third = done.json["files"]
     assert (done.json["version"], done.json["valid"]) == (1, False)
     assert first == {**nothing, "file": str(mine), "valid": True, "passes": 2}
     said = condense("config", "validate", wrong).stderr
+    assert second["mistakes"][0] == {key: second[key] for key in ("message", "hint")}
+    said = said.split("\ncondense:")[0].rstrip("\n") + "\n"
+    second["mistakes"] = []
     assert said == f"condense: {second.pop('message')}\n{second.pop('hint')}\n"
     assert {**nothing, **second} == {**nothing, "file": str(wrong), "valid": False}
     assert third["valid"] is True
@@ -226,7 +230,7 @@ def test_the_json_has_the_same_values_with_where_they_come_from(mine: Path) -> N
 
 def test_show_on_a_terminal_is_the_same_text(mine: Path) -> None:
     assert (
-        condense_on_terminal("config", "show", "-c", mine).stdout
+        condense_on_terminal("config", "show", "-c", mine, "--all").stdout
         == condense_process("config", "show", "-c", mine).stdout
     )
 

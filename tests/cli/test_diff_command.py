@@ -64,7 +64,7 @@ def test_diff_json_has_the_documented_shape(file: Path, small: Path) -> None:
     """Exactly the keys of condense_cli/report/difference/as_json.py; with --stat the lines are left out."""
     full = condense("diff", file, small, "--json").json
     check_shape(full, DIFF_SHAPE)
-    assert full["version"] == 1
+    assert full["version"] == 2
     assert full["counts"]["cut"] == len(full["blocks"]) == full["messages_changed"] == len(CUT)
     gone = [line for entry in full["blocks"][0]["lines"] if entry["sign"] == "-" for line in entry["lines"]]
     assert gone == CUT[0].split("\n")[3:]

@@ -75,7 +75,7 @@ def test_the_prices_are_those_of_the_named_model(file: Path) -> None:
     (option,) = found["presets"]
     cost = option["cost"]
     assert Decimal(cost["next_turn_before"]) == found["before"]["tokens"] * Decimal("0.0000005")
-    assert Decimal(cost["one_off"]) == option["rewritten"] * Decimal("0.00000575")
+    assert Decimal(cost["one_time"]) == option["rewritten"] * Decimal("0.00000575")
     assert option["kept_prefix"] + option["rewritten"] == option["tokens_after"]
 
 

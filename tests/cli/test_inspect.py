@@ -96,7 +96,7 @@ def test_parts_of_any_transcript_add_up_to_what_is_in_use(data: bytes) -> None:
 def test_what_is_in_use_is_explained_on_a_terminal(columns: int) -> None:
     """Row by row, with a sum."""
     found = condense("inspect", real.SESSION, "--json").json
-    lines = condense_on_terminal("inspect", real.SESSION, columns=columns).plain.splitlines()
+    lines = condense_on_terminal("inspect", real.SESSION, "--all", columns=columns).plain.splitlines()
     assert max(map(cell_len, lines)) <= columns
     start = next(number for number, line in enumerate(lines) if line.startswith("part "))
     rows = lines[start + 1 : lines.index("", start)]
@@ -276,7 +276,7 @@ def odd_file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_on_a_terminal_every_row_takes_one_line(columns: int, odd_file: Path) -> None:
     """No line is wider than the terminal, none is broken, and nothing in the transcript steers it."""
-    done = condense_on_terminal("inspect", odd_file, columns=columns)
+    done = condense_on_terminal("inspect", odd_file, "--all", columns=columns)
     assert done.status == ExitStatus.DONE
     lines = done.plain.split("\n")
     assert max(map(cell_len, lines)) <= columns
@@ -295,7 +295,7 @@ def test_json_and_text_say_the_same(path: Path) -> None:
     """Every content type with its tokens; the text without trailing spaces in its tables."""
     found = condense("inspect", path, "--json").json
     shown = condense("inspect", path).text
-    assert found["version"] == 1
+    assert found["version"] == 2
     assert f"{found['tokens']['total']:,} tokens in {found['messages']:,} messages" in shown
     for share in found["content_types"]:
         assert share["name"] in CONTENT_TYPES

@@ -20,13 +20,13 @@ NUMBER = (float, int, type(None))
 COST = {
     "currency": str,
     "spent": str,
-    "one_off": (str, type(None)),
+    "one_time": (str, type(None)),
     "next_turn_before": (str, type(None)),
     "next_turn_after": (str, type(None)),
-    "breakeven_turns": NUMBER,
+    "pays_after_turns": NUMBER,
     "pays": (bool, type(None)),
     "prices": (str, type(None)),
-    "assumed": [str],
+    "assumptions": [str],
 }
 SHAPE = {
     "version": int,
@@ -115,12 +115,12 @@ def test_money_counts_the_call_and_the_cache_written_anew(folder: Path) -> None:
     client, balanced = (left["cost"] for left in files["one.jsonl"][0]["left"])
     cleared = files["two.jsonl"][0]["left"][0]["cost"]
     assert Decimal(client["spent"]) > Decimal(client["next_turn_before"])
-    assert Decimal(client["one_off"]) > Decimal(client["spent"])
+    assert Decimal(client["one_time"]) > Decimal(client["spent"])
     assert (balanced["spent"], cleared["spent"]) == ("0", "0")
-    assert Decimal(cleared["one_off"]) > 0
+    assert Decimal(cleared["one_time"]) > 0
     one = files["one.jsonl"][0]
     each = Decimal(client["next_turn_before"]) - Decimal(client["next_turn_after"])
-    assert Decimal(one["left"][0]["saved"]) == each * one["requests"] - Decimal(client["one_off"])
+    assert Decimal(one["left"][0]["saved"]) == each * one["requests"] - Decimal(client["one_time"])
 
 
 def test_means_are_those_of_all_that_ask(folder: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_script_that_writes_a_file_gets_one_line(file: Path, tmp_path: Path) -
     assert done.text == f"Written: {small} ({len(SMALLER):,} bytes)\n"
     assert re.fullmatch(r"condense: [\d,]+ → [\d,]+ tokens .*, speed\n", done.stderr)
     assert MARKER.search(condense("run", file, "-p", "speed", "-o", small, "-v").text)
-    assert MARKER.search(condense_on_terminal("run", file, "-p", "speed", "-o", small).plain)
+    assert MARKER.search(condense_on_terminal("run", file, "-p", "speed", "--diff", "-o", small).plain)
 
 
 @pytest.mark.parametrize("quiet", ["-q", "--quiet"])

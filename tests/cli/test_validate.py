@@ -183,7 +183,7 @@ def test_json_has_the_documented_shape(tmp_path: Path) -> None:
     done = condense("validate", file, "--json")
     assert done.status == ExitStatus.INPUT
     assert done.json == {
-        "version": 1,
+        "version": 2,
         "input": str(file),
         "format": "claude-code",
         "messages": 1,

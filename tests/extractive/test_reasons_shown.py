@@ -84,31 +84,32 @@ def test_receipts_say_the_same_as_lines_and_change_in_nothing_else(ran: Condensa
 
 def test_nobody_looks_for_reasons_without_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(finding, "Reasons")
-    for asked in (("run", "-n"), ("run", "-n", "--json"), ("diff", "-p", "balanced", "--stat")):
+    for asked in (("run", "-q"), ("run", "-n", "--json"), ("diff", "-p", "balanced", "--stat")):
         assert condense(*asked, real.SESSION).status == 0
     assert condense("run", real.SESSION, "-n", "--explain").status == 1
 
 
 def test_a_run_that_is_explained_says_why_in_words() -> None:
     """In the diff, where a line of its own or the number of hidden lines has the reason, and in the table."""
-    done = condense("run", real.SESSION, "-n", "--explain").text
-    diff, _, table = done.partition("\nblock ")
-    assert re.search(r"\n  - … \d+ more lines: still named in message \d+", diff)
-    assert re.search(r"\n    … (\d+ more lines: )?named again in message \d+", diff)
+    done = condense("run", real.SESSION, "-n", "--explain", "--diff").text
+    _, _, rest = done.partition("\nblock ")
+    table, _, diff = rest.partition("\n#")
+    assert re.search(r"\n  - … (\d+ more lines: )?.*still named in message \d+", diff)
+    assert re.search(r"\n    … (\d+ more lines: )?.*named again in message \d+", diff)
     said = " ".join(table.split())
-    assert re.search(r"extract: went: [^.]+ \(\d+ lines?\)[^.]*\. stayed: [^.]+ \(\d+ lines?\)", said)
+    assert re.search(r"cut: went: [^.]+ \(\d+ lines?\)[^.]*\. stayed: [^.]+ \(\d+ lines?\)", said)
     assert "edited later in this file, message 27" in said
-    assert max(map(len, done.split("\n\n34,")[0].splitlines())) <= 80
+    assert max(map(len, table.splitlines())) <= 80
 
 
 def test_a_run_tells_programs_why() -> None:
     changes = condense("run", real.SESSION, "-n", "--explain", "--json").json["changes"]
     check_shape(changes, [EXPLAINED])
-    picked = [change for change in changes if change["went"]]
+    picked = [change for change in changes if change["cut"]]
     assert picked
-    assert {change["operation"] for change in picked} == {"extract"}
+    assert {change["operation"] for change in picked} == {"cut"}
     known = set(Reason)
-    assert {why["reason"] for change in picked for why in change["went"] + change["stayed"]} <= known
+    assert {why["reason"] for change in picked for why in change["cut"] + change["kept"]} <= known
     assert all(change["reason"].startswith("went: ") for change in picked)
 
 

@@ -71,10 +71,10 @@ def test_what_references_saved_and_what_is_gone_stand_apart(file: Path, both: Pa
     report = condense("run", file, "--config", both, "--json", "--explain").json
     saved = {entry["message"]: entry["tokens_before"] - entry["tokens_after"] for entry in report["changes"]}
     operations = {entry["message"]: entry["operation"] for entry in report["changes"] if entry["changed"]}
-    assert operations == {2: "refer", 4: "truncate"}
+    assert operations == {2: "reference", 4: "truncated"}
     first = [entry for entry in report["changes"] if entry["message"] == 2 and entry["changed"]]
-    assert report["tokens"]["lossless_saved"] == sum(e["tokens_before"] - e["tokens_after"] for e in first) > 0
-    assert report["tokens"]["saved"] - report["tokens"]["lossless_saved"] == saved[4] > 0
+    assert report["tokens"]["saved_by_references"] == sum(e["tokens_before"] - e["tokens_after"] for e in first) > 0
+    assert report["tokens"]["saved"] - report["tokens"]["saved_by_references"] == saved[4] > 0
 
 
 def test_a_reference_that_is_cut_after_all_saved_nothing_losslessly() -> None:
@@ -156,20 +156,19 @@ def test_references_that_become_lines_again_count_against_what_references_saved(
 
 def test_the_terminal_says_reference_and_what_can_be_had_back(file: Path, lossless: Path, both: Path) -> None:
     """In words, with figures that add up to what was saved."""
-    done = condense_on_terminal("run", file, "--config", both, columns=80)
+    done = condense_on_terminal("run", file, "--config", both, "-v", columns=80)
     saved, kept = (
-        condense("run", file, "--config", both, "--json").json["tokens"][key] for key in ("saved", "lossless_saved")
+        condense("run", file, "--config", both, "--json").json["tokens"][key]
+        for key in ("saved", "saved_by_references")
     )
-    assert (
-        f"\n{kept:,} by references; {saved - kept:,} left out\ncondense restore puts back 1 reference\n" in done.plain
-    )
+    assert f"\nCut: tool results {saved - kept:,} tokens; replaced by references: {kept:,}.\n" in done.plain
     assert re.search(rf"\ntool results +reference +1 +{kept:,}\n", done.plain)
     assert re.search(r"\n#2  referenced  \d+ → \d+  tool result  Read src/app\.py\n", "\n" + done.plain)
     assert "refer " not in done.plain
     only = condense_on_terminal("run", file, "--config", lossless, columns=80)
-    assert f"\nall by references: {kept:,} tokens\ncondense restore puts back 1 reference\n" in only.plain
+    assert f"\nReplaced by references: {kept:,}; condense restore undoes all 1.\n" in only.plain
     explained = condense_on_terminal("run", file, "--config", lossless, "--explain", columns=80)
-    assert re.search(r"\n2:0 +tool result +\d+ → \d+  reference: the same lines", explained.plain)
+    assert re.search(r"\n2:0 +tool result +\d+ → \d+  reference: repeats lines", explained.plain)
 
 
 def test_what_the_prelude_saved_and_a_pass_then_cut_is_told(file: Path, tmp_path: Path) -> None:
@@ -179,10 +178,9 @@ def test_what_the_prelude_saved_and_a_pass_then_cut_is_told(file: Path, tmp_path
     config.write_text(json.dumps({"passes": [cut], "lossless_prelude": PRELUDE}))
     report = condense("run", file, "--config", config, "--json").json
     at_first = report["passes"][0]["tokens_before"] - report["passes"][0]["tokens_after"]
-    assert at_first > report["tokens"]["lossless_saved"] == 0
+    assert at_first > report["tokens"]["saved_by_references"] == 0
     shown = condense_on_terminal("run", file, "--config", config, columns=80).plain
-    saved = report["tokens"]["saved"]
-    assert f"\n0 by references ({at_first:,} before later cuts); {saved:,} left out\n" in shown
+    assert f"\nCut: tool results {report['tokens']['saved']:,} tokens.\n" in shown
 
 
 def test_a_run_without_references_says_nothing_about_them(tmp_path: Path) -> None:
@@ -305,9 +303,9 @@ def test_inspect_tells_of_references_that_are_there(tmp_path: Path) -> None:
 def test_inspect_shows_what_json_says(file: Path, columns: int) -> None:
     """Each finder in a line of its own, in the section on what is repeated."""
     found = condense("inspect", file, "--json").json["repeats"]["lossless"]
-    lines = condense_on_terminal("inspect", file, columns=columns).plain.splitlines()
+    lines = condense_on_terminal("inspect", file, "--all", columns=columns).plain.splitlines()
     assert max(map(cell_len, lines)) <= columns
-    start = next(number for number, line in enumerate(lines) if line.endswith("stand earlier already"))
+    start = next(number for number, line in enumerate(lines) if line.endswith("repeat earlier text"))
     assert lines[start + 2].startswith(f"References would save {found['tokens']:,} tokens ({found['percent']} %)")
     rows = [line.split() for line in lines[start + 4 : start + 8]]
     assert [(row[0], row[1]) for row in rows[:3]] == [(s["name"], f"{s['tokens']:,}") for s in found["finders"]]

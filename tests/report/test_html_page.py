@@ -20,6 +20,7 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.explained import explained
 from condense_cli.report.page.run import run_page
 from condense_cli.report.run import facts
+from condense_cli.report.text.labels import operation_label
 from condense_cli.report.text.visible import visible
 
 HOSTILE: Final = (
@@ -82,7 +83,7 @@ def test_a_cut_block_has_its_text_once_with_edits_and_a_reason() -> None:
     reasons = [data_of(page)["conversation"]["reasons"][number] for number in block["reasons"]]
     receipts = [receipt for receipt in result.changes if receipt.message == 2]
     assert [(reason["operation"], reason["by"], reason["why"]) for reason in reasons] == [
-        (receipt.operation, receipt.pass_id, receipt.why) for receipt in receipts
+        (operation_label(receipt.operation), receipt.pass_id, receipt.why) for receipt in receipts
     ]
 
 

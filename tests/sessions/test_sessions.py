@@ -91,6 +91,7 @@ def test_a_row_says_what_a_session_is(machine: Machine) -> None:
         "aside": False,
         "condensed": False,
         "problem": None,
+        "origin": None,
     }
     assert row["window"]["tokens"] >= 200_000
 

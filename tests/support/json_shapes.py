@@ -27,7 +27,7 @@ SHAPE: dict[str, Any] = {
         "after": int,
         "saved": int,
         "saved_percent": float,
-        "lossless_saved": int,
+        "saved_by_references": int,
         "encoding": str,
         "exact": bool,
         "counter": str,
@@ -35,20 +35,20 @@ SHAPE: dict[str, Any] = {
         "overhead_source": str,
         "estimated": {"before": int, "after": int},
         "target": (int, type(None)),
-        "bare": {"before": int, "after": int, "saved": int, "lossless_saved": int, "target": (int, type(None))},
+        "bare": {"before": int, "after": int, "saved": int, "saved_by_references": int, "target": (int, type(None))},
         "counting": COUNTING,
     },
     "bytes": {"before": int, "after": int},
     "cost": {
         "currency": str,
         "spent": str,
-        "one_off": (str, type(None)),
+        "one_time": (str, type(None)),
         "next_turn_before": (str, type(None)),
         "next_turn_after": (str, type(None)),
-        "breakeven_turns": (float, type(None)),
+        "pays_after_turns": (float, type(None)),
         "pays": (bool, type(None)),
         "prices": (str, type(None)),
-        "assumed": [str],
+        "assumptions": [str],
     },
     "passes": [
         {
@@ -86,8 +86,8 @@ EXPLAINED: dict[str, Any] = {
     "bare_before": int,
     "bare_after": int,
     "reason": str,
-    "went": [LINES],
-    "stayed": [LINES],
+    "cut": [LINES],
+    "kept": [LINES],
 }
 
 DIFF_SHAPE: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +34,9 @@ from ..running.options import Configuring
 from ..running.providing import Assignments, Provider, checked, registry_of_user, settings_with
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...config.models import Configuration
     from ...providers.registry import Registry
 
 config_app = typer.Typer(
@@ -44,8 +48,18 @@ config_app = typer.Typer(
 )
 
 
+class Mistake(Struct, frozen=True):
+    """What is wrong, where, and what to do."""
+
+    message: str
+    hint: str
+
+
 class Checked(Struct, frozen=True):
-    """What was found in one file. `own`: it is the user's own configuration, which has no passes."""
+    """What was found in one file: all `mistakes`, of which the first has its message and hint here too.
+
+    `own`: it is the user's own configuration, which has no passes.
+    """
 
     file: str
     valid: bool
@@ -54,6 +68,7 @@ class Checked(Struct, frozen=True):
     warnings: list[str] = []
     message: str | None = None
     hint: str | None = None
+    mistakes: list[Mistake] = []
 
 
 @config_app.command("validate")
@@ -99,16 +114,38 @@ def _check(file: Path, registry: Registry) -> Checked:
             return Checked(str(file), True, is_own)
         configuration = checked(load_with_positions(file), registry)
     except ConfigurationError as error:
-        return Checked(str(file), False, is_own, message=error.message, hint=error.hint or None)
+        return _refused(file, is_own, [error, *error.others])
+    undefined = [*_undefined_profiles(file, configuration)]
+    if undefined:
+        return _refused(file, is_own, undefined)
     of_provider = registry.get(configuration.provider).warnings(configuration)
     said = dict.fromkeys([*warnings(configuration), *target_warnings(configuration), *of_provider])
     number = len(registry.compiled(configuration).passes)
     return Checked(str(file), True, is_own, number, list(said))
 
 
+def _refused(file: Path, is_own: bool, errors: list[ConfigurationError]) -> Checked:
+    mistakes = [Mistake(error.message, error.hint) for error in errors]
+    return Checked(str(file), False, is_own, message=errors[0].message, hint=errors[0].hint or None, mistakes=mistakes)
+
+
+def _undefined_profiles(file: Path, configuration: Configuration) -> Iterator[ConfigurationError]:
+    """A mistake for each profile that a configuration names and nobody defines."""
+    from ...config.checks import profiles_named
+    from ...config.loading import load_with_positions
+    from ...config.user import load_user_configuration, unknown_profile
+
+    known = load_user_configuration().profiles
+    positions = load_with_positions(file).positions
+    for path, name in profiles_named(configuration):
+        if name not in known:
+            yield unknown_profile(name, known, positions, path)
+
+
 def _say(found: Checked) -> None:
+    for mistake in found.mistakes:
+        say(f"condense: {mistake.message}" + (f"\n{mistake.hint}" if mistake.hint else ""))
     if not found.valid:
-        say(f"condense: {found.message}" + (f"\n{found.hint}" if found.hint else ""))
         return
     for warning in found.warnings:
         say(f"condense: warning: {found.file}: {warning}")
@@ -142,12 +179,13 @@ def show(
             "--compiled", help="Show the passes that a provider's settings, or phases, become; they run as they are."
         ),
     ] = False,
+    all: Annotated[bool, typer.Option("--all", help="Show every default on a terminal too, as in a pipe.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Show the configuration that a run with the same flags would use.
 
-    Every default is filled in. A comment beside each value says where it came from: a flag, a variable, a line of the
-    project's file or of your own, the preset, or the default.
+    A terminal shows what somebody set; --all, and a pipe, every default as well. A comment beside each value says where
+    it came from: a flag, a variable, a line of the project's file or of your own, the preset, or the default.
 
     Examples:
 
@@ -186,7 +224,8 @@ def show(
             if used.besides:
                 say(f"condense: Provider {used.id} {used.besides}, which passes cannot say.")
         shown = effective(settings, overrides, passes)
-        write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown))
+        has_defaults = all or not sys.stdout.isatty()
+        write_text(to_json(as_report(shown, settings.name)) if json else as_yaml(shown, has_defaults=has_defaults))
 
 
 @config_app.command("schema")

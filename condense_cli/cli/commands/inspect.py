@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, NamedTuple
 
 import typer
@@ -34,6 +35,9 @@ EXAMPLES = (
     "condense inspect session.jsonl --json | jq .repeats.tokens"
 )
 
+_TOP = 10
+"""Entries of each list."""
+
 
 class InspectFigures(NamedTuple):
     """In which numbers."""
@@ -63,7 +67,10 @@ def inspect(
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     measuring: InspectFigures,
     calling: CountCalls,
-    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Entries of each list.")] = 10,
+    top: Annotated[
+        int | None, typer.Option("--top", metavar="N", min=1, help="Entries of each list.  [default: 10]")
+    ] = None,
+    all: Annotated[bool, typer.Option("--all", help="Show all of it on a terminal too, as in a pipe.")] = False,
     format: FormatOption = None,
     lenient: LenientReading = False,
 ) -> None:
@@ -97,7 +104,7 @@ def inspect(
 
             check_rows(file, {"--overhead-tokens": measuring.overhead_tokens})
             check_one(how, "this is a set of rows")
-            inspect_rows(file, kind, model=model, counter=counter, how=how, top=top, json=json)
+            inspect_rows(file, kind, model=model, counter=counter, how=how, top=top or _TOP, json=json)
             return
         transcript = read_transcript(file, format, lenient)
         if model:
@@ -110,15 +117,16 @@ def inspect(
             factor,
             encoding,
             source=name_of(file),
-            top=top,
+            top=top or _TOP,
             overhead_tokens=measuring.overhead_tokens,
             window=(window.tokens, window.source),
         )
         if json:
             write_text(facts.to_json(found))
             return
-        from ...report.inspection.terminal import render
+        from ...report.inspection.terminal import render, render_answer
 
+        is_answer_enough = sys.stdout.isatty() and not all and top is None
         screen = console()
-        for part in render(found, screen.width):
+        for part in (render_answer if is_answer_enough else render)(found, screen.width):
             screen.print(part)

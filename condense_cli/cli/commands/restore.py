@@ -38,7 +38,7 @@ def restore(
     lenient: Lenient = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
 ) -> None:
-    """Put back what references stand for.
+    """Replace references by the text they stand for.
 
     Every reference names lines that stand in another block of the file, so the file alone is enough. What a
     pass or --slim left out is gone from it: `condense show ORIGINAL HASH` finds that in the original.

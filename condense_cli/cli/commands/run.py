@@ -4,36 +4,34 @@ from __future__ import annotations
 
 from ..console import exits
 from ..grouped import grouped
+from ..help_pages import in_groups
 from ..options import check_targets, overrides_of
-from ..reading import input_file
+from ..reading import LATEST, input_file, say_origin
 from ..running import converting
 from ..running.needing import check_thresholds
-from ..running.options import Configuring, Doing, Reading, RunOptions, Showing, Spending, Writing
+from ..running.options import HELP_GROUPS, Configuring, Doing, Reading, RunOptions, Showing, Spending, Writing
 
 EXAMPLES = (
     "Examples:\n\n\b\n"
-    "condense run session.jsonl                  report and diff, nothing written\n"
+    "condense run session.jsonl                  what would go, why, what it saves\n"
     "condense run session.jsonl --preset speed -o small.jsonl\n"
     "condense run session.jsonl --target-tokens 60000 -o small.jsonl\n"
     "condense run session.jsonl --new-session    and how to resume it\n"
     "condense run session.jsonl --in-place       condense undo takes it back\n"
     "condense run session.jsonl --lossless-only -o small.jsonl\n"
-    "condense run session.jsonl --slim -o small.jsonl\n"
-    "condense run session.jsonl --provider lossless --set keep_recent=4\n"
-    "condense run session.jsonl --keep-recent 20 --except-tools 'mcp__*' --pin TODO\n"
-    "condense run session.jsonl --only-tools Read --range 10:-30\n"
+    "condense run session.jsonl --keep last:20 --keep 'tool:mcp__*' --keep /TODO/\n"
+    "condense run session.jsonl --cut 40:80 --keep 'file:src/*.py'\n"
     "cat session.jsonl | condense run - | next-program\n"
     "condense run --session latest               the newest session of this project\n"
-    "condense run session.jsonl --cost           and how the money is computed\n"
     "condense run session.jsonl --html page.html every message, each cut and why\n"
-    "condense run run.eval --to anthropic -o messages.json\n"
     "condense run session.jsonl --profile gpt-4o-mini -o small.jsonl\n"
-    "condense run session.jsonl --count exact --profile claude-opus-5\n"
     "condense run session.jsonl --if-needed --in-place   when it is nearly full\n"
     "condense run session.jsonl --json | jq .tokens.saved_percent\n"
     "condense run rows.jsonl.gz -o small.jsonl.gz     every row of a set\n"
     "condense run sessions/ extra.jsonl --out-dir small -j 4"
 )
+
+Command = in_groups(HELP_GROUPS)
 
 
 @grouped
@@ -42,10 +40,9 @@ def run(
 ) -> None:
     """Condense a transcript.
 
-    On a terminal this prints what would change and what that saves in tokens and money. In a pipe the condensed
-    transcript goes to standard output and the report, in a line, to standard error, as it does in a script that
-    writes a file. FILE is changed only by --in-place; condense undo takes that back. Several files, or folders, go to
-    --out-dir; run again, it goes on where it stopped.
+    On a terminal this shows what would be cut, why, and what that saves in tokens and money. In a pipe the condensed
+    transcript goes to standard output, and one line about it to standard error. FILE is changed only by --in-place;
+    condense undo takes that back. Several files, or folders, go to --out-dir; run again, it continues where it stopped.
     """
     with exits():
         check_targets(doing.target_tokens, doing.target_percent)
@@ -79,6 +76,8 @@ def run(
             check_several(files, reading, writing, showing)
         given = files[0] if files else None
         file = "-" if are_several else input_file(given, reading.session, is_latest_said=not showing.log_json)
+        if reading.session != LATEST and not (are_several or showing.log_json or showing.quiet):
+            say_origin(file)
 
         from ..running.destination import check_configurations, destination
 

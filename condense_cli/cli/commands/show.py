@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand
 
-from ...errors import UsageError
+from ...errors import CondenseError, UsageError
 from ..console import exits, say, write_out, write_text
 from ..options import File, FormatOption, LenientReading, Session
 from ..reading import input_file, name_of, read_transcript
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "Examples:\n\n\b\n"
     "condense show session.jsonl 12              all of message 12\n"
-    "condense show session.jsonl 12:0            its first block\n"
+    "condense show session.jsonl 12.0            its first block\n"
     "condense show session.jsonl -1              the last message\n"
     "condense show session.jsonl 406167          what the marker stands for\n"
-    "condense show session.jsonl 13:0 --raw | jq .message.usage\n"
+    "condense show session.jsonl 13.0 --raw | jq .message.usage\n"
     "condense show --session latest 12"
 )
 
 _NO_TEXT = "(no text here; --raw prints the record)"
-_FROM_END: Final = re.compile(r"-\d[\d:]*", re.ASCII)
+_FROM_END: Final = re.compile(r"-\d[\d:.]*", re.ASCII)
 
 
 class Command(TyperCommand):
@@ -50,7 +51,7 @@ def show(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="HASH|MESSAGE[:BLOCK]",
+            metavar="HASH|MESSAGE[.BLOCK]",
             help="Hash in a marker, or a position, counted from 0; -1 is the last message.",
         ),
     ] = None,
@@ -72,12 +73,10 @@ def show(
         if session is not None and what is None:
             file, what = None, file
         if what is None:
-            raise UsageError("show needs a hash or a position.", "For example: condense show session.jsonl 12:0")
+            raise UsageError("show needs a hash or a position.", "For example: condense show session.jsonl 12.0")
         file = input_file(file, session)
-        from ...report.inspection.lookup import find
-
         transcript = read_transcript(file, format, lenient)
-        hits = find(transcript, what)
+        file, transcript, hits = _found(file, transcript, what, format, lenient=lenient)
         if json:
             from ...report.inspection.lookup_json import as_report
             from ...report.run import facts
@@ -87,6 +86,35 @@ def show(
             _print_records(transcript, hits)
         else:
             _print(transcript, hits)
+
+
+def _found(
+    file: str, transcript: Transcript, what: str, format: str | None, *, lenient: bool
+) -> tuple[str, Transcript, Sequence[Hit]]:
+    """What is meant, in the file or in the one that it was condensed from; and where that is. Raises CondenseError."""
+    from ...report.inspection.lookup import Found, find
+    from ...storage.origins import origins_of
+
+    hits: Sequence[Hit] = ()
+    error: CondenseError | None = None
+    try:
+        hits = find(transcript, what)
+        if hits and hits[0].found is not Found.MARKER:
+            return file, transcript, hits
+    except UsageError:
+        raise
+    except CondenseError as nothing:
+        error = nothing
+    for original in origins_of(file):
+        older = read_transcript(str(original), format, lenient)
+        with suppress(CondenseError):
+            found = find(older, what)
+            if found and found[0].found is not Found.MARKER:
+                say(f"condense: from the original, {original.name}")
+                return str(original), older, found
+    if error is not None:
+        raise error
+    return file, transcript, hits
 
 
 def _print(transcript: Transcript, hits: Sequence[Hit]) -> None:

@@ -58,11 +58,32 @@ def undo(
         if list_:
             _list(file, backups.backups_of(Path(file)), json)
             return
+        if backup is None and _say_original(file, backups.backups_of(Path(file)), json=json, quiet=quiet):
+            return
         done = backups.undo(Path(file), now=datetime.now(UTC), name=backup, force=force)
         if json:
             _print_json(file, restored=_as_json(done.restored), kept=done.kept.name if done.kept else None)
         elif not quiet:
             _show(file, done)
+
+
+def _say_original(file: str, found: list[Backup], *, json: bool, quiet: bool) -> bool:
+    """Whether the file is a session beside its original, so that nothing is to be brought back; tell so."""
+    from ...report.text.visible import visible
+    from ...storage.origins import origin_of
+
+    original = None if found else origin_of(file)
+    if original is None:
+        return False
+    if json:
+        _print_json(file, restored=None, kept=None, original=str(original))
+    elif not quiet:
+        console().print(
+            f"Nothing to undo: this session was written beside its original, which is as it was:\n"
+            f"{visible(str(original))}",
+            soft_wrap=True,
+        )
+    return True
 
 
 def _list(file: str, found: list[Backup], json: bool) -> None:

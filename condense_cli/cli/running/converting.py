@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...core.brief import quoted
 from ...errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ To = Annotated[
 def check(to: str, writing: Writing) -> None:
     """Raises UsageError when --to cannot be meant."""
     if to not in NAMES:
-        raise UsageError(f"--to has no format {to!r}.", f"Name one of {', '.join(NAMES)}.")
+        raise UsageError(f"--to has no format {quoted(to)}.", f"Name one of {', '.join(NAMES)}.")
     for option, is_given in (("--in-place", writing.in_place), ("--new-session", writing.new_session)):
         if is_given:
             raise UsageError(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ...errors import UsageError
-from ..options import parse_tokens
+from ..options import parse_percent, parse_tokens
 
 ContextWindow = Annotated[
     int | None,
@@ -19,10 +19,23 @@ ContextWindow = Annotated[
         help="Tokens of the model's context window (200000, 200k).  [default: looked up]",
     ),
 ]
+
+
+def parse_threshold(text: str) -> float:
+    """A percentage from 5 to 100, with or without its sign."""
+    percent = parse_percent(text)
+    if not (5 <= percent <= 100 or isnan(percent)):
+        raise typer.BadParameter(f"{text} is not in the range 5<=x<=100.")
+    return percent
+
+
 Threshold = Annotated[
     float | None,
     typer.Option(
-        "--threshold", metavar="P", min=5, max=100, help="Percentage of the window from which on to condense."
+        "--threshold",
+        metavar="P",
+        parser=parse_threshold,
+        help="Percentage of the window from which on to condense (80, 80%).",
     ),
 ]
 Above = Annotated[

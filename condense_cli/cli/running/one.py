@@ -23,6 +23,7 @@ from ..reading import name_of, read_transcript
 from .destination import Delivery, Destination, Where, proposal
 from .log import log_run
 from .output import is_silent, tell_report
+from .progress import progress_of
 from .providing import say_error
 from .report import cost_of_run, show_run, shows_money
 from .summarizing import SummaryUse, summaries_for, summary_use
@@ -57,17 +58,22 @@ class Ran(Struct, frozen=True):
 def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, registry: Registry) -> ExitStatus:
     """Condense the transcript, write it and report it. Raises CondenseError."""
     work = treatment.work
-    transcript = work.continuing(read_transcript(file, treatment.format, treatment.lenient))
-    if treatment.to is None:
-        to.check(transcript)
-    count = Counter.of(transcript, work.configuration.counter)
-    factor = None
-    if work.count == "exact":
-        from .counting import factor_for
+    # Calls of models have a line of their own.
+    is_wanted = not (showing.quiet or showing.log_json or treatment.calls.profile or treatment.calls.allow_calls)
+    with progress_of(file, is_wanted=is_wanted) as tell_pass:
+        transcript = work.continuing(read_transcript(file, treatment.format, treatment.lenient))
+        if treatment.to is None:
+            to.check(transcript)
+        count = Counter.of(transcript, work.configuration.counter)
+        factor = None
+        if work.count == "exact":
+            from .counting import factor_for
 
-        factor = factor_for(work.count, transcript, count, treatment.calls)
-    with summaries_for(work.configuration, count, treatment.calls) as summaries:
-        result = Worker(work, treatment.calls, summaries, registry, time.perf_counter)(transcript, count, factor)
+            factor = factor_for(work.count, transcript, count, treatment.calls)
+        with summaries_for(work.configuration, count, treatment.calls) as summaries:
+            result = Worker(work, treatment.calls, summaries, registry, time.perf_counter)(
+                transcript, count, factor, tell_pass
+            )
     if work.overrides != NO_OVERRIDES or work.configuration.keep or work.configuration.cut:
         result = name_flags(result, work.overrides, work.configuration)
     output = output_of(result, treatment.to)
@@ -76,6 +82,8 @@ def run_one(file: str, treatment: Treatment, showing: Showing, to: Destination, 
     if not showing.log_json:  # Its line names the error.
         say_error(result)
     if is_silent(showing):
+        if written.new_session is not None:  # For `claude --resume "$(condense run … --new-session -q)"`.
+            tell(written.new_session.id)
         return status
     if showing.explain or showing.html is not None:
         result = explained(result, count)

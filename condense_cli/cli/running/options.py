@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import typer
 
@@ -180,3 +180,47 @@ class RunOptions(NamedTuple):
     spending: Spending
     writing: Writing
     showing: Showing
+
+
+HELP_GROUPS: Final = {
+    "Options that most people need": (
+        "session",
+        "preset",
+        "target_tokens",
+        "target_percent",
+        "keep",
+        "cut",
+        "output",
+        "new_session",
+        "in_place",
+        "lossless_only",
+    ),
+    "What is shown": ("diff", "explain", "html", "cost", "json", "report", "quiet", "verbose", "log_json"),
+    "What is read, and where it goes": (
+        "format",
+        "lenient",
+        "to_format",
+        "dry_run",
+        "force",
+        "out_dir",
+        "jobs",
+        "split",
+        "engine",
+    ),
+    "What else is left out": ("slim", "drop_thinking"),
+    "Whether anything is done": ("if_needed", "threshold", "above", "strict"),
+    "Settings": ("config", "no_config", "provider", "assignments"),
+    "How tokens are counted": ("model", "context_window", "overhead_tokens", "counter", "count_as"),
+    "Summaries by a model": (
+        "profile",
+        "allow_calls",
+        "max_cost",
+        "max_cost_per_conversation",
+        "max_cost_per_day",
+        "max_summary_tokens",
+        "no_cache",
+        "redact",
+        "allow_partial",
+    ),
+}
+"""The help page of `condense run`: titles, and the options below each."""

@@ -74,11 +74,18 @@ def counter_of(flag: CounterName | None, settings: Settings | None) -> CounterNa
 
 def _files(no_config: bool, presets: Presets) -> list[Layer | None]:
     """What the user's own file says, then what the project's does."""
+    from ...config.files import FILE_NAME
     from ...config.loading import load_with_positions
+    from ...storage.files import is_same_file
 
     if no_config:
         return []
     project, own = _paths()
+    if project is None and os.path.lexists(FILE_NAME) and not is_same_file(FILE_NAME, own):
+        say(
+            f"condense: warning: {FILE_NAME} in this folder is not used: the folder is outside your home and any "
+            f"repository, where anybody could have left it. --config {FILE_NAME} uses it."
+        )
     found: list[Layer | None] = []
     if os.path.lexists(own):
         from ...config.user import load_user_settings

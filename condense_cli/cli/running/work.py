@@ -175,10 +175,16 @@ class Worker:
         self._registry = registry or Registry(work.providers, installed=Installed())
         self._user = cache(_user)
 
-    def __call__(self, transcript: Transcript, count: Counter, factor: Factor | None = None) -> Condensation:
+    def __call__(
+        self,
+        transcript: Transcript,
+        count: Counter,
+        factor: Factor | None = None,
+        on_pass: Callable[[str], None] = lambda name: None,
+    ) -> Condensation:
         """Condense a transcript, counting with this. Raises CondenseError.
 
-        `factor` is that of the transcript, where it takes a call to know it.
+        `factor` is that of the transcript, where it takes a call to know it; `on_pass` is told the name of each pass.
         """
         work = self._work
         self._summaries.begin(transcript, count)
@@ -198,6 +204,7 @@ class Worker:
             registry=self._registry,
             sizing=self._sizing(transcript, count, factor),
             factor=factor,
+            on_pass=on_pass,
         )
 
     def _sizing(self, transcript: Transcript, count: Counter, factor: Factor) -> Sizing:

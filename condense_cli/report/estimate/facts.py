@@ -92,7 +92,7 @@ class PresetEstimate(msgspec.Struct, frozen=True):
     beaten_by: str | None = None
 
 
-class Estimate(msgspec.Struct, frozen=True):
+class Estimate(msgspec.Struct, frozen=True, rename={"assumed": "assumptions"}):
     version: int
     condense: str
     input: str

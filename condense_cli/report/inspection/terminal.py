@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -17,6 +18,8 @@ from ..text.visible import visible
 from .facts import Inspection, Repeats
 from .parts import DIFFERENCE, MARKUP, Parts
 
+_FIRST = 5
+"""Tools, and files, of the answer."""
 _WIDEST_BAR = 40
 _SHORTEST_BAR = 4
 _NAMES = {
@@ -27,6 +30,32 @@ _NAMES = {
     "request_copies": "copies of requests",
     "other_records": "other records",
 }
+
+
+def render_answer(found: Inspection, width: int) -> Iterator[RenderableType]:
+    """What fills the transcript most, in about twenty lines; `render` has the rest."""
+    found = replace(found, tools=found.tools[:_FIRST], files=found.files[:_FIRST])
+    yield _headline(found)
+    if found.messages:
+        yield ""
+        yield _content_types(found, width)
+    if found.tools:
+        yield ""
+        yield _tools(found, width)
+    if found.files:
+        yield ""
+        yield _files(found, width)
+    repeats = found.repeats
+    if repeats.tokens:
+        yield ""
+        yield Text(
+            f"{repeats.tokens:,} tokens ({percent_text(repeats.percent)}) repeat earlier text; replacing them with "
+            f"references would save {repeats.lossless.tokens:,} (reversible).",
+            style="bold",
+        )
+    for warning in found.warnings:
+        yield Text(visible(f"Warning: {warning}"), style="yellow")
+    yield Text("--all shows the largest messages and blocks, and how this is known.", style="dim")
 
 
 def render(found: Inspection, width: int) -> Iterator[RenderableType]:
@@ -43,10 +72,7 @@ def render(found: Inspection, width: int) -> Iterator[RenderableType]:
         yield _tools(found, width)
     if found.files:
         yield ""
-        rows = [
-            [share.name, f"{share.tokens:,}", percent_text(share.percent), f"{share.blocks:,}"] for share in found.files
-        ]
-        yield fitted_table(("file", "tokens", "share", "blocks"), rows, (1, 2, 3), width, flexible=0, is_path=True)
+        yield _files(found, width)
     if found.largest_messages:
         yield ""
         yield _messages(found, width)
@@ -57,6 +83,13 @@ def render(found: Inspection, width: int) -> Iterator[RenderableType]:
         yield ""
         yield from _repeats(found, width)
     yield from _notes(found)
+
+
+def _files(found: Inspection, width: int) -> Group:
+    rows = [
+        [share.name, f"{share.tokens:,}", percent_text(share.percent), f"{share.blocks:,}"] for share in found.files
+    ]
+    return fitted_table(("file", "tokens", "share", "blocks"), rows, (1, 2, 3), width, flexible=0, is_path=True)
 
 
 def _bar(part: int, largest: int, room: int) -> Text:
@@ -144,7 +177,7 @@ def _repeats(found: Inspection, width: int) -> Iterator[RenderableType]:
     """What is repeated, what references in place of it save, and where most of it stands."""
     repeats = found.repeats
     if repeats.tokens:
-        yield Text(f"{repeats.tokens:,} tokens ({percent_text(repeats.percent)}) stand earlier already", style="bold")
+        yield Text(f"{repeats.tokens:,} tokens ({percent_text(repeats.percent)}) repeat earlier text", style="bold")
         yield Text(
             f"{repeats.block_tokens:,} in {plural(repeats.whole_blocks, 'whole block')}, "
             f"{repeats.line_tokens:,} in {plural(repeats.lines, 'line')} of others",

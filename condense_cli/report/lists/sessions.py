@@ -20,6 +20,7 @@ class SessionRow(msgspec.Struct, frozen=True):
 
     `messages` and `tokens` are None where the file cannot be read as a conversation, and `problem` says why.
     `aside` marks sessions of sub-agents and those put away, `condensed` those in which condense left its marks.
+    `origin` is the path of the session that it was condensed from, where that is there.
     """
 
     client: str
@@ -38,6 +39,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     aside: bool
     condensed: bool
     problem: str | None
+    origin: str | None = None
 
 
 class SearchedPlace(msgspec.Struct, frozen=True):

@@ -76,6 +76,10 @@ def _notes(found: SessionList) -> Iterator[str]:
         yield "the window is filled as usage in the file says, or else by these, with system prompt and tools if known."
     if any(session.condensed for session in found.sessions):
         yield f"{_CONDENSED}: condensed."
+    ids = {session.path: session.short for session in found.sessions}
+    for session in found.sessions:
+        if session.origin is not None:
+            yield f"{session.short} is from {ids.get(session.origin) or _last_part(session.origin)}."
     unread = len(found.sessions) - len(counted)
     if unread:
         yield f"{_UNKNOWN}: {unread:,} cannot be counted (--json says why)."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ...config.effective import COMPILED, Effective, spelled
+from ...config.effective import COMPILED, DEFAULT, Effective, spelled
 from ...config.positions import KeyPath
 from ..text.visible import visible
 
@@ -14,12 +14,27 @@ _COMMENT_COLUMN: Final = 58
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_/.-]*(?: [A-Za-z0-9_/.-]+)*", re.ASCII)
 
 
-def as_yaml(settings: Effective) -> str:
+def as_yaml(settings: Effective, *, has_defaults: bool = True) -> str:
     """The configuration as text for people and for the loader; nothing in it can steer a terminal."""
     origins = {path: origin for path, origin in settings.origins.items() if origin != COMPILED}
     rows = [(line, origins.get(path) if path is not None else None) for line, path in _lines(settings.values)]
+    if not has_defaults:
+        rows = _without_defaults(rows)
     width = min(_COMMENT_COLUMN, max((len(line) for line, _ in rows), default=0))
     return "".join(f"{line:<{width}}  # {_one_line(origin)}\n" if origin else f"{line}\n" for line, origin in rows)
+
+
+def _without_defaults(rows: Sequence[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
+    """Lines whose value somebody gave, with the keys around them. An element of a list keeps its first line."""
+    kept: list[tuple[str, str | None]] = []
+    deepest = 0
+    for line, origin in reversed(rows):
+        indent = len(line) - len(line.lstrip())
+        is_header = origin is None and line.endswith(":")
+        if (is_header and deepest > indent) or line.lstrip().startswith("- ") or not (is_header or origin == DEFAULT):
+            kept.append((line, origin))
+            deepest = indent
+    return kept[::-1]
 
 
 def as_report(settings: Effective, name: str) -> dict[str, Any]:

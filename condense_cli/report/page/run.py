@@ -14,7 +14,6 @@ from ...passes.receipts import SWITCHED_OFF
 from ..costs.text import dollars, pays_after, unknown_price
 from ..run.facts import Cost, Report
 from ..run.summaries import sentences
-from ..text.labels import operation_label
 from ..text.shares import percent_text
 from ..text.tokens import carried, counted
 from ..text.visible import visible
@@ -75,8 +74,7 @@ def _about(report: Report) -> Iterator[tuple[str, str]]:
 def _tables(report: Report) -> Iterator[Table]:
     yield Table("Sizes", ["", "before", "after", "saved"], list(_sizes(report)))
     savings = [
-        [saving.content, operation_label(saving.operation), f"{saving.blocks:,}", f"{saving.tokens:,}"]
-        for saving in report.savings
+        [saving.content, saving.operation, f"{saving.blocks:,}", f"{saving.tokens:,}"] for saving in report.savings
     ]
     yield Table("Saved on", ["content", "how", "blocks", "tokens"], savings)
     yield Table("Money", ["", ""], list(_money(report.cost)))

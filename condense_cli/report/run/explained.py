@@ -9,6 +9,7 @@ from msgspec import Struct
 from ...core.factor import Factor
 from ...extractive.reasons.reason import LineReason
 from ...passes.receipts import Receipt
+from ..text.labels import operation_label
 from ..text.reasons import receipt_text
 
 
@@ -25,7 +26,7 @@ def lines_of(reasons: Iterable[LineReason]) -> list[ExplainedLines]:
     return [ExplainedLines(why.reason.value, why.lines, why.message, why.name) for why in reasons]
 
 
-class Explained(Struct, frozen=True):
+class Explained(Struct, frozen=True, rename={"went": "cut", "stayed": "kept"}):
     """One block and one pass; message and block are positions in the input, block -1 is the message itself.
 
     The differences of changed blocks add up to what was saved, in the model's tokens and in bare ones. Of a
@@ -61,7 +62,7 @@ def explained(receipts: Sequence[Receipt], factor: Factor, saved: int) -> Iterat
             receipt.kind.value if receipt.kind else None,
             receipt.content_type.value if receipt.content_type else None,
             receipt.tool,
-            receipt.operation,
+            operation_label(receipt.operation),
             receipt.is_change,
             after + less,
             after,

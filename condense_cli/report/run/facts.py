@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ... import __version__
 from ...core.factor import Factor, Known
@@ -16,6 +17,7 @@ from ...passes.condensation import Condensation
 from ...passes.reconcile import REFER
 from ..costs.usage import overhead_of
 from ..inspection.savings import References, references_after
+from ..text.labels import operation_label
 from ..text.shares import percent
 from .contents import Saving, savings_of
 from .expected import Expected, expected_of
@@ -23,8 +25,16 @@ from .explained import Explained, explained
 from .shortcomings import of_another, warnings_of
 from .slimming import Slim, slim_of
 
-SHAPE: Final = 1
+SHAPE: Final = 2
 """Version of the JSON report; it rises when a key goes or changes its meaning."""
+
+IN_JSON: Final = {
+    "lossless_saved": "saved_by_references",
+    "one_off": "one_time",
+    "breakeven_turns": "pays_after_turns",
+    "assumed": "assumptions",
+}
+"""What reports call what has another name here."""
 
 _WORDS: Final[dict[str, str]] = {Known.COUNTED: "counted by the provider", Known.BARE: "plain counts"}
 _SUMMARY: Final = 100 - len("condense: ")
@@ -43,7 +53,7 @@ class Bytes(msgspec.Struct, frozen=True):
     after: int | None
 
 
-class Bare(msgspec.Struct, frozen=True):
+class Bare(msgspec.Struct, frozen=True, rename=IN_JSON):
     """Tokens as they are counted, before the factor."""
 
     before: int
@@ -75,7 +85,7 @@ class Counting(msgspec.Struct, frozen=True):
         return _WORDS.get(self.source, "" if exact else "estimated")
 
 
-class Tokens(msgspec.Struct, frozen=True):
+class Tokens(msgspec.Struct, frozen=True, rename=IN_JSON):
     """The model's tokens of the messages; `overhead` (system prompt and tools sent besides them) is not included.
 
     `lossless_saved` is the part of `saved` that references stand for, in blocks that are cut too; the rest is left out.
@@ -98,7 +108,7 @@ class Tokens(msgspec.Struct, frozen=True):
     counter: CounterName = BUILT_IN
 
 
-class Cost(msgspec.Struct, frozen=True):
+class Cost(msgspec.Struct, frozen=True, rename=IN_JSON):
     """Money in `currency`, as digits; null where a price is unknown or was not asked for.
 
     `spent` is what the calls for summaries cost (or would, in a dry run), as far as it is known.
@@ -261,7 +271,7 @@ def build(
             )
             for receipt in condensation.passes
         ],
-        savings=savings,
+        savings=[replace(saving, operation=operation_label(saving.operation)) for saving in savings],
         references=references_after(condensation, count),
         summaries=list(summaries),
         warnings=[*warnings_of(condensation), *of_another(encoding), *warnings],

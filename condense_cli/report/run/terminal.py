@@ -112,7 +112,7 @@ def _kinds_of_saving(report: Report) -> Iterator[Text]:
     """What was cut, by kind, and what references took the place of; a summary costs. It all adds up to the saving."""
     cut: Tally[str] = Tally()
     for saving in report.savings:
-        if saving.operation != REFER:
+        if saving.operation != operation_label(REFER):
             cut[saving.content] += saving.tokens
     said = [f"{_CONTENTS.get(content, content)} {tokens:,}" for content, tokens in cut.most_common() if tokens > 0]
     cuts = [f"Cut: {', '.join(said)} tokens"] if said else []
@@ -171,7 +171,7 @@ def _sizes(report: Report, unit: str) -> Table:
 def _savings(savings: list[Saving]) -> Table:
     table = _table("changed", "how", "blocks", "tokens saved", right=(2, 3))
     for entry in savings:
-        table.add_row(entry.content, operation_label(entry.operation), f"{entry.blocks:,}", f"{entry.tokens:,}")
+        table.add_row(entry.content, entry.operation, f"{entry.blocks:,}", f"{entry.tokens:,}")
     return table
 
 

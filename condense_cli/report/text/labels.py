@@ -8,7 +8,18 @@ from typing import Final
 from ...core.transcript import Block, BlockKind
 from ...toolcalls.tools import main_argument, readable_arguments
 
-_OPERATIONS: Final = {"refer": "reference"}
+_OPERATIONS: Final = {
+    "drop": "removed",
+    "extract": "cut",
+    "keep": "kept",
+    "merge": "merged",
+    "refer": "reference",
+    "remove": "removed",
+    "summarize": "summarized",
+    "suppress": "removed",
+    "truncate": "truncated",
+}
+"""A cut is truncated, removed or summarized where it is no choice of lines; a reference is none."""
 _BEGINNING: Final = 200
 """Characters of a text that may serve as its label."""
 

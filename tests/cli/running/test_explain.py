@@ -27,11 +27,11 @@ def test_explain_prints_the_reasons_for_people(file: Path) -> None:
     text = condense("run", file, "-p", "speed", "--dry-run", "--explain", env={"COLUMNS": "120"}).text
     assert [int(number) for number in re.findall(r"^(\d+):0[ –]", text, re.MULTILINE)] == list(range(14))
     assert re.search(
-        r"^2:0 +tool result +\d+ → \d+  truncate: older than the last 5 turns, over 3 lines or 1,500 characters$",
+        r"^2:0 +tool result +\d+ → \d+  truncated: older than the last 5 turns, over 3 lines or 1,500 characters$",
         text,
         re.MULTILINE,
     )
-    assert re.search(r"^13:0–17:0 +5 blocks +\d+  keep: among the preserved turns$", text, re.MULTILINE)
+    assert re.search(r"^13:0–17:0 +5 blocks +\d+  kept: among the preserved turns$", text, re.MULTILINE)
 
 
 TWO_PASSES = """
@@ -57,11 +57,11 @@ def test_explain_has_one_row_for_each_block(file: Path, tmp_path: Path) -> None:
     rows = dict(re.findall(r"^(\d+:\d\S*)  (.*)$", text, re.MULTILINE))
     assert len(rows) == len(re.findall(r"^\d+:\d\S* ", text, re.MULTILINE)) == 14
     older, newer = "older than the last 13 turns (cut-older-results)", f"{OVER} (cut-results)"
-    assert "truncate + suppress" in rows["2:0"]
+    assert "truncated + removed" in rows["2:0"]
     assert rows["2:0"].endswith(f"{newer}; {older}")
     assert rows["8:0"].endswith(newer)
-    assert rows["13:0–17:0"].endswith("  keep: among the preserved turns")
-    assert rows["1:0"].endswith("  keep: of a kind that the pass keeps")
+    assert rows["13:0–17:0"].endswith("  kept: among the preserved turns")
+    assert rows["1:0"].endswith("  kept: of a kind that the pass keeps")
     assert rows["9:0"].endswith("(cut-results); among the preserved turns (cut-older-results)")
     narrow = condense_on_terminal("run", file, "-c", config, "-n", "--explain", columns=80).plain
     shown = narrow.split("\nblock ")[1].split("\n\n")[0].splitlines()[1:]
@@ -83,11 +83,11 @@ def test_explain_and_verbose_take_a_line_for_each_pass(file: Path, tmp_path: Pat
 def test_blocks_that_share_their_reason_take_one_line(file: Path) -> None:
     """Neighbours only; messages come last, and --json has each block."""
     said = condense("run", file, "--preset", "max", "--explain", "-n").text
-    assert re.search(r"(?m)^1:0–10:0 +10 blocks +[\d,]+ → 0  summarize: older than the last 6 turns", said)
-    assert re.search(r"(?m)^3–10 +8 messages +24 → 0  remove: nothing was left in the message", said)
+    assert re.search(r"(?m)^1:0–10:0 +10 blocks +[\d,]+ → 0  summarized: older than the last 6 turns", said)
+    assert re.search(r"(?m)^3–10 +8 messages +24 → 0  removed: nothing was left in the message", said)
     assert said.index("among the preserved turns") < said.index("nothing was left in the message")
     changes = condense("run", file, "--preset", "max", "--explain", "--json").json["changes"]
     assert {(change["message"], change["block"]) for change in changes} >= {(number, 0) for number in range(18)}
     lines = condense_on_terminal("run", file, "--preset", "speed", "--explain").plain.splitlines()
     (line,) = [line for line in lines if line.startswith("0:0 ")]
-    assert line.endswith("keep: in the first request of the user")
+    assert line.endswith("kept: in the first request of the user")

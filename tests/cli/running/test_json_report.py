@@ -24,7 +24,7 @@ def test_the_json_report_adds_up(file: Path) -> None:
     """Sizes are those of the files, savings are differences, and each pass begins where the one before it ended."""
     report = condense("run", file, "-p", "speed", "--json").json
     tokens = report["tokens"]
-    assert report["version"] == 1
+    assert report["version"] == 2
     assert report["condense"] == condense_cli.__version__
     assert (report["format"], report["input"], report["output"]) == ("anthropic", str(file), None)
     assert report["bytes"] == {"before": len(DATA), "after": len(SMALLER)}

@@ -40,7 +40,7 @@ def asks_for_json(file: Path, tmp_path: Path) -> Any:
 def test_reports_for_programs_have_costs(file: Path, tmp_path: Path, asks: Callable[[Path, Path], Any]) -> None:
     cost = asks(file, tmp_path)
     assert Decimal(cost["next_turn_after"]) < Decimal(cost["next_turn_before"])
-    assert cost["breakeven_turns"] > 0
+    assert cost["pays_after_turns"] > 0
     assert cost["pays"] is True
     assert cost["prices"].startswith("genai-prices ")
 

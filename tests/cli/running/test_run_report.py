@@ -40,7 +40,7 @@ def test_the_report_for_people_says_what_was_done(file: Path) -> None:
         assert f"{report['bytes'][size]:,}" in text
     assert "anthropic" in text
     assert "o200k_base counts" in text
-    assert re.search(r"tool results +truncate +6 ", text)
+    assert re.search(r"tool results +truncated +6 ", text)
     assert MARKER.search(text)
 
 

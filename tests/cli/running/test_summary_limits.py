@@ -100,7 +100,7 @@ def test_a_plan_needs_no_key_and_shortens_no_stand_in(desk: Desk) -> None:
     (used,) = report["summaries"]
     assert done.status == ExitStatus.DONE
     assert used["written"] > 1
-    assert report["tokens"]["lossless_saved"] == 0
+    assert report["tokens"]["saved_by_references"] == 0
     assert "needs a key" in " ".join(report["warnings"])
 
 

@@ -1,0 +1,93 @@
+"""The help pages in groups, and what is said to somebody who names a command that does not exist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers import condense
+
+from condense_cli.cli.help_pages import instead_of
+from condense_cli.cli.running.options import HELP_GROUPS, RunOptions
+from condense_cli.cli.table import COMMANDS, GROUPS
+from condense_cli.errors import ExitStatus
+
+OLD_NAMES = {"keep_recent", "only_tools", "except_tools", "range", "pin"}
+"""Other names for --keep: they work, and are in no help page."""
+
+
+def test_every_option_of_run_is_in_one_group() -> None:
+    fields = [name for group in RunOptions.__annotations__ for name in _fields(group)]
+    named = [name for names in HELP_GROUPS.values() for name in names]
+    assert sorted(named) == sorted({*fields} - OLD_NAMES - {"files"})
+
+
+def _fields(group: str) -> tuple[str, ...]:
+    from condense_cli.cli.running import options
+
+    fields: tuple[str, ...] = getattr(options, group.title())._fields
+    return fields
+
+
+def test_the_ten_that_people_need_come_first() -> None:
+    text = condense("run", "--help").text
+    titles = [title for title in HELP_GROUPS if f"\n{title}:\n" in text]
+    assert titles == [*HELP_GROUPS]
+    assert sorted(titles, key=lambda title: text.index(f"\n{title}:\n")) == titles
+    assert len(HELP_GROUPS[titles[0]]) == 10
+    assert not any(f"--{name.replace('_', '-')} " in text for name in OLD_NAMES)
+
+
+@pytest.mark.parametrize("name", sorted(OLD_NAMES))
+def test_old_names_still_work(name: str, file: Path) -> None:
+    value = {"keep_recent": "3", "range": "2:9"}.get(name, "Read")
+    assert (
+        condense("run", file, "-p", "speed", f"--{name.replace('_', '-')}", value, "--json").status == ExitStatus.DONE
+    )
+
+
+def test_commands_are_in_groups_that_tell_whom_they_are_for() -> None:
+    text = condense("--help").text
+    found = [title for title in GROUPS if f"{title}:" in text]
+    assert found == [*GROUPS]
+    settings, builders = (text.index(f"{title}:") for title in found[-2:])
+    assert settings < text.index("  presets ") < builders < text.index("  providers ") < text.index("  profiles ")
+    assert all(f"\n  {name} " in text for name in COMMANDS)
+    assert {name for names in GROUPS.values() for name in names} >= {*COMMANDS}
+
+
+@pytest.mark.parametrize("command", ["run", "presets", "undo"])
+def test_help_is_a_command_too(command: str) -> None:
+    assert condense("help", command) == condense(command, "--help")
+    assert condense("help") == condense("--help")
+
+
+def test_version_is_a_command_too() -> None:
+    assert condense("version") == condense("--version")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("compress", "condense run"),
+        ("Compact", "condense run"),
+        ("estimat", "condense estimate"),
+        ("models", "condense profiles"),
+        ("list", "condense sessions"),
+        ("revert", "condense undo"),
+        ("eval", "condense evaluate"),
+        ("session.jsonl", "condense run session.jsonl"),
+        ("logs/one", "condense run logs/one"),
+        ("-", "condense run -"),
+    ],
+)
+def test_a_wrong_name_is_understood_by_its_meaning(name: str, said: str) -> None:
+    assert instead_of(name, COMMANDS).endswith(f"Did you mean: {said}")
+
+
+def test_a_file_in_place_of_a_command_is_told_the_command(file: Path) -> None:
+    done = condense(file)
+    assert done.status == ExitStatus.USAGE
+    assert f"condense run {file}" in done.message.replace("\n", "")
+    done = condense("zzzz")
+    assert (done.status, "condense --help lists them" in done.message) == (ExitStatus.USAGE, True)
