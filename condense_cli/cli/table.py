@@ -24,15 +24,15 @@ COMMANDS: Final = {
     "validate": "Check a transcript against the rules of its API.",
     "estimate": "Show what presets would save and cost.",
     "check": "Say whether a conversation should be condensed.",
-    "proxy": "Condense conversations on their way from a client to its API.",
+    "proxy": "Condense conversations on their way to an API.",
     "evaluate": "Measure what later work needed and still finds.",
     "presets": "List presets, show one, or write a configuration of your own.",
     "providers": "Compare the providers, or show one with its settings.",
     "profiles": "List the profiles of models, show one, or test one.",
     "ui": "Look at a session in the terminal and steer what is cut.",
     "config": "Check configurations, show the one in use, print the schema.",
-    "install": "Let a client use condense as you work.",
-    "mcp": "Serve sessions to a model, over standard input and output (MCP).",
+    "install": "Let Claude Code or Codex use condense as you work.",
+    "mcp": "Serve sessions to a model that asks what markers stand for.",
     "cache": "Show or clear the cache of summaries.",
 }
 """What each command does, by its name. The module of that name holds the function `run` and EXAMPLES, and a class
