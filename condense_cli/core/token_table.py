@@ -38,17 +38,18 @@ _LONG: Final = 40
 _KNOWN: Final = 50_000
 """How many pieces are remembered: words recur."""
 
-_UPPER, _LOWER, _LETTER, _DIGIT, _SPACE, _OTHER = "A", "a", "ª", "0", "\x0b", "\x01"
+_UPPER, _LOWER, _LETTER, _MARK, _DIGIT, _SPACE, _OTHER = "A", "a", "ª", "\u0301", "0", "\x0b", "\x01"
 _OF_CATEGORY: Final = {
     **dict.fromkeys(("Lu", "Lt"), _UPPER),
-    **dict.fromkeys(("Lm", "Lo", "Mn", "Mc", "Me"), _LETTER),
+    **dict.fromkeys(("Lm", "Lo"), _LETTER),
+    **dict.fromkeys(("Mn", "Mc", "Me"), _MARK),
     **dict.fromkeys(("Nd", "Nl", "No"), _DIGIT),
     **dict.fromkeys(("Zs", "Zl", "Zp"), _SPACE),
     "Ll": _LOWER,
 }
 _SPLIT: Final = re.compile(
-    r"[^\r\nA-Za-zª0-9]?[A-Zª]*[a-zª]+(?:'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE]))?"
-    r"|[^\r\nA-Za-zª0-9]?[A-Zª]+[a-zª]*(?:'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE]))?"
+    r"[^\r\nA-Za-zª0-9]?[A-Zª\u0301]*[a-zª\u0301]+(?:'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE]))?"
+    r"|[^\r\nA-Za-zª0-9]?[A-Zª\u0301]+[a-zª\u0301]*(?:'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE]))?"
     r"|[0-9]{1,3}"
     r"| ?[^\t\n\x0b\x0c\r A-Za-zª0-9]+[\r\n/]*"
     r"|[\t\n\x0b\x0c\r ]*[\r\n]+"
