@@ -29,6 +29,8 @@ FORMAT_NAMES: Final = (
     "inspect-eval",
     "kimi",
     "langchain",
+    "langfuse",
+    "langsmith",
     "mini-swe-agent",
     "openai-chat",
     "openai-responses",

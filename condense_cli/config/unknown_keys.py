@@ -13,6 +13,7 @@ from ..core.nearest import nearest
 from ..errors import ConfigurationError
 from .base import parts_of
 from .positions import KeyPath, Positions, value_at
+from .variables import LIMITS
 
 _HINT_USER: Final = (
     "A preset or project file must not decide where transcripts are sent. "
@@ -20,6 +21,7 @@ _HINT_USER: Final = (
 )
 _OF_THE_USER: Final = {
     **dict.fromkeys(("profiles", "allow_calls", "base_url", "key_variable"), _HINT_USER),
+    **dict.fromkeys(LIMITS, "Limits of calls are set in your own configuration. See docs/models.md."),
     "providers": "It may name a provider, `provider: NAME`, with its settings. See docs/providers.md.",
 }
 _OF_ROO_CODE: Final = {

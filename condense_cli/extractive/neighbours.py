@@ -18,7 +18,10 @@ def means(numbers: Sequence[float], reach: int) -> list[float]:
 
 def highest(numbers: Sequence[float], reach: int) -> list[float]:
     """For every number the greatest of those at most so many places away, itself included."""
-    found = [*numbers]
+    # Windows of places beyond both ends count too: they reach into the row.
+    reach = min(reach, len(numbers))
+    beyond = [float("-inf")] * reach
+    found = [*beyond, *numbers, *beyond]
     done = 0
     # Windows double: the greatest of two that overlap, or touch, is that of both together.
     while done < reach:
@@ -26,4 +29,4 @@ def highest(numbers: Sequence[float], reach: int) -> list[float]:
         padded = [*[float("-inf")] * step, *found, *[float("-inf")] * step]
         found = list(map(max, padded, found, padded[2 * step :]))
         done += step
-    return found
+    return found[reach : reach + len(numbers)]

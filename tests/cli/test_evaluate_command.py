@@ -50,7 +50,7 @@ def test_the_json_holds_every_cut_and_the_totals(folder: Path) -> None:
     before = snapshot(folder)
     done = condense("evaluate", folder, *SMALL, "-p", "speed", "--json")
     found = done.json
-    assert (done.status, done.stderr, found["version"]) == (0, "", 1)
+    assert (done.status, done.stderr, found["version"]) == (0, "", 2)
     assert snapshot(folder) == before
     assert found["ways"] == ["speed", "mask old results", "first lines", "first and last lines", "drop the oldest"]
     assert found["compared"] == found["ways"][1:]

@@ -127,7 +127,7 @@ def test_the_list_of_backups(file: Path) -> None:
     lines = listed.text.splitlines()
     assert [line.split()[2] for line in lines] == [f"{between:,}", f"{len(DATA):,}"]
     found = condense("undo", file, "-l", "--json").json
-    assert (found["version"], found["input"]) == (1, str(file))
+    assert (found["version"], found["input"]) == (2, str(file))
     assert [(entry["kind"], entry["bytes"]) for entry in found["backups"]] == [
         ("backup", between),
         ("backup", len(DATA)),

@@ -64,7 +64,8 @@ def test_characters_of_every_plane(plane: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["\\s*‼\ufe0f\\s*", "a" * 39, "a" * 41, "=" * 997, "Qx" * 500, " " * 3_000 + "x", "ab-" * 300, "中文字" * 200]
+    "piece",
+    ["\\s*‼\ufe0f\\s*", "a" * 39, "a" * 41, "=" * 997, "Qx" * 500, " " * 3_000 + "x", "ab-" * 300, "中文字" * 200],
 )
 def test_long_pieces(piece: str) -> None:
     assert count(piece) == expected(piece)

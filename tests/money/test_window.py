@@ -87,7 +87,7 @@ IMAGE_AND_DOCUMENT = [
 def test_what_cannot_be_counted_has_one_name_in_every_report() -> None:
     """Images, documents and hidden thinking."""
     data = as_lines([user([*IMAGE_AND_DOCUMENT, text("look")]), assistant("ok")])
-    for command in (("inspect", "-"), ("estimate", "-"), ("run", "-", "--dry-run")):
+    for command in (("inspect", "-"), ("estimate", "-"), ("run", "-", "--dry-run", "--cost")):
         shown = " ".join(condense(*command, stdin=data).text.split())
         assert "are estimates for images, documents, hidden thinking and what a client adds" in shown
 

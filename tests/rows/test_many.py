@@ -80,7 +80,7 @@ def test_the_report_for_programs(tree: Path, tmp_path: Path) -> None:
     done = run("in", "--out-dir", "out", "--json", "--report", "report.json", cwd=tmp_path)
     told = done.json
     assert json.loads((tmp_path / "report.json").read_text()) == told
-    assert (told["version"], told["out_dir"], told["configuration"]) == (1, "out", "speed")
+    assert (told["version"], told["out_dir"], told["configuration"]) == (2, "out", "speed")
     assert statuses(done) == {
         "session.jsonl": "done",
         "rows.jsonl": "done",

@@ -87,7 +87,7 @@ def test_the_report_for_programs(tmp_path: Path) -> None:
     done = condense("run", "-", *SPEED, "-m", "gpt-4o", "--json", "--report", report, stdin=DATA + b"{\n")
     told = done.json
     assert json.loads(report.read_text()) == told
-    assert (told["version"], told["format"], told["formats"]) == (1, "rows", {"openai-chat": 3})
+    assert (told["version"], told["format"], told["formats"]) == (2, "rows", {"openai-chat": 3})
     assert told["rows"] == {"total": 4, "changed": 2, "bad": 1, "missed": 0, "added": 0}
     assert told["tokens"]["saved"] == told["tokens"]["before"] - told["tokens"]["after"] > 0
     assert told["tokens"]["exact"] is True

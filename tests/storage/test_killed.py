@@ -91,10 +91,13 @@ def check_output(found: list[Files], new: bytes) -> None:
 
 def check_new_session(found: list[Files], whole: Files) -> None:
     """The new session is there whole, or not at all."""
-    assert len(whole) == 2
+    assert len(sessions_in(whole)) == 2
     for files in found:
-        sessions = {name: data for name, data in files.items() if name.endswith(".jsonl")}
-        assert sessions in (whole, {killing.FILE: OLD})
+        assert sessions_in(files) in (sessions_in(whole), {killing.FILE: OLD})
+
+
+def sessions_in(files: Files) -> Files:
+    return {name: data for name, data in files.items() if name.endswith(".jsonl")}
 
 
 def check_leftovers(case: str, files: Files) -> None:

@@ -81,7 +81,7 @@ def briefly_counted(model: str | None, counting: Counting, *, exact: bool) -> st
         case Known.RECORDED | Known.TABLE:
             return f"Tokens are estimates for {name}{within}."
         case Known.COUNTED:
-            return f"Tokens are those of {name}."
+            return f"Tokens are those of {name}, counted by the provider."
         case Known.BARE:
             return "Tokens are plain counts."
         case Known.UNKNOWN:
