@@ -7,9 +7,9 @@ Each shape of `hostile_shapes.py` is written at N, 2N and 4N bytes and condensed
 of its own that was forked when everything was imported already. From each processor time that of a tiny transcript is
 taken away, and the exponent is fitted to the three points: 1 means that twice the size costs twice as much. All three
 are measured in turns and the best of several rounds counts, as others may use the machine too; a row above the limit is
-measured again, and at last with larger files, before it counts. With `--calls` the calls of functions are counted instead: the same under any load, but
-blind to how long one call of C takes. Ends with status 1 where an exponent is above the limit, unless even the largest
-took hardly anything. Linux and macOS; at the default size half an hour.
+measured again, and at last with larger files, before it counts. With `--calls` the calls of functions are counted
+instead: the same under any load, but blind to how long one call of C takes. Ends with status 1 where an exponent is
+above the limit, unless even the largest took hardly anything. Linux and macOS; at the default size half an hour.
 """
 
 from __future__ import annotations
