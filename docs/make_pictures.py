@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from condense_cli import api
 from condense_cli.cli.running.report import cost_of_run
@@ -21,8 +22,7 @@ from condense_cli.report.run import facts, terminal
 
 FOLDER = Path(__file__).resolve().parent
 SAMPLE = FOLDER.parent / "sample_transcripts" / "bugfix-session.jsonl"
-WIDTH = 100
-SHOWN = 3
+WIDTH = 92
 
 
 def picture(parts: list[RenderableType], title: str, path: Path) -> None:
@@ -50,10 +50,8 @@ def main() -> None:
         explain=False,
         cost=cost_of_run(result, count, None, Decimal(0)),
     )
-    whole = list(terminal.render_run(result, report, count, WIDTH))
-    # Every block is a heading and its lines: the first ones are enough to see what a diff looks like.
-    first_after_blocks = next(index for index, part in enumerate(whole) if str(part).startswith("… and"))
-    parts = [*whole[: 2 * SHOWN], *whole[first_after_blocks:]]
+    prompt = Text.assemble(("$ ", "green"), (f"condense run {SAMPLE.name}", "bold"))
+    parts = [prompt, "", *terminal.render_run(result, report, count, WIDTH)]
     picture(parts, f"condense run {SAMPLE.name}", FOLDER / "run.svg")
 
 
