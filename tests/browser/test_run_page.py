@@ -151,7 +151,7 @@ def test_search_shows_and_marks_what_it_finds(window: Window, cut_page: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("label", "choice", "least"), [("Show", "truncated (6)", 6), ("Tool", "Read", 16), ("Reason", "truncate: ", 6)]
+    ("label", "choice", "least"), [("Show", "truncated (6)", 6), ("Tool", "Read", 16), ("Reason", "truncated: ", 6)]
 )
 def test_filters_leave_what_they_name(label: str, choice: str, least: int, window: Window, cut_page: Path) -> None:
     window.open(cut_page)
