@@ -7,9 +7,9 @@ Each shape of `hostile_shapes.py` is written at N, 2N and 4N bytes and condensed
 of its own that was forked when everything was imported already. From each processor time that of a tiny transcript is
 taken away, and the exponent is fitted to the three points: 1 means that twice the size costs twice as much. All three
 are measured in turns and the best of several rounds counts, as others may use the machine too; a row above the limit is
-measured again, and at last with larger files, before it counts. With `--calls` the calls of functions are counted
-instead: the same under any load, but blind to how long one call of C takes. Ends with status 1 where an exponent is
-above the limit, unless even the largest took hardly anything. Linux and macOS; at the default size half an hour.
+measured again before it counts. With `--calls` the calls of functions are counted instead: the same under any load, but
+blind to how long one call of C takes. Ends with status 1 where an exponent is above the limit, unless even the largest
+took hardly anything. Linux and macOS; at the default size half an hour.
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ FEW_CALLS: Final = 100_000
 """Seconds, and calls, that are too few to tell how they grow."""
 AGAIN: Final = 4
 """More rounds of a row that is above the limit."""
-LARGER: Final = 6
-"""How many times larger the files are that decide about such a row in the end."""
 LONGEST: Final = 120
 """Seconds of processor time at which a run is stopped."""
 TINY: Final = 1_000
@@ -110,7 +108,7 @@ def measured(
     """For every way the sizes in bytes, and the costs above those of a tiny transcript."""
     paths = [folder / f"{number}.jsonl" for number in range(4)]
     write(small_messages(TINY), paths[0])
-    sizes = _written(shape, size, paths)
+    sizes = [write(SHAPES[shape](size * factor), path) for factor, path in zip(FACTORS, paths[1:], strict=True)]
     for way, options in WAYS.items():
         best = [math.inf] * len(paths)
         for number in range(1 if counts_calls else rounds + AGAIN):
@@ -118,18 +116,7 @@ def measured(
                 break
             costs = [cost(path, options, counts_calls=counts_calls) for path in paths]
             best = list(map(min, best, costs))
-        if not is_slow(sizes, _above_tiny(best), limit, counts_calls=counts_calls):
-            yield way, sizes, _above_tiny(best)
-            continue
-        # A way of working that begins between N and 4N looks like growth: much larger files tell.
-        larger = _written(shape, LARGER * size, paths)
-        yield way, larger, _above_tiny([cost(path, options, counts_calls=counts_calls) for path in paths])
-        _written(shape, size, paths)
-
-
-def _written(shape: str, size: int, paths: Sequence[Path]) -> list[int]:
-    """Write a shape at N, 2N and 4N behind the tiny transcript; the sizes in bytes."""
-    return [write(SHAPES[shape](size * factor), path) for factor, path in zip(FACTORS, paths[1:], strict=True)]
+        yield way, sizes, _above_tiny(best)
 
 
 def _above_tiny(costs: Sequence[float]) -> list[float]:
