@@ -24,7 +24,7 @@ settings.register_profile(
     "default",
     deadline=None,
     derandomize=True,
-    max_examples=30,
+    max_examples=24,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -59,7 +59,7 @@ class Course:
         self.transcript, self.configuration, self.context = transcript, configuration, context
         self.count: Counter = context.count
         self.writer = ReferenceWriter(transcript, configuration, self.count, proves_all=proves_all)
-        self.protection = protect(configuration, self.writer.messages, self.count)
+        self.protection = protect(configuration, self.writer.messages, self.count, transcript.model)
         self.draft = Draft(transcript, self.count, self.writer, self.protection)
         up_to_date = is_up_to_date(self.writer.messages)
         self.bench = Bench(self.draft, context.summarizer, up_to_date, self._thinking_tokens, context.settles)

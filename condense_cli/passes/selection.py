@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ..config.models import Configuration, Predicates, Selection
 from ..core.exchanges import cut_before
+from ..core.models import binds_thinking
 from ..core.plurals import plural
 from ..core.selectors import OfText
 from ..core.tokens import Counter
@@ -82,17 +83,25 @@ class Protection(Struct, frozen=True):
 
     messages: dict[int, Kept]
     pins: tuple[Predicate, ...]
+    holds_thinking: bool = True
 
     def of(self, message: Message, block: Block) -> Kept | None:
         if block.anchors:
             return Kept.ANCHOR
         reason = None if block.summarizes else self.messages.get(message.index)
-        if reason is None and any(pin(message, block) for pin in self.pins):
+        may_hold = reason is None and (self.holds_thinking or block.kind is not BlockKind.THINKING)
+        if may_hold and any(pin(message, block) for pin in self.pins):
             return Kept.PINNED
         return Kept.SUMMARY if block.summarizes else reason
 
 
-def protect(configuration: Configuration, messages: Sequence[Message], count: Counter) -> Protection:
+def protect(
+    configuration: Configuration, messages: Sequence[Message], count: Counter, model: str | None = None
+) -> Protection:
+    """What stays of the messages of a conversation with a `model`.
+
+    Where thinking may go whatever a pin says, no pin rests on it: with it would go, in the next run, what holds now.
+    """
     protected: dict[int, Kept] = {}
     conversation = [message for message in messages if message.role not in STANDING_ROLES]
     for message in messages:
@@ -110,7 +119,8 @@ def protect(configuration: Configuration, messages: Sequence[Message], count: Co
     pins = tuple(_pin(pin, messages, count) for pin in configuration.pins)
     if configuration.keep:
         pins += (meaning(configuration.keep, messages),)
-    return Protection(protected, pins)
+    goes = configuration.thinking == "drop" or (configuration.thinking == "auto" and binds_thinking(model))
+    return Protection(protected, pins, holds_thinking=not goes)
 
 
 def _pin(pin: Predicates, messages: Sequence[Message], count: Counter) -> Predicate:

@@ -278,7 +278,7 @@ def protected_stays(result: Condensation, configuration: Configuration, count: C
     ]
     recent = len(messages) - min(windows, default=len(messages))
     plain = decode(messages).messages
-    protection = protect(configuration, plain, count)
+    protection = protect(configuration, plain, count, result.before.model)
     written = {_where(block): block for message in plain for block in message.blocks}
     meant = {
         _where(block): block for message in decode(result.transcript.messages).messages for block in message.blocks

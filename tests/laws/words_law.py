@@ -38,7 +38,7 @@ def users_words_go_last(result: Condensation, configuration: Configuration, coun
     assert result.target is not None
     if not _cuts_all(configuration):
         return
-    protection = protect(configuration, before, count)
+    protection = protect(configuration, before, count, result.before.model)
     texts = [_block(before, index, number).text for index, number in gone]
     longest = max(count(line) for text in texts for line in text.split("\n"))
     words = {line.strip() for text in texts for line in read_lines(text).keys}

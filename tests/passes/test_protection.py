@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from build import anthropic, assistant, conversation, thinking, user
+from build import anthropic, assistant, conversation, text, thinking, user
 from msgspec.structs import replace
 
 from condense_cli.config.models import Configuration, IndexRange, Predicates, Selection
@@ -197,6 +197,25 @@ def test_a_pin_of_several_is_enough() -> None:
     (message,) = read(user("PIN it"))
     pins = (Predicates(regex="no"), Predicates(regex="PIN"))
     assert protect(Configuration(keep_first=0, pins=pins), (), Counter()).of(message, message.blocks[0]) is Kept.PINNED
+
+
+# What went in one run would no longer be matched in the next, which would then change what the pin held.
+@pytest.mark.parametrize(
+    ("mode", "model", "is_held"),
+    [
+        ("auto", "claude-opus-4-5", True),
+        ("auto", "claude-opus-5-5", False),
+        ("keep", "claude-opus-5-5", True),
+        ("drop", "claude-opus-4-5", False),
+    ],
+)
+def test_no_pin_rests_on_thinking_that_may_go(mode: Any, model: str, is_held: bool) -> None:
+    (_, message) = read(user("a"), assistant([thinking("PIN it"), text("PIN it")]))
+    settings = Configuration(keep_first=0, thinking=mode, pins=(Predicates(regex="PIN"),))
+    protection = protect(settings, (), Counter(), model)
+    thought, said = message.blocks
+    assert protection.of(message, said) is Kept.PINNED
+    assert protection.of(message, thought) is (Kept.PINNED if is_held else None)
 
 
 # --- What a pass leaves alone -----------------------------------------------------------------------------------------
