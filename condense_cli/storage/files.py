@@ -128,9 +128,10 @@ def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Call
     temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     # Without another file it gets what every new file gets; otherwise nobody else may read it before it has those.
     mode = 0o666 if like is None else 0o600
-    file = open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115 - closed below
+    file: BinaryIO | None = None
 
     def finish() -> Path:
+        assert file is not None
         with file:
             file.flush()
             os.fsync(file.fileno())
@@ -142,10 +143,13 @@ def _neighbour(target: Path, like: Path | None) -> Iterator[tuple[BinaryIO, Call
         return temporary
 
     try:
+        # A process that is told to stop may hear it while the file is made.
+        file = open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115 - closed below
         yield file, finish
     finally:
         with contextlib.suppress(OSError):
-            file.close()
+            if file is not None:
+                file.close()
         with contextlib.suppress(OSError):
             temporary.unlink()
 

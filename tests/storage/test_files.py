@@ -149,6 +149,20 @@ def test_an_error_leaves_everything_as_it_was(is_there: bool, tmp_path: Path) ->
     assert not is_there or path.read_bytes() == b"old"
 
 
+# A signal may be heard between the file's making and the moment when it has a name here.
+def test_a_process_that_is_told_to_stop_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = os.open
+
+    def stop(name: str, flags: int, mode: int) -> int:
+        os.close(make(name, flags, mode))
+        raise SystemExit(1)
+
+    monkeypatch.setattr(os, "open", stop)
+    with pytest.raises(SystemExit):
+        write_bytes(tmp_path / "a.txt", b"new")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_last_check_may_forbid_it(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_bytes(b"old")
