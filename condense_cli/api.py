@@ -38,8 +38,8 @@ from .passes.offline import Offline
 from .passes.predicates import Predicate
 from .passes.summaries import Summarizer
 from .plugins import Installed, parse
-from .proven import REPORT, Gentler, checked, proven
 from .providers.manager import Manager, Sizing
+from .providers.proven import REPORT, Gentler, checked, proven
 from .providers.registry import Registry
 from .providers.window import WindowFlags, window_of
 from .report.costs.usage import beside_messages

@@ -223,7 +223,7 @@ def _estimated(counted: Counted, ways: _Ways, measuring: EstimateFigures, calls:
         warnings |= dict.fromkeys(told.warnings)
     kept = None
     if measuring.quality:
-        from ...measuring import kept_here
+        from ...measuring.evaluating import kept_here
 
         configured = [(name, ways.registry.configured(configuration)) for name, configuration in ways.configurations]
         share = None if target is None else target / max(1, before)

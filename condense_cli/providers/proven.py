@@ -13,13 +13,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from . import formats
-from .config.models import Configuration, IndexRange, Predicates
-from .config.overrides import without_summaries
-from .core.transcript import Transcript
-from .errors import BrokenOutputError
-from .formats.rereading import differences
-from .passes.condensation import Condensation, Proof
+from .. import formats
+from ..config.models import Configuration, IndexRange, Predicates
+from ..config.overrides import without_summaries
+from ..core.transcript import Transcript
+from ..errors import BrokenOutputError
+from ..formats.rereading import differences
+from ..passes.condensation import Condensation, Proof
 
 _MOST: Final = 5
 """Gentler runs. Each is a run of its own, but only a defect needs any."""
