@@ -21,9 +21,8 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from .api import Restoration, condense, convert, diff, dump, dump_messages, load, loads, restore
+    from .api import Restoration, condense, convert, diff, dump, dump_messages, load, loads, overrides_from, restore
     from .config.models import Configuration
-    from .config.overrides import overrides_from
     from .core.transcript import Transcript
     from .formats.convert.converting import Conversion
     from .live.conversation import Live
@@ -42,7 +41,6 @@ _HOMES = {
     "estimate": ".measuring.estimating",
     "evaluate": ".measuring.evaluating",
     "judge_recorded": ".measuring.judging",
-    "overrides_from": ".config.overrides",
     "CondensationManager": ".live.managing",
     "Managed": ".live.managing",
     "Condenser": ".rows.condenser",

@@ -11,10 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import api
-from ..calling import SUMMARIZER, calls_of
+from ..calling import calls_of
 from ..config.models import Configuration
 from ..config.user import UserConfiguration
-from ..core.arguments import COUNT, POSITIVE, PRESET, TEXT, made_by, with_arguments
+from ..core.arguments import COUNT, POSITIVE, PRESET, SUMMARIZER, TEXT, made_by, with_arguments
 from ..core.factor import factor_of
 from ..core.tokens import Counter
 from ..core.transcript import Transcript

@@ -23,6 +23,7 @@ from condense_cli.passes.condensation import Condensation
 from condense_cli.passes.context import Context
 from condense_cli.passes.offline import Offline
 from condense_cli.providers import manager
+from condense_cli.providers import proven as proving
 from condense_cli.providers.manager import Sizing
 from condense_cli.providers.proven import Gentler
 
@@ -231,7 +232,7 @@ def test_a_result_is_proven_unless_that_is_not_wanted(proves: bool, monkeypatch:
         found: Condensation = run(asked[-1])
         return found
 
-    monkeypatch.setattr(api, "proven", proven)
+    monkeypatch.setattr(proving, "proven", proven)
     assert api.condense(talk(), preset="speed", proves=proves).changes
     assert len(asked) == proves
     api.condense(talk(), preset="speed")

@@ -24,10 +24,10 @@ from ..options import (
     Session,
     TargetPercent,
     TargetTokens,
-    check_targets,
     complete_preset,
 )
 from ..reading import input_file, name_of, read_transcript
+from ..running.options import check_targets
 from ..running.providing import Assignments, checked, complete_provider, provider_with, registry_of_user, say_error
 from ..running.several import check_rows
 

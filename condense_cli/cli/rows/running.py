@@ -48,7 +48,7 @@ def run_rows(file: str, kind: RowKind, treatment: Treatment, options: RunOptions
         more = facts.details(outcome.tally, time.perf_counter() - started) if showing.verbose else []
         if showing.cost or showing.verbose:
             more = [*facts.prices_of(report), *more]
-        tell_report(showing, report, lambda: _show(report, name_of(file), to, more))
+        tell_report(showing, lambda: report, lambda: _show(report, name_of(file), to, more))
     if showing.quiet and not treatment.lenient:  # They are why the status is not 0.
         for line in bad_rows(outcome.tally.problems, outcome.tally.bad, name_of(file)):
             say(f"condense: {line}")

@@ -59,7 +59,7 @@ def run_many(
         warnings=told.warnings,
     )
     below = {str(each.path): str(each.below) for each in inputs}
-    tell_report(showing, report, lambda: _show(report, below, treatment.work.count))
+    tell_report(showing, lambda: report, lambda: _show(report, below, treatment.work.count))
     if showing.quiet:  # A status that is not 0 needs a reason, as where one file is run.
         for line in _first(_reasons([each for each in results if each.exit_status], below)):
             say(f"condense: {line.removeprefix('* ')}")
